@@ -488,14 +488,18 @@ enums:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("    type: sub\n", "    typ: sub\n", "`typ` is no key here: did you mean `type`?, line 8 in {} [one.b: typ]"),
+        (
+            "    type: sub\n",
+            "    typ: sub\n",
+            "`typ` is not a key here: did you mean `type`?, line 8 in {} [one.b: typ]",
+        ),
         (
             "endian: le",
             "endain: le",
-            "`endain` is no key here: did you mean `endian`?, line 3 in {} [one: meta: endain]",
+            "`endain` is not a key here: did you mean `endian`?, line 3 in {} [one: meta: endain]",
         ),
-        ("params:", "parms:", "`parms` is no key here: did you mean `params`?, line 11 in {} [one::sub: parms]"),
-        ("    pos: 0\n", "    poss: 0\n", "`poss` is no key here: did you mean `pos`?, line 22 in {} [one.i: poss]"),
+        ("params:", "parms:", "`parms` is not a key here: did you mean `params`?, line 11 in {} [one::sub: parms]"),
+        ("    pos: 0\n", "    poss: 0\n", "`poss` is not a key here: did you mean `pos`?, line 22 in {} [one.i: poss]"),
         ("type: sub", "type: sbu(1)", "no type sbu (did you mean 'sub'?), line 7 in {} [one.b]"),
         ("type: sub", "type: sub", "sub takes 1 parameter, not 0, line 7 in {} [one.b]"),
         ("type: sub", "type: sub(1.5)", "the parameter p of one::sub is an integer, not a float, line 7 in {} [one.b]"),
@@ -559,7 +563,7 @@ def test_a_wrong_field_is_refused(tmp_path: Path, field: str) -> None:
     ],
 )
 def test_bits_of_both_orders_within_a_byte_are_refused(tmp_path: Path, spec: str) -> None:
-    with pytest.raises(SpecificationError, match=r"bits of both orders within a byte are not covered, line [23]"):
+    with pytest.raises(SpecificationError, match=r"bits of both orders within a byte are not supported, line [23]"):
         compiled(Case("", spec, "", {}), tmp_path)
 
 

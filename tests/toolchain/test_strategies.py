@@ -147,7 +147,7 @@ def test_checksums_of_others() -> None:
     with pytest.raises(UnsupportedError, match="the checksum mine takes 4 bytes"):
         find(from_ksy(ksy, checksums={"CRC-32": zlib.crc32, "mine": lambda data: data}), lambda _: True)
     seq[0]["-covers"] = ["body"]
-    with pytest.raises(UnsupportedError, match="`-covers` names body, which is no field of bytes beside it"):
+    with pytest.raises(UnsupportedError, match="`-covers` names body, which is not a field of bytes next to it"):
         find(from_ksy(ksy), lambda _: True)
 
 

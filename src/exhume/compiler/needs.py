@@ -129,7 +129,7 @@ def _own_stream(field: Field) -> bool:
 
 
 def inherits_order(type: Type) -> bool:
-    """Whether a type is told the byte order that one around it has found in the data."""
+    """Whether a type inherits the byte order that one around it has found in the data."""
     return type.endian == DECIDED and type.decides is None
 
 
@@ -139,7 +139,7 @@ def keeps_order(type: Type) -> bool:
 
 
 def keeps_run(type: Type) -> bool:
-    """Whether a value has to remember the budgets of its reading, for what is read or computed on access."""
+    """Whether a value has to remember the budgets of its reading, for instances that are evaluated on access."""
     return type.root.model.foreign and (bool(type.instances) or "to-string" in type.raw)
 
 
@@ -174,7 +174,7 @@ def find_needs(model: Model) -> dict[Type, Needs]:
         model.shares = shares_bytes(needs)
         bits = [one for type in needs for one in type.seq if bit_order(one.one) is not None]
         if model.shares and len({bit_order(one.one) for one in bits}) > 1:
-            raise UnsupportedError("bits of both orders within a byte are not covered", bits[-1].where)
+            raise UnsupportedError("bits of both orders within a byte are not supported", bits[-1].where)
     if model.foreign:  # every structure knows the one around it, and its stream
         cut = any("parent" in field.raw for type in needs for field in type.fields())
         for type, need in needs.items():
@@ -185,7 +185,7 @@ def find_needs(model: Model) -> dict[Type, Needs]:
 
 
 def _pass_on(needs: dict[Type, Needs]) -> None:
-    """Gives what a type is part of the needs of the type."""
+    """Pass the needs of a type on to the types that it is part of."""
     outer: dict[Type, dict[Type, None]] = {}  # by type, those that it is part of
     for type in needs:
         for field in (*type.seq, *type.instances.values()):

@@ -66,7 +66,7 @@ def compile_ksy(
         The readers: `read`, `to_arrow`, `write_package`, and what `exhume.explain` takes as `ksy`.
 
     Raises:
-        SpecificationError: Something is wrong or not covered; names the file, the field, and what.
+        SpecificationError: Something is wrong or not supported; names the file, the field, and what.
         SourceError: A file cannot be read.
         MissingDependencyError: PyYAML is not installed (extra `ksy`).
 

@@ -188,14 +188,14 @@ def wrong(path: Path, why: str, where: str = "", line: int | None = None) -> Spe
 
 @dataclass(slots=True)
 class Room:
-    """What is left of the budgets of the files of one compilation."""
+    """The unused budget for the files of one compilation."""
 
     bytes: int = budgets.SIZE
     nodes: int = budgets.NODES
 
 
 def parse_yaml(path: Path, lines: Lines | None = None, room: Room | None = None) -> Any:
-    """The content of a YAML file in the form of JSON: all keys are texts; `lines` gets the line of each part.
+    """The content of a YAML file in the form of JSON: all keys are strings; `lines` gets the line of each part.
 
     Raises `SpecificationError` when it is not such a file, `MissingDependencyError` without PyYAML.
     """
@@ -247,9 +247,9 @@ def _document(events: Iterator[Any], lines: Lines, room: Room) -> Any:
         if room.nodes < 0:
             raise _YamlError(f"a specification, with what it imports, of more than {budgets.NODES} parts", event)
         if event.anchor is not None:
-            raise _YamlError("anchors and aliases (`&`, `*`) are not covered", event)
+            raise _YamlError("anchors and aliases (`&`, `*`) are not supported", event)
         if event.tag not in (None, "!"):
-            raise _YamlError("tags (`!`) are not covered", event)
+            raise _YamlError("tags (`!`) are not supported", event)
         if len(open_) > budgets.DEPTH:
             raise _YamlError("the YAML is nested too deeply", event)
         value: Any = {} if kind == "MappingStartEvent" else [] if kind == "SequenceStartEvent" else _scalar(event)
@@ -272,7 +272,7 @@ def _document(events: Iterator[Any], lines: Lines, room: Room) -> Any:
 
 def _key(holder: Mapping[str, Any], value: Any, event: Any) -> str:
     if isinstance(value, (dict, list)):
-        raise _YamlError("a key that is no text", event)
+        raise _YamlError("a key that is not a string", event)
     key = str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
     if key in holder:
         raise _YamlError(f"the key {key!r:.60} is given twice", event)

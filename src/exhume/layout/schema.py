@@ -1,6 +1,6 @@
 """Descriptions from the generated parsers: every field's absolute position, type and documentation.
 
-It works on the `debug` classes (which remember where each field lies) and the specifications kept as JSON beside them.
+It works on the `debug` classes (which remember the position of each field) and the specifications, kept as JSON.
 The debug classes know positions only relative to their own stream; a stream that hands out positions remembering where
 they came from makes them absolute, through substreams and `io:` instances alike.
 """
@@ -41,8 +41,8 @@ MOST_NESTED = 100
 """Structures within structures that are shown; a specification can nest them without end."""
 
 MOST_SHOWN = 10_000
-"""Fields and elements of a specification of somebody else that are shown beside four for each byte: instances that read
-the same bytes again and again would double with each level.
+"""Fields and elements of a third-party specification that are shown in addition to four for each byte: instances that
+read the same bytes again and again would double with each level.
 """
 
 VALUE_SHOWN = 64
@@ -55,10 +55,10 @@ ELSEWHERE = "outside this section"
 """The value of a list that begins where the parsed bytes end: its elements are sections of their own."""
 
 STOPPED = "parsing stops here"
-"""The note of a field that could not be read to its end."""
+"""The note of a field that could not be read completely."""
 
 MORE = f"{STOPPED}: more fields than are shown of bytes of this length"
-"""The note of a structure of which not everything is shown."""
+"""The note of a structure that is shown in part."""
 
 
 @dataclass(slots=True)
@@ -112,8 +112,8 @@ class Explainer:
     element and every lazy instance, however many there are; without, it has the first elements and those that touch
     `marks`.  With `window`, absolute offsets in the file, it has the elements that touch it, and one on either side.
 
-    Of a file that a foreign specification describes, with `stream`, long lists are `Trees`, which make each tree when
-    it is looked at.  `finish` is called with each of those, and `broken` says whether any was not parsed to its end.
+    With `stream`, long lists of a file that a foreign specification describes are `Trees`, which make each tree when
+    it is visited.  `finish` is called with each of those, and `broken` states whether any was not parsed completely.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Explainer:
     def explain(self, schema: str, data: bytes | memoryview, *args: Any) -> Field:
         """The field tree of `data` under a schema (`id` or `id::type`), as far as parsing goes.
 
-        A structure that cannot be parsed to its end keeps the fields before the failure; its `note` says why it ended.
+        A structure that cannot be parsed completely keeps the fields before the failure; its `note` states why.
         """
         stream = KaitaiStream(BytesIO(bytes(data)))
         self._base(stream, 0)
@@ -159,7 +159,7 @@ class Explainer:
             return self._tree(schema, made, len(data), note, describe_type(cls))
 
     def explain_traced(self, type: Type, read: Callable[[View], Any], data: View) -> Field:
-        """The field tree of `data` by the reader of a type that notes where fields lie (`exhume.layout.tracing`)."""
+        """The field tree of `data` by the reader of a type that records positions (`exhume.layout.tracing`)."""
         self._base(data, 0)
         self._left = MOST_SHOWN + 4 * len(data)
         made, note = None, ""
@@ -268,7 +268,7 @@ class Explainer:
         self._broken_off(made, place)
 
     def _broken_off(self, made: Field, place: dict[str, Any]) -> None:
-        """Marks a field that could not be read to its end; its span covers the part that could be read."""
+        """Marks a field that could not be read completely; its span covers the part that could be read."""
         if "start" not in place or "end" in place:
             return
         made.note = STOPPED
@@ -378,7 +378,7 @@ class Explainer:
             self._nested -= 1
             made.value = summary_of(value, made, kind.representation)
             for child in made.children:
-                if child.span is None and child.checksum:  # the name says which value the whole structure stands for
+                if child.span is None and child.checksum:  # the checksum belongs to the whole structure
                     made.checksum, child.checksum = child.checksum, ""
             if is_one_line(made, kind):
                 made.children = []
@@ -398,7 +398,7 @@ class Explainer:
         """The parts of bytes that the specification composes; they are not stored as such, so they have no spans."""
         parsed = debug_class(schema)(KaitaiStream(BytesIO(data)))
         try:
-            parsed._read()  # noqa: SLF001 - debug classes read when they are told to
+            parsed._read()  # noqa: SLF001 - debug classes read on request
         except FAILURES as error:
             made.note = f"{STOPPED}: {shorten(error, 160)}"
         self._streams.append(parsed._io)  # noqa: SLF001 - kept as long as its positions
@@ -450,7 +450,7 @@ def reaches(type: Type) -> bool:
 
 
 def _begins_here(start: Any) -> bool:
-    """Whether any byte of a field is in the explained window: a field that lies elsewhere is in another section."""
+    """Whether any byte of a field is in the explained window: a field elsewhere is in another section."""
     stream = getattr(start, "stream", None)
     return stream is not None and int(start) < stream.size()
 

@@ -40,7 +40,7 @@ def varint_text(type: Type) -> str:
 
 
 INLINE = 2
-"""So many bytes of a variable-length integer are read in place; longer ones take a call."""
+"""Bytes of a variable-length integer that are read in place; longer ones take a call."""
 
 
 def short_forms(type: Type) -> Iterator[tuple[str, str]]:
@@ -65,7 +65,7 @@ def opening(type: Type, out: str, how: str = "inline ") -> str:
 
 
 def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
-    """What `valid` demands of a value, as conditions. Raises `UnsupportedError` for a form that is not covered."""
+    """What `valid` demands of a value, as conditions. Raises `UnsupportedError` for a form that is not supported."""
     valid = field.raw.get("valid")
     if valid is None:
         return []
@@ -78,12 +78,12 @@ def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
         elif key == "in-enum":
             enum = field.one.enum if isinstance(field.one, (Integer, Bits)) else None
             if enum is None or len(enum.values) > 64:
-                raise UnsupportedError("this enum is not covered by compiled code")
+                raise UnsupportedError("this enum is not supported by compiled code")
             found.append(_any([ex.Binary("==", value, ex.Literal(number)) for number in sorted(enum.values)]))
         elif key == "expr":
             found.append(ex.fold(ex.parse(said), {ex.Name("_"): value}))
         else:
-            raise UnsupportedError(f"`valid: {key}` is not covered by compiled code")
+            raise UnsupportedError(f"`valid: {key}` is not supported by compiled code")
     return found
 
 
@@ -95,7 +95,7 @@ def _any(choices: Sequence[ex.Expr]) -> ex.Expr:
 
 
 def small(expr: ex.Expr, level: int = 0) -> str:
-    """An expression over bytes, in C's integers of 64 bits. Raises `UnsupportedError` for what is not covered."""
+    """An expression over bytes, in C's integers of 64 bits. Raises `UnsupportedError` for what is not supported."""
     match expr:
         case ex.Name(id):
             return id
@@ -105,4 +105,4 @@ def small(expr: ex.Expr, level: int = 0) -> str:
             binds = BINDS[op]
             text = f"{small(left, binds + 1)} {'//' if op == '/' else op} {small(right, binds + 1)}"
             return bound(text, binds, level)
-    raise UnsupportedError("this is not covered by compiled code")
+    raise UnsupportedError("this is not supported by compiled code")

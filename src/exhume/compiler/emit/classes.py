@@ -37,7 +37,7 @@ class Class(Statements):
     def sync(self) -> bool:
         return self.placed and super().sync()
 
-    def room(self) -> str:  # a position may lie past the end
+    def room(self) -> str:  # a position may be past the end
         return "max(0, end - at)"
 
     def above(self, name: str) -> str:
@@ -112,11 +112,11 @@ class Class(Statements):
         return out
 
     def _text_of(self, type: Type) -> str:
-        """What `to-string` gives. Raises `UnsupportedError` unless that is text."""
+        """Result of `to-string`. Raises `UnsupportedError` unless that is text."""
         self.lines, self.placed = Lines(), False
         expr = ex.parse(type.raw["to-string"])
         if self.kind(expr) != TEXT:
-            raise UnsupportedError("`to-string` is a text", type.where)
+            raise UnsupportedError("`to-string` is a string", type.where)
         return self.code(expr)
 
     def _property(self, field: Field) -> list[str]:
@@ -221,7 +221,7 @@ class Class(Statements):
         self.placed = False
 
     def read_instance(self, field: Field) -> None:
-        """Statements that read an instance that lies somewhere. Raises `UnsupportedError` for one without `pos`."""
+        """Statements that read an instance at its position. Raises `UnsupportedError` for one without `pos`."""
         lines = self.lines
         stream = field.expr("io")
         position = field.expr("pos")
@@ -232,7 +232,7 @@ class Class(Statements):
         ):
             position = ex.Literal(0)  # it reads nothing, wherever that is
         if position is None:
-            raise UnsupportedError("an instance without `pos` is not covered")
+            raise UnsupportedError("an instance without `pos` is not supported")
         if stream is not None:
             if "_io" in ex.names(position):  # which is the value's own
                 lines.add(f"at = {self.code(position)}")

@@ -53,7 +53,7 @@ CLASSES = {
 """What values of a kind are in Python, where that has to be seen."""
 
 OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
-"""What every structure has that is no field (`Structure` in `exhume.compiler.emit.layout`)."""
+"""Attributes of every structure that are not fields (`Structure` in `exhume.compiler.emit.layout`)."""
 _APART = frozenset(("Stream", "Structure"))
 """Classes under other names than their own, which a type may have as well."""
 
@@ -98,7 +98,7 @@ class Module:
         self.given: set[str] = set()
         """What is taken from `_given`."""
         self.later: list[str] = []
-        """What stands behind the readers that it names."""
+        """Statements that follow the readers that they name."""
 
     def head(self) -> list[str]:
         """The lines before the first class, once everything else is written."""
@@ -133,7 +133,7 @@ class Module:
 
     @contextlib.contextmanager
     def plain(self) -> Iterator[None]:
-        """Names are those of readers that take no notes, where there are such beside these."""
+        """Names are those of readers that take no notes, where such readers exist as well."""
         before, self.reads_plain = self.reads_plain, self.beside is not None
         yield
         self.reads_plain = before
@@ -144,7 +144,7 @@ class Module:
         return f"_{name}" if name in _APART else name
 
     def outside(self, name: str) -> str:
-        """A table of what the caller gives, imported."""
+        """A table of objects that the caller provides, imported."""
         self.given.add(name)
         return name
 
@@ -209,7 +209,7 @@ class Code(abc.ABC):
     """Whether bits are read one by one, wherever in a byte the last ended (`bit` says where)."""
 
     traces = False
-    """Whether values keep what was read of them before something did not fit."""
+    """Whether values keep the part of them that was read before something did not fit."""
 
     def __init__(self, module: Module, type: Type) -> None:
         self.module = module
@@ -272,7 +272,7 @@ class Code(abc.ABC):
     """Whether `bit` says at any time how far the stream was read, since bits may be left."""
 
     def align(self) -> None:
-        """Statements for what was read in whole bytes: no bits are left."""
+        """Statements for a value read in whole bytes: no bits are left."""
         if self.counts or self.loose:
             self.lines.add("bit = at * 8")
 
@@ -281,18 +281,18 @@ class Code(abc.ABC):
         return "io.base" if self.foreign else "base"
 
     def sync(self) -> bool:
-        """Statements that tell the stream where reading is; says whether it is in the stream of the structure."""
+        """Statements that set the stream's position; returns whether it is the stream of the structure."""
         self.lines.add(f"io.at = {self.moved or 'at'}", *(["io.left = -bit % 8"] if self.counts else []))
         return True
 
     # Expressions.
 
     def kind(self, expr: ex.Expr) -> Kind:
-        """What an expression gives here."""
+        """Kind of an expression's value here."""
         return self.type.kind_of(expr, self.item[1] if self.item else UNKNOWN)
 
     def code(self, expr: ex.Expr) -> str:
-        """An expression as Python. Raises `UnsupportedError` for what is not covered, or grows without end."""
+        """An expression as Python. Raises `UnsupportedError` for what is not supported, or grows without end."""
         model = self.type.root.model
         placed = model.moving is not None and not isinstance(expr, ex.Literal) and self.sync()
         code = self._code(without_rest(expr))
@@ -387,12 +387,12 @@ class Code(abc.ABC):
             if family(one) == "stream":
                 classes = self.module.helper("Stream")
         if not classes:
-            raise UnsupportedError(f"{what} {told(wanted)}, which is not covered")
+            raise UnsupportedError(f"{what} {told(wanted)}, which is not supported")
         run = "run, " if isinstance(wanted, Sequence) else ""
         return f"{self.module.helper(helper)}({run}{self._code(of)}, {classes}, {told(one)!r})"
 
     def _is_long(self, expr: ex.Expr) -> bool:
-        """Whether a value of a specification of others may be long: a text, bytes, a list."""
+        """Whether a value of a third-party specification may be long: a string, bytes, a list."""
         long = self.module.foreign and not isinstance(expr, (ex.Literal, ex.Array))
         return long and family(combined(self.kind(expr))) in ("text", "bytes", "sequence")
 
@@ -450,7 +450,7 @@ class Code(abc.ABC):
             at, end = self.place()
             whole = {"size": end, "pos": at, "eof": self.at_end(at, end)}
             if name not in whole:
-                raise UnsupportedError(f"`_io.{name}` is not covered")
+                raise UnsupportedError(f"`_io.{name}` is not supported")
             if name != "eof":
                 whole[name] += f" - {self.begin()}"
             return bound(whole[name], BINDS["and"] if name == "eof" else BINDS["-"], level)
@@ -460,11 +460,11 @@ class Code(abc.ABC):
         if kind == Plain("stream") and self.foreign:
             known = {"size": "size", "pos": "pos", "eof": "is_eof"}
             if name not in known:
-                raise UnsupportedError(f"`{name}` of a stream is not covered")
+                raise UnsupportedError(f"`{name}` of a stream is not supported")
             return f"{code}.{known[name]}()"
         if kind == Plain("stream"):
             if name != "size":
-                raise UnsupportedError(f"`{name}` of another stream is not covered")
+                raise UnsupportedError(f"`{name}` of another stream is not supported")
             return bound(f"{code}[2] - {code}[1]", BINDS["-"], level)
         if scalar := scalar_of(kind):
             if name != scalar.scalar:
@@ -479,7 +479,7 @@ class Code(abc.ABC):
             return f"{code}.{name}"
         what = family(kind)
         if name not in MEMBERS[what]:
-            raise UnsupportedError(f"`{name}` is not covered")
+            raise UnsupportedError(f"`{name}` is not supported")
         if name in ("size", "length"):
             return f"len({code})"
         if name == "to_i" and what == "text":
@@ -504,7 +504,7 @@ class Code(abc.ABC):
     def _call(self, of: ex.Expr, name: str, arguments: tuple[ex.Expr, ...]) -> str:
         kind = family(combined(self.kind(of)))
         if name not in CALLS.get(kind, ()):
-            raise UnsupportedError(f"`{name}()` is not covered")
+            raise UnsupportedError(f"`{name}()` is not supported")
         if name == "to_s":
             encoding = arguments[0]
             if not isinstance(encoding, ex.Literal):
@@ -516,7 +516,7 @@ class Code(abc.ABC):
         return self._number(self._code(of), *given)
 
     def _number(self, *given: str) -> str:
-        """A text as a number."""
+        """A string as a number."""
         helper = self.module.helper("number") if self.module.foreign else "int"
         return f"{helper}({', '.join(given)})"
 

@@ -63,7 +63,7 @@ def element_types(model: Model) -> list[Type]:
 
 
 def elements_text(model: Model) -> str:
-    """The readers of all elements.  Raises `UnsupportedError` for a type with `-element` that is not covered."""
+    """The readers of all elements.  Raises `UnsupportedError` for a type with `-element` that is not supported."""
     scalars: dict[str, str] = {}
     parts = []
     for type in element_types(model):
@@ -97,14 +97,14 @@ class Element:
         self.lines: Lines = Lines() if of is None else of.lines
         self.scalars: dict[str, str] = {} if of is None else of.scalars
         self.columns: list[tuple[str, str, str]] = []
-        """Name, array code, and the variable, of what is stored."""
+        """Name, array code and variable of each stored column."""
         self.variables: dict[str, str] = {}
         self.inner: dict[str, Element] = {}
         self.read: set[str] = set()
         self.bounded: ex.Expr | None = None
         """What was just found not to pass the end."""
         self.small: set[ex.Expr] = set()
-        """What was found not to pass the end at some point, and so fits 63 bits."""
+        """Expressions that do not pass the end at some point, and so fit 63 bits."""
 
     def text(self) -> str:
         """The structure and the function, once the sequence was written."""
@@ -141,7 +141,7 @@ class Element:
         return f"{self.prefix}{field.id}_"
 
     def fail(self, condition: str) -> None:
-        """Gives up when something does not fit."""
+        """Stop when something does not fit."""
         with self.lines.block(f"if {condition}:"):
             self.lines.add("return -1")
 
@@ -188,7 +188,7 @@ class Element:
             self._marked(field)
             return
         if "terminator" in field.raw:
-            raise UnsupportedError("this is not covered by compiled code")
+            raise UnsupportedError("this is not supported by compiled code")
         if "contents" in field.raw:
             wanted = contents(field)
             self.fail(f"end - at < {len(wanted)} or memcmp(p + at, {_bytes(wanted)}, {len(wanted)}) != 0")
@@ -207,7 +207,7 @@ class Element:
         elif isinstance(kind, Structure):
             self._nested(field, kind, bounded)
         else:
-            raise UnsupportedError("this is not covered by compiled code")
+            raise UnsupportedError("this is not supported by compiled code")
 
     def _check(self, field: Field) -> None:
         value: ex.Expr = ex.Name(field.id)
@@ -279,7 +279,7 @@ class Element:
             self._check(field)
             return
         if "valid" in field.raw:
-            raise UnsupportedError("rules for bytes are not covered by compiled code")
+            raise UnsupportedError("rules for bytes are not supported by compiled code")
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
         if field.size is None:
             lines.add(f"{at} = at", "at = max(at, end)")
@@ -300,12 +300,12 @@ class Element:
         self._span(field.id, at, end)
 
     def _numbers(self, field: Field) -> None:
-        """Numbers of one width, as many as another field says."""
+        """Numbers of one width, as many as another field states."""
         many, count = numbers_of(field), field.expr("repeat-expr")
         if many is None or field.repeat != "expr" or field.condition is not None or count is None:
-            raise UnsupportedError("what is repeated is not covered by compiled code")
+            raise UnsupportedError("what is repeated is not supported by compiled code")
         if not self._unsigned(count):
-            raise UnsupportedError("a count with a sign is not covered by compiled code")
+            raise UnsupportedError("a count with a sign is not supported by compiled code")
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
         self._sized(ex.Binary("*", count, ex.Literal(many.size)), None)
         self.lines.add(f"{at} = at", "at += <int64_t> size", f"{end} = at")
@@ -315,7 +315,7 @@ class Element:
         """Structures up to one that is the last."""
         kind, last = field.one, field.last
         if last is None or not isinstance(kind, Structure):
-            raise UnsupportedError("what is repeated is not covered by compiled code")
+            raise UnsupportedError("what is repeated is not supported by compiled code")
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
         inner = Element(kind.type, self, f"{self.prefix}{field.id}_")
         self.lines.add(f"{at} = at")
@@ -333,7 +333,7 @@ class Element:
 
     def _nested(self, field: Field, kind: Structure, bounded: ex.Expr | None) -> None:
         if "valid" in field.raw:
-            raise UnsupportedError("this is not covered by compiled code")
+            raise UnsupportedError("this is not supported by compiled code")
         rest, base = self.variable(f"{field.id}_rest_", "int64_t"), ""
         if field.size is not None:
             base = self.variable(f"{field.id}_base_", "int64_t")
@@ -354,7 +354,7 @@ class Element:
         total = sum(kind.width for kind in kinds)
         size, big = (total + 7) // 8, kinds[0].big
         if total > 64 or any(kind.big != big for kind in kinds):
-            raise UnsupportedError("these bits are not covered by compiled code")
+            raise UnsupportedError("these bits are not supported by compiled code")
         whole = self.variable(f"{fields[0].id}_bits_", "uint64_t")
         self.fail(f"end - at < {size}")
         parts = [f"(<uint64_t> p[at + {i}] << {8 * (size - 1 - i if big else i)})" for i in range(size)]
@@ -377,7 +377,7 @@ class Element:
         return self._code(without_rest(ex.fold(expr)))
 
     def _unsigned(self, expr: ex.Expr) -> bool:
-        """Whether an expression is sure to lie between 0 and 2^64 - 1, and has a C variable or constant of that."""
+        """Whether an expression is sure to be between 0 and 2^64 - 1, and has a C variable or constant of that type."""
         match expr:
             case ex.Literal(value):
                 return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
@@ -409,7 +409,7 @@ class Element:
                 return f"<uint64_t> {value}"
             case ex.Member(ex.Name(id), _) | ex.Name(id):
                 return f"<uint64_t> {self.local(self.type.field(id))}"
-        raise UnsupportedError("this is not covered by compiled code")
+        raise UnsupportedError("this is not supported by compiled code")
 
     def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
         match expr:
@@ -439,7 +439,7 @@ class Element:
                 return bound(text, binds, level)
             case ex.Choice(condition, then, otherwise):
                 return f"({self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 2)})"
-        raise UnsupportedError("this is not covered by compiled code")
+        raise UnsupportedError("this is not supported by compiled code")
 
     def _named(self, field: Field) -> str:
         if field.value is not None and field.condition is None:
@@ -447,7 +447,7 @@ class Element:
         if field.id not in self.read:
             raise UnsupportedError(f"{field.id} is not at hand")
         if isinstance(field.one, Plain):
-            raise UnsupportedError("this is not covered by compiled code")
+            raise UnsupportedError("this is not supported by compiled code")
         return f"<wide> {self.local(field)}"
 
     def _member(self, of: ex.Expr, name: str) -> str:
@@ -461,7 +461,7 @@ class Element:
                 return inner._named(inner.type.field(name))  # noqa: SLF001 - its own kind
         if name == "to_i":
             return self._code(of)
-        raise UnsupportedError("this is not covered by compiled code")
+        raise UnsupportedError("this is not supported by compiled code")
 
 
 def _bytes(value: bytes) -> str:

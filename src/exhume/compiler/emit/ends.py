@@ -38,7 +38,7 @@ class _Passing(Reader):
         pass
 
     def past(self) -> Counter[str]:
-        """How long it is, unless that takes the statements in `lines`, which move `at` behind it."""
+        """Its length, unless that takes the statements in `lines`, which move `at` past it."""
         needed = {name for one in self.type.seq for key in ("size", "repeat-expr") for name in _names(one, key)}
         self.lines.depth = 0
         lengths: Counter[str] = Counter()
@@ -67,7 +67,7 @@ class _Passing(Reader):
             return each, self._code(count, ATOM)
         if field.size is not None and not field.repeat:
             return 1, self._code(field.size, ATOM)
-        raise UnsupportedError("how long it is cannot be told without reading it", field.where)
+        raise UnsupportedError("its length cannot be determined without reading it", field.where)
 
 
 def _sum(lengths: Counter[str]) -> str:
@@ -161,7 +161,7 @@ class _Ends(Reader):
             else:
                 ways.setdefault(tuple(passing.lines.lines), []).append(self.code(case))
         if kind.default is not None and (not isinstance(kind.default, Structure) or kind.default.type.seq):
-            raise UnsupportedError("what other types would take cannot be told")
+            raise UnsupportedError("the size of other types cannot be determined")
         return fixed, ways
 
     def _readers(self, kind: Switch) -> None:
@@ -189,7 +189,7 @@ class _Ends(Reader):
 def ends_text(module: Module, type: Type, field: Field) -> str:
     """The function that finds the ends of a field's elements.
 
-    Raises `UnsupportedError` with the field when that cannot be told without reading.
+    Raises `UnsupportedError` with the field when that cannot be determined without reading.
     """
     try:
         return _Ends(module, type, field).text()

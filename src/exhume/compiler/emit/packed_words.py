@@ -68,7 +68,7 @@ def _code(expr: ex.Expr, level: int = 0) -> str:
             return bound(f"{_code(left, BINDS[op])} {op} {right}", BINDS[op], level)
         case ex.Binary(op, left, right):
             return bound(f"{_code(left, BINDS[op])} {op} {_code(right, BINDS[op] + 1)}", BINDS[op], level)
-    raise UnsupportedError("this is not covered in what is made of one number")
+    raise UnsupportedError("not supported in an expression over one packed number")
 
 
 def _power(value: object) -> int | None:
@@ -78,7 +78,7 @@ def _power(value: object) -> int | None:
 
 
 def shifts(type: Type) -> list[tuple[Field, int]]:
-    """How far to the left an instance lies in the number: 3 for `word / 8 % 4 + 1`; without those of another form."""
+    """Bits to the right of an instance in the number: 3 for `word / 8 % 4 + 1`; without those of another form."""
     found = []
     for field, expr in _parts(type):
         if isinstance(expr, ex.Binary) and expr.op == "+":

@@ -23,7 +23,7 @@ class PausedReader(Reader):
             super()._read_many(field, into)
             return
         if self.counts or self.loose or "valid" in field.raw:
-            raise UnsupportedError("a list in which bits go on is read at once")
+            raise UnsupportedError("a list in which bits continue is read at once")
         lines, count = self.lines, field.expr("repeat-expr")
         many = "None" if count is None else self._count(count)
         lines.add(f"many = {many}")

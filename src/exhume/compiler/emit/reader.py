@@ -165,7 +165,7 @@ class Reader(Statements):
             return f"value.{safe(field.id)}", ATOM
         if is_position(field.value):
             if field.value != HERE:
-                raise UnsupportedError("what is made of a position is not covered", field.where)
+                raise UnsupportedError("an expression over a position is not supported", field.where)
             if field.id not in self.frozen:
                 self.frozen.add(field.id)
                 self.lines.add(f"{self.local(field)} = value.{safe(field.id)} = at - base")
@@ -195,9 +195,9 @@ class Reader(Statements):
                     lines.add(f"return {self.code(step.value)}, at + {number + 1}")
 
     def sequence(self) -> bool:
-        """Reads the fields one after the other, fixed runs at once.
+        """Reads the fields in sequence, fixed runs at once.
 
-        Raises `UnsupportedError` with the field that is not covered.
+        Raises `UnsupportedError` with the field that is not supported.
         """
         waiting: list[Field] = []
         shares = self.type.root.model.shares
@@ -243,7 +243,7 @@ class Reader(Statements):
         )
 
     def _goes_on(self) -> bool:
-        """Whether bits may go on where others ended, as what is between them may take nothing."""
+        """Whether bits may continue where others ended, because the fields between them may be empty."""
         bits = [bit_order(one.one) is not None for one in self.type.seq]
         return any(
             here and not last and leaves_bits(self.type.seq[:number])
@@ -260,7 +260,7 @@ class Reader(Statements):
             return self.loose
         orders = {bit_order(one.one) for one in self.type.seq} - {None}
         if here is not None and len(orders) > 1 and (self.counts or leaves_bits(self.type.seq[:number])):
-            raise UnsupportedError("bits of both orders within a byte are not covered")
+            raise UnsupportedError("bits of both orders within a byte are not supported")
         self.loose = False
         if here is not None and (self.counts or self.traces):
             return True

@@ -34,7 +34,7 @@ class Statements(Values):
         """Statements before each element of a field."""
 
     def end_one(self, field: Field) -> None:
-        """Statements behind each element of a field."""
+        """Statements after each element of a field."""
 
     def drop_one(self, field: Field) -> None:
         """Statements for an element that is nothing."""
@@ -86,7 +86,7 @@ class Statements(Values):
     def _loop(self, field: Field, into: str, path: str, nested: bool) -> None:
         """Statements that read one element after the other."""
         lines = self.lines
-        # Of a choice without a case that fits nothing is put into the list.
+        # A choice without a matching case adds nothing to the list.
         skips = self.foreign and isinstance(field.one, Switch) and field.one.default is None
         self.index = "turn" if skips else f"len({into})"
         if skips:
@@ -258,7 +258,7 @@ class Statements(Values):
         elif isinstance(kind, Bits):
             self._read_bits([(field, into)])
         else:
-            raise UnsupportedError(f"{field.raw.get('type')} is not covered")
+            raise UnsupportedError(f"{field.raw.get('type')} is not supported")
 
     def unpacker(self, format: str, kinds: Many[Kind]) -> str:
         """The function that unpacks a format; where the data decide the byte order, one of two."""
@@ -360,7 +360,7 @@ class Statements(Values):
             self.lines.add(f"error.within({path})", "raise")
 
     def _parent_of(self, field: Field, type: Type) -> str:
-        """What a structure of a field is told to be around it."""
+        """Code for the parent of a field's structure."""
         if self.foreign and (type.root is not self.type.root or field.raw.get("parent") is False):
             return "None"
         return self.code(ex.parse(field.raw["parent"])) if "parent" in field.raw else self.above("_self")
@@ -447,7 +447,7 @@ class Statements(Values):
         elif isinstance(kind, (Integer, Plain)) and kind.size:
             self._read_number(kind, into, path)  # it takes its own width, whatever the size says
         else:
-            raise UnsupportedError("this kind of case is not covered")
+            raise UnsupportedError("this kind of case is not supported")
         if not isinstance(kind, (Bits, Structure)):
             self.align()
 

@@ -1,4 +1,4 @@
-"""Statements that read bytes, texts and bits into variables."""
+"""Statements that read bytes, strings and bits into variables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Values(Rules):
         mark = self._mark(field, said)
         if field.size is None and not field.to_end:
             if mark is None:
-                raise UnsupportedError("bytes without a size are not covered")
+                raise UnsupportedError("bytes without a size are not supported")
             stop, after = self.find_mark(field, path, mark)
             self.hold(f"{stop} - at", path)
             lines.add(f"{into} = view[at : {stop}]")
@@ -81,7 +81,7 @@ class Values(Rules):
         return None if mark is None else bytes([int(mark)])
 
     def find_mark(self, field: Field, path: str, mark: bytes) -> tuple[str, str]:
-        """Statements that find what ends bytes; returns where these stop, and the statement that goes on behind it."""
+        """Statements that find a terminator; returns where the bytes stop, and how to continue after it."""
         lines = self.lines
         if self.module.foreign:
             lines.add(f"stop = {self.module.helper('find')}(run, view, {mark!r}, at, end)")
@@ -120,7 +120,7 @@ class Values(Rules):
             self.lines.add(f"{into} = {self.module.helper('processed')}({routine}, {into}{given})")
             return
         if how not in ("zlib", "xor", "rol", "ror") or len(call.arguments) != (how != "zlib"):
-            raise UnsupportedError(f"`process: {field.raw['process']}` is not covered")
+            raise UnsupportedError(f"`process: {field.raw['process']}` is not supported")
         helper = self.module.helper({"zlib": "inflated", "xor": "xored"}.get(how, "rotated"))
         if how == "zlib":
             self.lines.add(f"{into} = {helper}(run, {into}, {path}, start)")
@@ -129,7 +129,7 @@ class Values(Rules):
         self.lines.add(f"{into} = {helper}(run, {into}, {'-' if how == 'ror' else ''}({key}))")
 
     def decode(self, field: Field, into: str, path: str, at: str = "at") -> None:
-        """Statements that make text of bytes. Raises `UnsupportedError` when nothing says in which encoding."""
+        """Statements that decode text. Raises `UnsupportedError` when no encoding is declared."""
         encoding = field.raw.get("encoding") or field.owner.encoding
         if encoding is None:
             raise UnsupportedError("text has no encoding")
@@ -170,7 +170,7 @@ class Values(Rules):
                 self.check(field, into, self.path(field), f"at - {size}")
 
     def _bits_of(self, fields: Many[tuple[Field, str]], size: int, big: bool) -> None:
-        """Statements that take the bits of fields from the bytes that hold them, of which no other field follows."""
+        """Statements that take the bits of fields from the bytes that store them; no other field shares those bytes."""
         lines = self.lines
         if size == 1:
             lines.add("many = view[at]")

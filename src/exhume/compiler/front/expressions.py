@@ -26,7 +26,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A list whose elements are no constants."""
+    """A list whose elements are not constants."""
 
     items: tuple[Expr, ...]
 
@@ -143,7 +143,7 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("*", "/", "%"),
 )
 MOST_DIGITS = 200
-"""Of a number in an expression: none of a layout comes near, and Python takes its time for very long ones."""
+"""Digits of a number in an expression: no layout comes near, and Python is slow for very long ones."""
 
 _ESCAPES = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b"}
 
@@ -313,7 +313,7 @@ class _Parser:
         if text in ("true", "false"):
             return Literal(text == "true")
         if text.startswith("_") and text not in SPECIAL:
-            raise UnsupportedError(f"expression {self.text!r}: {text:.60} is no name")
+            raise UnsupportedError(f"expression {self.text!r}: {text:.60} is not a name")
         if self.tokens[self.at][1] != "::":
             return Name(text)
         path = [text]
@@ -353,10 +353,10 @@ def _unescape(text: str) -> str:
 def parse(text: Any) -> Expr:
     """The tree of an expression as YAML has it (a number and a truth value are expressions too).
 
-    Raises `UnsupportedError` for what is no expression.
+    Raises `UnsupportedError` for what is not an expression.
     """
     if isinstance(text, float) and not math.isfinite(text):
-        raise UnsupportedError(f"{text} is no number to reckon with")
+        raise UnsupportedError(f"{text} is not a number to calculate with")
     if isinstance(text, (bool, int, float)):
         return Literal(text)
     if isinstance(text, list):
@@ -434,7 +434,7 @@ def names(expr: Expr) -> set[str]:
 def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Expr, int] | None = None) -> Expr:
     """The tree with what is constant computed.
 
-    `known` gives expressions their values; `below` says that an integer is at least 0 and less than that.
+    `known` maps expressions to their values; `below` states that an integer is at least 0 and less than that.
     """
     known, below = known or {}, below or {}
 

@@ -1,6 +1,6 @@
-"""What an expression gives: the kind of its value, by the type that it stands in.
+"""The kind of an expression's value, by the type that contains the expression.
 
-Every expression has a kind, and a kind has the members that Kaitai's language gives it (`MEMBERS`, `CALLS`) or, for a
+Every expression has a kind, and a kind has the members that Kaitai's language defines (`MEMBERS`, `CALLS`) or, for a
 structure, those that the specification declares.  Anything else is refused here, before code is written.
 """
 
@@ -71,7 +71,7 @@ CALLS: dict[str, dict[str, tuple[tuple[frozenset[str], ...], Kind, int]]] = {
     },
     "bytes": {"to_s": ((frozenset(("text",)),), TEXT, 1)},
 }
-"""What each family of kinds can be asked with arguments: what these are, what it gives, and how many there must be."""
+"""Calls with arguments of each family of kinds: the arguments, the result, and how many there must be."""
 
 WORDS = {
     "integer": "an integer",
@@ -95,7 +95,7 @@ def told(kind: Kind) -> str:
 
 
 def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one case for each form of expression
-    """What an expression gives in a type; `item` is what `_` is.
+    """Kind of an expression's value in a type; `item` is the kind of `_`.
 
     Raises `UnsupportedError` for a member, an operand or an argument that Kaitai's language does not have.
     """
@@ -110,7 +110,7 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
                 isinstance(kind, Sequence) and not isinstance(one, ex.Array)
                 for one, kind in zip(items, kinds, strict=True)
             ):  # which may double from one instance to the next
-                raise UnsupportedError("a list of lists that are not written out is not covered")
+                raise UnsupportedError("a list of lists that are not written out is not supported")
             return Sequence(_common(kinds, "the elements of a list"))
         case ex.EnumValue(path, _):
             return Integer(here.enum("::".join(path)))
@@ -169,11 +169,11 @@ def same_enum(left: Kind, right: Kind) -> bool:
 
 
 def operation(op: str, left: Kind, right: Kind) -> Kind:
-    """What an operator gives; raises `UnsupportedError` for operands that it does not take."""
+    """Kind of an operator's result; raises `UnsupportedError` for operands that it does not take."""
     one, other = family(left), family(right)
     if "enum" in (one, other) and (op not in ("==", "!=") or not same_enum(left, right)):
         raise UnsupportedError(
-            f"`{op}` does not take {told(left)} and {told(right)}: `.to_i` gives the number of an enum"
+            f"`{op}` does not take {told(left)} and {told(right)}: `.to_i` returns the number of an enum"
         )
     numbers = one in _NUMBERS and other in _NUMBERS
     if op in ("and", "or"):

@@ -1,6 +1,6 @@
 """Specifications as one resolved model: every type, field and enum found by its name, every expression typed.
 
-The input is what YAML gives for each `.ksy`; nothing is read from files here.
+The input is the parsed YAML of each `.ksy`; nothing is read from files here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS
 
 @dataclass(frozen=True)
 class Given:
-    """Names to which whoever compiles a specification gives a meaning.
+    """Names whose meaning the caller of the compiler provides.
 
     Opaque types by what reads them (`types`) or as the ids of further specifications (`specs`), and `process` routines.
     """
@@ -144,7 +144,7 @@ class Field:
     def _one(self) -> Kind:
         for key in self.raw:
             if key not in KNOWN and not key.startswith("-"):
-                raise UnsupportedError(f"`{key}` is not covered")
+                raise UnsupportedError(f"`{key}` is not supported")
         if self.value is not None:
             enum = self.raw.get("enum")
             return Integer(self.owner.enum(enum)) if enum else self.owner.kind_of(self.value)
@@ -219,7 +219,7 @@ class Type:
     suffix: str = ""
     """What keeps the names of its class and reader apart from others."""
     opaque: bool = False
-    """Whether something that the caller gives reads it, and nothing is known of its fields."""
+    """Whether an object of the caller reads it, and nothing is known of its fields."""
 
     def __post_init__(self) -> None:
         for number, item in enumerate(self.raw.get("seq", ())):
@@ -252,7 +252,7 @@ class Type:
 
     @property
     def plain_name(self) -> str:
-        """The name of its class within that of the type around it, as Kaitai's compiler gives it."""
+        """The name of its class within that of the type around it, as Kaitai's compiler forms it."""
         return "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
 
     @property
@@ -319,7 +319,7 @@ class Type:
             here = here.parent
 
     def fields(self) -> list[Field]:
-        """What is read: the fields of `seq`, and the instances."""
+        """The fields of `seq`, and the instances."""
         return [*self.seq, *self.instances.values()]
 
     def field(self, id: str) -> Field:
@@ -376,7 +376,7 @@ class Type:
         raise UnsupportedError(f"no enum {name:.60}{meant(name, known)}")
 
     def kind_of(self, expr: ex.Expr, item: Kind = UNKNOWN) -> Kind:
-        """What an expression gives in this type; `item` is what `_` is."""
+        """Kind of an expression's value in this type; `item` is the kind of `_`."""
         return typed(expr, self, item)
 
 
@@ -405,7 +405,7 @@ class Model:
         for type in self.types():
             for one in (*type.seq, *type.instances.values()):
                 for kind in structures(one.one) if one.value is None else ():
-                    local = kind.type.root is type.root or not foreign  # what is imported is not told what is around it
+                    local = kind.type.root is type.root or not foreign  # imported types do not know what is around them
                     if type not in kind.type.parents and "parent" not in one.raw and local:
                         kind.type.parents.append(type)
         self._find_other_parents()
@@ -426,7 +426,7 @@ class Model:
         return self._opaque.setdefault(name, Type(name, {}, None, self, opaque=True))
 
     def _name_apart(self) -> None:
-        """Gives every type unique names that differ from Python's own and from the names that readers import."""
+        """Assign every type unique names that differ from Python's own and from the names that readers import."""
         taken = set(RESERVED)
         many: dict[str, int] = {}  # how many there are of one name
         for type in self.types():

@@ -1,4 +1,4 @@
-"""Statements that check what was read: the forms of `valid`."""
+"""Statements that check a value: the forms of `valid`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Rules(Code):
             condition = self.code(ex.parse(said))
             wanted = repr(" ".join(str(said).split()))
         else:
-            raise UnsupportedError(f"`valid: {key}` is not covered")
+            raise UnsupportedError(f"`valid: {key}` is not supported")
         self.item = None
         with lines.block(f"if {opposite or negated(condition)}:"):
             lines.add(f"raise LayoutError({path}, {start}, {stop or 'at'}, {wanted}, {into})")

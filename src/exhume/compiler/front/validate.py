@@ -1,7 +1,7 @@
 """Whether a specification of unknown origin has the shape of one, and whether its names are names.
 
 Specifications become code that is run. So every name is checked against Kaitai's rule, and every key and value against
-its type, before any code is written; only texts are left, and these are only ever written as constants.
+its type, before any code is written; only strings are left, and these are only ever written as constants.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _RULES = frozenset(("eq", "min", "max", "any-of", "in-enum", "expr"))
 
 
 def validate(spec: Any, id: str) -> None:
-    """Raises `UnsupportedError`, which names the field, for what is no specification."""
+    """Raises `UnsupportedError`, which names the field, for what is not a specification."""
     if not isinstance(spec, Mapping):
-        raise UnsupportedError("is no specification: a mapping is expected", id)
+        raise UnsupportedError("is not a specification: a mapping is expected", id)
     try:
         _type(spec, id, id)
     except RecursionError:
@@ -82,7 +82,7 @@ def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
 def name(found: Any, where: str) -> str:
     """A valid name; raises `UnsupportedError` for anything else."""
     if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > budgets.NAME:
-        raise UnsupportedError(f"{found!r:.60} is no name: names are of lower-case letters, digits and `_`", where)
+        raise UnsupportedError(f"{found!r:.60} is not a name: names are of lower-case letters, digits and `_`", where)
     if is_private(found):
         raise UnsupportedError(f"{found!r:.60} ends with `__`, as no name does", where)
     return found
@@ -112,7 +112,7 @@ def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
         if key not in known and not key.startswith("-"):
             near = difflib.get_close_matches(key[:100], known, 1)
             more = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(known))}"
-            raise UnsupportedError(f"`{key:.60}` is no key here: {more}", f"{where}: {key}")
+            raise UnsupportedError(f"`{key:.60}` is not a key here: {more}", f"{where}: {key}")
 
 
 def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
@@ -122,7 +122,7 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
     _keys(raw, _TYPE_KEYS, where)
     shown = raw.get("-webide-representation", "")
     if not isinstance(shown, str) or len(shown) > budgets.REPRESENTATION:
-        raise UnsupportedError(f"a representation is a text of at most {budgets.REPRESENTATION} characters", where)
+        raise UnsupportedError(f"a representation is a string of at most {budgets.REPRESENTATION} characters", where)
     _meta(_mapping(raw.get("meta", {}), where), where)
     taken: set[str] = set()
     for number, item in enumerate(_list(raw.get("params", []), where)):
@@ -163,7 +163,7 @@ def _version(found: Any, where: str) -> None:
     numbers = r"(?:0|[1-9][0-9]{0,5})"
     parsed = re.fullmatch(rf"({numbers})\.({numbers})(?:\.({numbers}))?", str(found))
     if parsed is None or isinstance(found, bool):
-        raise UnsupportedError(f"{found!r:.60} is no version: `ks-version` is X.Y or X.Y.Z", where)
+        raise UnsupportedError(f"{found!r:.60} is not a version: `ks-version` is X.Y or X.Y.Z", where)
     version = tuple(int(one or 0) for one in parsed.groups())
     if version < _OLDEST:
         hint = ", which YAML makes of 0.10: write '0.10'" if found == 0.1 else ""
@@ -239,7 +239,7 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
     _repeat(raw, where)
     _kind(raw.get("type"), where, stored=known is not _PARAM_KEYS)
     if "enum" in raw and (not isinstance(raw["enum"], str) or ENUM.fullmatch(raw["enum"]) is None):
-        raise UnsupportedError(f"{raw['enum']!r:.60} is no name of an enum", where)
+        raise UnsupportedError(f"{raw['enum']!r:.60} is not the name of an enum", where)
     if "encoding" in raw:
         encoding(raw["encoding"], where)
     if "process" in raw and not isinstance(raw["process"], str):
@@ -254,7 +254,7 @@ def _said(raw: Mapping[str, Any], where: str) -> None:
             raise UnsupportedError(f"`{one}` and `{other}` exclude each other", where)
     for key in ("doc", "doc-ref"):
         if not isinstance(raw.get(key, ""), (str, int, float) if key == "doc" else (str, list)):
-            raise UnsupportedError(f"`{key}` is a text", where)
+            raise UnsupportedError(f"`{key}` is a string", where)
 
 
 def _repeat(raw: Mapping[str, Any], where: str) -> None:
@@ -280,9 +280,9 @@ def _kind(type: Any, where: str, *, stored: bool) -> None:
     if type is None:
         return
     if not isinstance(type, str) or TYPE.fullmatch(type.strip()) is None:
-        raise UnsupportedError(f"{type!r:.60} is no type", where)
+        raise UnsupportedError(f"{type!r:.60} is not a type", where)
     if re.fullmatch(r"[us]1(le|be)" + ("|bytes|bool|io|any|struct|.*\\[\\]" if stored else ""), type.strip()):
-        raise UnsupportedError(f"`{type:.60}` is no type of a field", where)
+        raise UnsupportedError(f"`{type:.60}` is not the type of a field", where)
     if (bits := re.fullmatch(r"b([0-9]+)(le|be)?", type.strip())) and not 1 <= int(bits[1][:9]) <= WIDEST:
         raise UnsupportedError(f"`{type:.60}`: a field of bits has 1 to {WIDEST}", where)
 
@@ -303,7 +303,7 @@ def _bytes(raw: Mapping[str, Any], where: str) -> None:
     for one in said if isinstance(said, list) else [said] if isinstance(said, str) else [None]:
         if byte(one) or (isinstance(one, str) and (not one.startswith("0x") or numbers.fullmatch(one))):
             continue
-        raise UnsupportedError("`contents` is a text, or a list of bytes and texts", where)
+        raise UnsupportedError("`contents` is a string, or a list of bytes and strings", where)
 
 
 def _valid(valid: Any, where: str) -> None:

@@ -1,4 +1,4 @@
-"""What the specification says of a field, in pieces, and how numbers are stored."""
+"""The constraints that a specification declares for a field, and how numbers are stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rules_of(one: Field) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for rule, said in (valid if isinstance(valid, dict) else {"eq": valid}).items():
         if rule not in ("eq", "min", "max", "any-of", "in-enum", "expr"):
-            raise UnsupportedError(f"`valid: {rule}` is not covered", one.where)
+            raise UnsupportedError(f"`valid: {rule}` is not supported", one.where)
         found[rule] = said if rule == "in-enum" else [*map(ex.parse, said)] if rule == "any-of" else ex.parse(said)
     return found
 
@@ -43,13 +43,13 @@ def ending(one: Field) -> tuple[int, int, int]:
     Raises `UnsupportedError` for a terminator within a size.
     """
     if one.size is not None or one.to_end:
-        raise UnsupportedError("a size and a terminator together are not covered", one.where)
+        raise UnsupportedError("a size and a terminator together are not supported", one.where)
     mark = int(one.raw.get("terminator", 0))
     return mark, 1 if one.raw.get("include") else 0, 0 if one.raw.get("consume") is False else 1
 
 
 def encoding_of(one: Field) -> str:
-    """The encoding of a text; raises `UnsupportedError`."""
+    """The encoding of a string; raises `UnsupportedError`."""
     encoding = one.raw.get("encoding") or one.owner.encoding
     if encoding is None:
         raise UnsupportedError("text has no encoding", one.where)
@@ -58,15 +58,15 @@ def encoding_of(one: Field) -> str:
 
 @functools.cache
 def covers(one: Field) -> tuple[str, ...]:
-    """The fields beside a checksum that it is over, in their order; none where the specification cannot say it.
+    """The sibling fields that a checksum covers, in their order; none where the specification cannot state it.
 
-    Raises `UnsupportedError` for one that is not beside it.
+    Raises `UnsupportedError` for a field that is not a sibling.
     """
     said = one.raw.get("-covers", ())
     found = (said,) if isinstance(said, str) else tuple(said)
     for id in found:
         if id not in [other.id for other in one.owner.seq if not isinstance(other.one, Bits)]:
-            raise UnsupportedError(f"`-covers` names {id}, which is no field of bytes beside it", one.where)
+            raise UnsupportedError(f"`-covers` names {id}, which is not a field of bytes next to it", one.where)
     return found
 
 

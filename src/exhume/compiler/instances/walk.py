@@ -131,7 +131,7 @@ class Walk(Evaluator):
             stream = self.ask(other, one, scope)
         place = expression(one, "pos")
         if place is None:
-            raise UnsupportedError("an instance without a place is not covered", one.where)
+            raise UnsupportedError("an instance without a place is not supported", one.where)
         at = self.placed(place, one, stream, scope)
         self.field(node, one, stream, at, asked=True)
         return node.values.pop(one.id)
@@ -187,7 +187,7 @@ class Walk(Evaluator):
                     break
 
     def over(self, one: Field, node: Node, values: list[Any]) -> bool:
-        """Whether the element that was read last is the last. Raises `UnsupportedError` when nothing says so."""
+        """Whether the element that was read last is the last. Raises `UnsupportedError` if that is not defined."""
         until = expression(one, "repeat-until")
         if until is None:
             raise UnsupportedError("repeat-until is missing", one.where)
@@ -204,7 +204,7 @@ class Walk(Evaluator):
         return value, at
 
     def kind(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads one value of a kind. Raises `UnsupportedError` for one that is not covered."""
+        """Reads one value of a kind. Raises `UnsupportedError` for one that is not supported."""
         if isinstance(kind, Switch):
             if one.size is not None or one.to_end:
                 return self.sized(one, kind, scope, stream)
@@ -226,7 +226,7 @@ class Walk(Evaluator):
             return value, at
         if kind in (BYTES, TEXT):
             return self.stored(one, kind, scope, stream)
-        raise UnsupportedError(f"{one.raw.get('type')} is not covered", one.where)
+        raise UnsupportedError(f"{one.raw.get('type')} is not supported", one.where)
 
     def case(self, one: Field, kind: Switch, scope: Scope) -> Kind | None:
         """The kind that a switch chooses."""
@@ -320,7 +320,7 @@ class Walk(Evaluator):
             value, after = self.terminated(one, scope, stream)
         else:
             if one.size is None and not one.to_end:
-                raise UnsupportedError("bytes without a size are not covered", one.where)
+                raise UnsupportedError("bytes without a size are not supported", one.where)
             size = max(0, stream.end - at) if one.size is None else self.ask(one.size, one, scope)
             if not 0 <= size <= max(0, stream.end - at):
                 raise BrokenError(scope.path, at, "short" if size >= 0 else "size", _bytes(size))
@@ -345,7 +345,7 @@ class Walk(Evaluator):
         return Raw(scope.at, size + include, scope.path, one, scope), stop + consume
 
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
-        """Decodes text. Raises `BrokenError` for bytes that are none."""
+        """Decodes text. Raises `BrokenError` for bytes that are not text."""
         encoding = encoding_of(one)
         try:
             text = str(self.held(raw), encoding)

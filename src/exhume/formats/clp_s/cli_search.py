@@ -132,7 +132,7 @@ def _shown(value: Value) -> str:
 
 
 def _value(row: Mapping[str, Any]) -> Value:
-    """A value of a document, in which large integers are texts."""
+    """A value of a document, in which large integers are strings."""
     value: Value = row["value"]
     return int(value) if row["type"] == "integer" else float(value) if row["type"] == "float" else value
 
@@ -154,7 +154,7 @@ def near(archive: ClpSArchive, column: str) -> str:
 
 
 def _chunks(run: Any, searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Archive names and pieces of the matching lines.
+    """Archive names and chunks of the matching lines.
 
     Raises `EntryNotFoundError` if a single archive has none of the requested columns; of several, it is passed over.
     """

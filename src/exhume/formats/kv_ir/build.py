@@ -22,7 +22,7 @@ END: Final = bytes((Tags.END_OF_STREAM,))
 
 
 def build_preamble(encoding: Encodings, metadata: bytes) -> bytes:
-    """What stands before the units; `metadata` is JSON.  Raises `WriterError` past 65,535 bytes."""
+    """The preamble before the units; `metadata` is JSON.  Raises `WriterError` past 65,535 bytes."""
     head = MAGIC_START + bytes((encoding, MetadataTypes.JSON))
     if len(metadata) < 1 << 8:
         length = bytes((MetadataLengths.ONE_BYTE,)) + struct.pack(LENGTHS.len_metadata1, len(metadata))
@@ -34,7 +34,7 @@ def build_preamble(encoding: Encodings, metadata: bytes) -> bytes:
 
 
 def build_node(type: int, parent: int, name: bytes, *, auto: bool) -> bytes:
-    """A key that becomes known: its type (a tag), the node that it stands in, and its name."""
+    """A declaration of a key: its type (a tag), its parent node, and its name."""
     return bytes((type,)) + _number(_PARENTS, -1 - parent if auto else parent) + build_text(name)
 
 
@@ -54,7 +54,7 @@ def build_real(value: float) -> bytes:
 
 
 def build_text(value: bytes) -> bytes:
-    """A text as it is."""
+    """A string as it is."""
     return _sized((Tags.TEXT_1, Tags.TEXT_2, Tags.TEXT_4), value)
 
 
@@ -69,7 +69,7 @@ def build_variable_text(value: bytes) -> bytes:
 
 
 def build_log_type(value: bytes) -> bytes:
-    """A log type, which ends a text that was taken apart."""
+    """A log type, which ends an encoded string."""
     return _sized((Tags.LOG_TYPE_1, Tags.LOG_TYPE_2, Tags.LOG_TYPE_4), value)
 
 

@@ -112,7 +112,7 @@ OF_STATUS: dict[int, Rule] = {
 """The rule that a decoder's verdict stands for."""
 
 LOSES_COUNT = frozenset((Status.PARENT, Status.TWICE_KNOWN, Status.DEPTH))
-"""Verdicts on a new key: which numbers the keys behind it have can no longer be told."""
+"""Verdicts on a new key after which the numbers of later keys cannot be determined."""
 
 
 class StreamRules(NamedTuple):

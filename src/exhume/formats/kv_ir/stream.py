@@ -139,7 +139,7 @@ class Stream:
                 raise
             except CodecError as error:
                 if at:
-                    return  # what follows the frames is told by who looks for it
+                    return  # bytes after the frames are reported by verify
                 raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
             engine = new_engine()
             start, done, step = at, 0, FIRST_STEP
@@ -190,11 +190,11 @@ class UnitError(Exception):
 
 
 class HeldError(Exception):
-    """A key is declared, and the decoder was told to stop there."""
+    """A key is declared, and the decoder was asked to stop there."""
 
 
 class Units:
-    """One pass over the units of a stream; after each step, `decoder` holds what was made of the events.
+    """One pass over the units of a stream; after each step, `decoder` has the output for the events.
 
     Attributes:
         preamble: What precedes the units.
@@ -235,11 +235,11 @@ class Units:
         return misfit(data, at)
 
     def token_name(self, data: bytes, at: int) -> str:
-        """What kind of token stands there, for people."""
+        """The kind of token at an offset, in words."""
         return token_name(data, at)
 
     def _more(self) -> bool:
-        """Whether there are more bytes; they are then in `_data`.  A failure to read is raised behind what was read."""
+        """Whether there are more bytes; they are then in `_data`.  A failure to read is raised after them."""
         wanted = (
             1 if self.stream.live else max(1, len(self._data))
         )  # so that a long unit is looked at again only when twice as much is there
@@ -282,7 +282,7 @@ class Units:
         """Decodes units until enough output was made, or all that are in memory; False at the end of the stream.
 
         Raises `UnitError`, after which `skip` continues.  Raises `HeldError` when a key is declared and the decoder was
-        told to stop there.
+        asked to stop there.
         """
         while not self.ended:
             at = self.at - self._base
@@ -342,7 +342,7 @@ class Units:
         raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
 
     def count(self, other: KvIrDecoder) -> None:
-        """Counts the events that another decoder has decoded, which begins to count anew."""
+        """Counts the events that another decoder has decoded, and resets that decoder's count."""
         mine = self.decoder
         mine.events += other.events
         if other.utc_changes:
@@ -350,7 +350,7 @@ class Units:
         other.events = other.utc_changes = 0
 
     def resume(self, decoder: KvIrDecoder, at: int, data: bytes) -> None:
-        """Goes on at a unit with a decoder that knows its keys; `data` are the bytes from there to where this stood."""
+        """Continue at a unit with a decoder that knows its keys; `data` are the bytes up to the old position."""
         mine, self.decoder = self.decoder, decoder
         decoder.events, decoder.utc_offset, decoder.utc_changes = mine.events, mine.utc_offset, mine.utc_changes
         self._data = data + self._data[self.at - self._base :]
@@ -452,7 +452,7 @@ def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
 
 
 def lines(units: Units, how: How, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:
-    """Lines of JSON in pieces, as `how` says.
+    """Lines of JSON in chunks, in the form that `how` states.
 
     Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
     them.
@@ -462,7 +462,7 @@ def lines(units: Units, how: How, *, jobs: int = 1, target: int = 1 << 20) -> It
 
 
 def printed(units: Units, how: int, target: int = 1 << 20) -> Iterator[bytes]:
-    """What the decoder makes of the units, in pieces; raises as `lines` does."""
+    """Output of the decoder for the units, in chunks; raises as `lines` does."""
     for _ in units.steps(how, target):
         if found := units.decoder.take():
             yield found

@@ -102,7 +102,7 @@ class KvIrWriter(Writer):
         """Adds an event: the pairs of the user, and those that the logger adds.
 
         Raises `WriterError` for what a stream cannot hold: integers beyond 64 bits, keys that are not text, values that
-        JSON does not have, floats that are not finite within arrays, nesting over 1,000 levels, half surrogates.  Then
+        JSON does not have, floats that are not finite within arrays, nesting over 1,000 levels, lone surrogates.  Then
         nothing is written.
         """
         if not self._open:
@@ -166,7 +166,7 @@ class KvIrWriter(Writer):
         new: dict[tuple[int, str, int], int],
         depth: int,
     ) -> Iterator[tuple[bytes, bytes]]:
-        """The leaves of an object as keys and values; keys that become known are added to `made` and `new`."""
+        """The leaves of an object as keys and values; new keys are added to `made` and `new`."""
         if depth > MAX_DEPTH:
             raise WriterError("nested too deeply", expected=f"at most {MAX_DEPTH} levels")
         for name, value in values.items():
@@ -223,7 +223,7 @@ def _value(value: Any) -> tuple[int, bytes | None]:
 
 
 def _stored(text: str) -> bytes:
-    """A text in UTF-8, half surrogates that stand for other bytes as these.  Raises `WriterError` for other halves."""
+    """A string in UTF-8; lone surrogates that stand for other bytes become these.  Raises `WriterError` for others."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -231,7 +231,7 @@ def _stored(text: str) -> bytes:
 
 
 def take_apart(text: bytes) -> bytes:
-    """A text split into its log type and its variables of four bytes."""
+    """A string split into its log type and its variables of four bytes."""
     encoded = encode_text(text, Dialect.CORE)
     parts = [APART]
     marks = bytearray()

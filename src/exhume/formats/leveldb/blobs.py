@@ -1,4 +1,4 @@
-"""Blob files: large values that lie outside the tables, and the references to them.
+"""Blob files: large values that are stored outside the tables, and the references to them.
 
 Spec: RocksDB db/blob/blob_index.h, db/blob/blob_log_format.h, db/blob/blob_file_reader.cc.
 """

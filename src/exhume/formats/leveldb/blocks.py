@@ -26,7 +26,7 @@ _SIZED: dict[int, str] = {
     Compressions.ZSTD: "zstd",
     Compressions.EARLY_ZSTD: "zstd",
 }
-"""Codecs of RocksDB's compressions that have the decompressed size in front."""
+"""Codecs of RocksDB's compressions that are preceded by the decompressed size."""
 _PRIMED = frozenset(
     (Compressions.ZLIB, Compressions.LZ4, Compressions.LZ4HC, Compressions.ZSTD, Compressions.EARLY_ZSTD)
 )
@@ -104,9 +104,9 @@ class BlockCodec(NamedTuple):
 def block_codec(
     contents: bytes, compression: int, *, family: str, version: int, dictionary: bytes | None = b""
 ) -> BlockCodec:
-    """How the contents of a block, of which the first bytes are enough, are compressed.
+    """Codec of the contents of a block, from its first bytes.
 
-    RocksDB puts the decompressed size in front (a varint from version 2, eight bytes before for lz4); type 2 is raw
+    RocksDB stores the decompressed size first (a varint from version 2, eight bytes before for lz4); type 2 is raw
     deflate there.  With LevelDB's footer, type 2 is a zlib stream in dacha and in Mojang's LevelDB, and a zstd frame in
     newer LevelDB, told apart by their first bytes; type 4 is raw deflate (Mojang).  `dictionary` is that of the table,
     which primes RocksDB's codecs; None for one that cannot be read.  Raises `CodecError` and `UnsupportedFeatureError`.
@@ -158,7 +158,7 @@ def decode_block(
 def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
     """The decompressed size that precedes what a codec wrote, and where the codec's bytes begin.
 
-    Only the version in the footer says how wide that size is, and the specification of a block does not know the
+    Only the version in the footer determines how wide that size is, and the specification of a block does not know the
     version.
     """
     if wide:

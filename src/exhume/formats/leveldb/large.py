@@ -35,7 +35,7 @@ class BlockOwner(Protocol):
 
     @property
     def rules(self) -> tuple[str, str, int, int, int]:
-        """Checksum kind, family, format version, base of context checksums, and room; see `table_blocks.Rules`."""
+        """Checksum kind, family, format version, base of context checksums, block limit; see `table_blocks.Rules`."""
 
 
 LARGE: Final = 16 << 20

@@ -129,7 +129,7 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
                 if version.value_type == ValueTypes.BLOB_INDEX and database.unread:
                     if len(places) < MOST_UNREAD:
                         places.setdefault(version.key, version.span)
-                    continue  # for a reason that is told below
+                    continue  # for a reason that is reported below
                 found.append(checks.UNRESOLVED.finding(kind, span=version.span, actual=version.key))
         for key, error in database.unread:
             told = Finding.from_error(error)
@@ -187,7 +187,7 @@ class _Piece(NamedTuple):
 class _Seen(NamedTuple):
     """What is in a piece that no rule can object to: the first key, the last entry, and how many there are.
 
-    Its blocks lie one behind the other.
+    Its blocks are consecutive.
     """
 
     first: tuple[bytes, int]
@@ -228,9 +228,9 @@ class _Rules(NamedTuple):
 
 
 class TableVerifier:
-    """One table against its own rules and against what the manifest says.
+    """One table against its own rules and against the manifest.
 
-    `begin` reads all but the data blocks, and gives these in pieces; `finish` is given what a survey of each says.
+    `begin` reads all but the data blocks, and returns these in chunks; `finish` takes the result of a survey of each.
     """
 
     def __init__(self, rules: _Rules, file: DbFile, stated: TableFile | None) -> None:
@@ -242,7 +242,7 @@ class TableVerifier:
         self.order = self.table.comparator
         self.kinds = rules.database.kinds
         self.unread = False
-        """Whether entries are missing from what was read: then nothing is said of which there are."""
+        """Whether entries are missing from the data: then their number and range are not compared."""
         self.claimed: list[tuple[int, int, str]] = []
         self.sound: list[_Piece] = []
         """Pieces with nothing to object to, which claim their bytes as a whole."""
@@ -260,7 +260,7 @@ class TableVerifier:
         self._tell(rule, detail, **more)
 
     def begin(self) -> list[_Piece]:
-        """The data blocks in pieces, at least one; what is wrong elsewhere is noted."""
+        """The data blocks in chunks, at least one; faults elsewhere are noted."""
         _guard(self._found, self._outline)
         blocks = self._blocks or BlockIndex.of(())
         self._pieces = [

@@ -113,7 +113,7 @@ def to_arrow(
     field of the record format, which is taken from the metadata (True) or given in the same form.  `start`, `stop` and
     `prefix` select records through the index, `columns` names columns, and `jobs` threads decompress.
 
-    A text that is not UTF-8 and a record that does not fit the record format raise `StructureError`;
+    A string that is not UTF-8 and a record that does not fit the record format raise `StructureError`;
     `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `losses`.  Raises `QueryError` when there
     is no usable record format and `EntryNotFoundError` for an unknown column; damage is raised as `records` does.
     """
@@ -233,7 +233,7 @@ def _numbers(pa: Any, kind: str, values: Any, bad: Any) -> Any:
     target = pa.int64() if kind == "int" else pa.float64()
     lengths = compute.binary_length(values)
     values = compute.if_else(compute.equal(lengths, 0), pa.scalar(None, values.type), values)
-    # Arrow also takes hexadecimal integers, NaNs with a text in parentheses, and texts of any length.
+    # Arrow also takes hexadecimal integers, NaNs with a string in parentheses, and strings of any length.
     odd = any(compute.any(compute.match_substring(values, text)).as_py() for text in ("x", "X", "("))
     if not odd and (compute.max(lengths).as_py() or 0) < LONGEST:
         try:

@@ -200,7 +200,7 @@ def _refuse_constant(text: str) -> None:
 
 
 def parse_metadata(raw: bytes, span: Span) -> tuple[dict[str, Any], list[str]]:
-    """The metadata object, and the keys that occur more than once in it; `span` is where the bytes lie.
+    """The metadata object, and the keys that occur more than once in it; `span` is the position of the bytes.
 
     Raises ZS-401, ZS-402, ZS-403.
     """

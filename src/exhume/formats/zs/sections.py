@@ -35,7 +35,7 @@ PAYLOAD_SCHEMAS = {"data": "zs_data_block", "index": "zs_index_block"}
 
 
 def section_map(archive: OpenFile) -> SectionMap:
-    """The sections of an open file; behind the last block that can be framed, one section of unread bytes."""
+    """The sections of an open file; after the last block that can be framed, one section of unread bytes."""
     return SectionMap([(archive.source, _sections(archive.file))])
 
 

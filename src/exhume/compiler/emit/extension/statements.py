@@ -35,9 +35,9 @@ LOADS: dict[str, tuple[int, Kind]] = {
     "d": (8, FLOAT),
     "s": (1, OBJECT),
 }
-"""How many bytes a letter of a format stands for, and what it gives."""
+"""Size of a format letter in bytes, and the kind of its value."""
 AROUND = ("at", "end", "io", "parent", "root", "big", "run")
-"""What every compiled reader takes, behind the bytes."""
+"""Parameters of every compiled reader, after the bytes."""
 WIDTHS = {"B": 1, "b": 1, "H": 2, "h": 2, "I": 4, "i": 4, "Q": 8, "q": 8, "f": 4, "d": 8}
 
 
@@ -64,7 +64,7 @@ class Statements(Expressions):
         self.readers: dict[tuple[str, str], str] = {}
         """The compiled readers, by module and name."""
         self.unused: frozenset[str] = frozenset()
-        """Texts that are only looked at."""
+        """Strings that are only examined."""
         self.shallower = False
         """Whether a structure that ends is one less within each other."""
         self.scanned: Class | None = None
@@ -258,7 +258,7 @@ class Statements(Expressions):
         return None
 
     def unpacked(self, node: ast.expr) -> list[Kind] | None:
-        """What a call of something that unpacks gives."""
+        """Kinds of the values that a call of an unpacker returns."""
         match node:
             case ast.Call(func=unpack, args=[_, _]) if (formats := self._formats(unpack)) is not None:
                 return [LOADS[letter][1] for letter, _ in parts(formats[0])]
@@ -316,7 +316,7 @@ class Statements(Expressions):
             ] if name == again and low is not None and high is not None and (view := self.is_view(of)) is not None:
                 text, into = self.variable(name), self.kinds[name]
                 if into != OBJECT:
-                    raise UncoveredError("a text that is no object")
+                    raise UncoveredError("a string that is not an object")
                 how, encoding = ENCODINGS.get(said.upper(), 0), self.table.constant(said)
                 given = f"p{view}, n{view}, low, high, {how}, {encoding}"
                 self.lines.add(f"low = {self.place(low)}", f"high = {self.place(high)}")
@@ -377,7 +377,7 @@ class Statements(Expressions):
             self._store(after, "reached", Word(PLACE))
 
     def result(self, found: tuple[str, str]) -> Kind:
-        """What a compiled reader gives."""
+        """Kind of a compiled reader's result."""
         for one in ast.walk(self.every[found[0]].functions[found[1]]):
             match one:
                 case ast.Assign([ast.Name("value")], ast.Call(ast.Name("new"), [ast.Name(name)])):

@@ -63,12 +63,12 @@ class _Stream(NamedTuple):
 
 
 def payload_of(tables: list[TableEntry], payload: Buffer) -> Payload:
-    """A stream of these tables, which lie back to back in the payload."""
+    """A stream of these tables, which are back to back in the payload."""
     return [table.end - table.start for table in tables], whole(payload)[1]
 
 
 def _are_back_to_back(tables: list[TableEntry], size: int) -> bool:
-    """Whether nothing lies between the tables of a stream of this size."""
+    """Whether the tables of a stream of this size have no gaps between them."""
     return [0, *(table.end for table in tables)] == [*(table.start for table in tables), size]
 
 
@@ -90,7 +90,7 @@ class Streams:
         self._spools: dict[int, BinaryIO] = {}
         self._reduced: dict[tuple[int, int], Schema] = {}
         self.partial: list[Partial] = []
-        """Cut tables of which columns are left."""
+        """Truncated tables with columns that remain."""
 
     def schema_map(self) -> bytes:
         """The schema map, with the schemas of partial tables."""
@@ -148,7 +148,7 @@ class Streams:
         start = self._base + stream.offset
         last = number + 1 == len(self._streams)
         end = self._end if last else self._base + self._streams[number + 1].offset
-        most = stream.size + WINDOW  # what is stored is hardly larger than what it holds
+        most = stream.size + WINDOW  # stored bytes are hardly more than their content
         if max(stream.size, min(end - start, most)) > limits.payload_size:
             return self._read_large(number, start, end)
         if stream.size >= MEASURED:
@@ -177,7 +177,7 @@ class Streams:
         return _Stream(tables, kept, partial, size, end), made
 
     def _intact(self, number: int, start: int, end: int) -> _Stream | None:
-        """A stream of which all is well, decompressed without being held; else None."""
+        """A stream that decompresses without errors, checked without keeping it; else None."""
         source, used, size = self._source, 0, 0
         try:
             for used, part in zstd_measured(source.chunks(start, min(end, source.size))):  # noqa: B007

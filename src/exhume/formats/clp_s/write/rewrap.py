@@ -65,8 +65,8 @@ def write_container(
     """Writes an archive from stored sections, in this order.
 
     Args:
-        packets: Type and body of the metadata packets; the list of sections is made anew in its place (or in front).
-        sections: Name and stored bytes, in pieces, of each section; a piece is all that is held in memory.
+        packets: Type and body of the metadata packets; the list of sections is rebuilt in its place (or put first).
+        sections: Name and stored bytes, in chunks, of each section; only a chunk is kept in memory.
         framing: How the metadata payload is stored.
         directory: Whether to write a file for each section, instead of one file.
     """
