@@ -25,7 +25,7 @@ PREAMBLE = "KV-IR, Preamble"
 UNITS = "KV-IR, Units"
 KEYS = "KV-IR, Keys"
 EVENTS = "KV-IR, Events"
-TEXTS = "KV-IR, Texts taken apart"
+TEXTS = "KV-IR, Encoded strings"
 WRAPPING = "KV-IR, Wrapping"
 
 # 1xx: is this a stream that can be read?
