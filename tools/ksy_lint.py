@@ -334,7 +334,7 @@ def check_covers(where: str, attribute: dict[str, Any], spec: dict[str, Any]) ->
     covers = attribute.get("-covers", [])
     for name in [covers] if isinstance(covers, str) else covers:
         if name not in {one.get("id") for one in spec["seq"]} - {attribute.get("id")}:
-            yield where, f"-covers names {name}, which is no field beside it"
+            yield where, f"-covers names {name}, which is not a sibling field"
     if covers and "-checksum" not in attribute:
         yield where, "-covers without -checksum"
 
@@ -522,7 +522,7 @@ def check_type(  # noqa: C901 - one rule after the other
     for name, inner_spec in spec.get("types", {}).items():
         yield from check_name(f"{where}/types", name, "type")
         if name in fields_of(spec):
-            yield f"{where}/types/{name}", "a field beside it has the same name, which C# refuses"
+            yield f"{where}/types/{name}", "a sibling field has the same name, which C# rejects"
         yield from check_type(f"{where}/types/{name}", inner_spec, types)
     for name, enum in spec.get("enums", {}).items():
         yield from check_name(f"{where}/enums", name, "enumeration")

@@ -130,7 +130,7 @@ SEEDS = [
     ),
     Seed("an id in camelCase", "id: num_items\n", "id: numItems\n", "'numItems' is not lower_snake_case"),
     Seed("a keyword of Python as an id", "is_big:", "class:", "class is a Python keyword"),
-    Seed("a member that is no identifier", "0: red", "0: 'None'", "'None' is not lower_snake_case"),
+    Seed("a member that is not an identifier", "0: red", "0: 'None'", "'None' is not lower_snake_case"),
     Seed("a keyword of Python as a member", "0: red", "0: lambda", "lambda is a Python keyword"),
     Seed("an enumeration key beyond 2^53", "0: red", "0xffffffffffffffff: red", "an enum key is an integer"),
     Seed(
@@ -167,7 +167,7 @@ SEEDS = [
         "pos: start must be named ofs_",
     ),
     Seed(
-        "a switch whose fallback nobody explains",
+        "a switch with an undocumented fallback",
         "        size: len_body\n        doc: What it holds.\n",
         "        type:\n          switch-on: 1\n          cases:\n            1: u1\n",
         "case _",
@@ -218,7 +218,7 @@ SEEDS = [
         "ofs_rest has no valid: max",
     ),
     Seed(
-        "a reason for no bound beside a bound",
+        "a bound, and a reason for not having one",
         "        type: u2\n",
         "        type: u2\n        -lint-ok: It is small.\n",
         "a bound and a reason for none",
@@ -291,7 +291,7 @@ SEEDS = [
         "color: -orig-id is a name or a list of names",
     ),
     Seed(
-        "a specification's name that is no text",
+        "a specification's name that is not a string",
         "          id: green\n",
         "          id: green\n          -orig-id: 7\n",
         "enums/color/1: -orig-id is a name or a list of names",
@@ -352,10 +352,10 @@ SEEDS = [
         "/types/item/enums/color: no field has this enumeration",
     ),
     Seed(
-        "a type with the name of a field beside it",
+        "a type with the name of a sibling field",
         "instances:\n",
         "instances:\n  item:\n    pos: 0\n    type: item\n",
-        "/types/item: a field beside it has the same name",
+        "/types/item: a sibling field has the same name",
     ),
     Seed("an instance whose id is a word of Go", "is_big:", "range:", "range is a reserved word"),
     Seed("an id that is a word of C++ and Java", "is_big:", "default:", "default is a reserved word"),
@@ -382,10 +382,10 @@ SEEDS = [
         "item is repeated and has no -webide-representation",
     ),
     Seed(
-        "a checksum over what is no field beside it",
+        "a checksum over something other than a sibling field",
         "      - id: body\n",
         "      - id: sum\n        -checksum: CRC-32\n        -covers: bodies\n        type: u4\n      - id: body\n",
-        "-covers names bodies, which is no field beside it",
+        "-covers names bodies, which is not a sibling field",
     ),
     Seed(
         "fields that a checksum is over, and no checksum",
