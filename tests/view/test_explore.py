@@ -18,8 +18,12 @@ import pytest
 import exhume
 from exhume.cli.exploring import explored, opener
 from exhume.cli.run import Run
+from exhume.engines.explained import PARSED_SIZE
+from exhume.formats.zs.writer import ZsWriter
 from exhume.testing.corrupt import flip
-from exhume.view.explored import Explored, ExploredImage
+from exhume.view import explored as explored_module
+from exhume.view.explored import Explored
+from exhume.view.image import ExploredImage
 from exhume.view.parts import SCRIPTS
 from exhume.view.served import HEADERS, Explorer
 from tests.conftest import ROOT
@@ -187,6 +191,40 @@ def test_sections_fields_and_bytes(words: Asked) -> None:
     assert words.json("named", name="nothing like it") == {"section": None}
     assert words.json("bands", space=0, start=0, end=len(data))[0][0] == 0
     assert words.json("bands", space=3, start=0, end=9) == []
+
+
+def test_any_element_of_a_large_payload(tmp_path: Path) -> None:
+    path = tmp_path / "large.zs"
+    with ZsWriter(path, codec="deflate", block_size=12 << 20, metadata={}) as out:
+        out.add_records(b"%09999d" % number for number in range(1000))
+    with asking(path) as asked:
+        asked.checked()
+        number = asked.json("named", name="data-0")["section"]
+        fields = asked.json("fields", section=number)
+        array = fields["payload"]["k"][0]
+        assert fields["payload_size"] > PARSED_SIZE
+        assert (array["v"], len(array["k"]), array["k"][-1]["g"]) == ("1000 elements", 65, 64)
+        asked_for = {"section": number, "part": "payload", "array": array["a"]}
+        page = asked.json("elements", **asked_for, first=500)["k"]
+        assert [one["n"] for one in page[:2]] == ["… 500 before", "[500]"]
+        assert (page[-2]["n"], page[-1]) == ("[563]", {"n": "… 436 more", "t": "", "g": 564})
+        assert (page[0]["g"], page[1]["e"] - page[1]["s"]) == (436, 10001)
+        last = asked.json("elements", **asked_for, at=fields["payload_size"] - 1)["k"]
+        assert (last[-1]["n"], last[-1]["e"]) == ("[999]", fields["payload_size"])
+        near = asked.json("fields", section=number, at=5_000_000, part="payload")["payload"]["k"][0]["k"][-2]
+        assert near["s"] <= 5_000_000 < near["e"]
+        assert [one["n"] for one in asked.json("elements", **asked_for, first=5000)["k"]] == ["… 1000 before"]
+        assert asked(f"api/elements?section={number}&array=other").status == 404
+        assert asked(f"api/elements?section={number}&array=other&part=else").status == 400
+
+
+def test_what_is_too_large_says_so(words: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explored_module, "PARSED", 10)
+    words.checked()
+    fields = words.json("fields", section=words.json("named", name="data-1")["section"])
+    assert "payload" not in fields
+    assert "larger than 10 bytes: shown without its fields" in fields["note"]
+    assert fields["payload_size"] > 10
 
 
 def test_verdicts_are_told_as_they_are_computed(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.recovery import CarvedArchive
 from exhume.registry import Format, get_format
-from exhume.view.explored import Explored, ExploredImage, Rows
+from exhume.view.explored import Explored, Rows
+from exhume.view.image import ExploredImage
 
 MOST_COLUMNS = 60
 LONGEST_CELL = 400

@@ -224,16 +224,22 @@ def explain_one(
     *,
     marks: Sequence[Span] = (),
     first: bool = False,
+    limit: int = PARSED_SIZE,
+    page: tuple[str, int] | None = None,
+    payload: bool = True,
     unchecked: str = "",
 ) -> Explained:
     """Explains one section of a map, with the first elements of long arrays and those that touch `marks`.
 
     `findings` are placed at the fields they concern, and those about a whole file at its `first` section.  A section or
-    payload larger than `PARSED_SIZE` is given without its fields.
+    payload larger than `limit` is given without its fields, and with `payload` unset none is decompressed.
+    `page` is that of `exhume.layout.schema.Explainer`.
     """
     near = _Noted(finding for finding in findings if finding.span is not None).near(section.span, first=first)
     marked = [*marks, *(span for _, span in near if span.size)]
-    explained = explain_section(found, section, marks=marked, unchecked=unchecked)
+    explained = explain_section(
+        found, section, limit=limit, marks=marked, page=page, payload=payload, unchecked=unchecked
+    )
     _judge(explained, _schemas(found), near, unchecked)
     return explained
 

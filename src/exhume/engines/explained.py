@@ -152,14 +152,15 @@ def explain_section(
     window: tuple[int, int] | None = None,
     payload: bool = True,
     stream: bool = False,
+    page: tuple[str, int] | None = None,
     unchecked: str = "",
 ) -> Explained:
     """Explains one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
 
     Array elements that touch `marks` are included at any index.  With a `window` of the file, arrays of the stored
     bytes have only the elements that touch it and one on either side, and those of the payload the first.
-    `stream` is that of `Explainer`; checksums of elements that are made later are not computed if there is a reason in
-    `unchecked`.
+    `stream` and `page` are those of `Explainer`; checksums of elements that are made later are not computed if there is
+    a reason in `unchecked`.
     """
     out = Explained(section, note=section.note)
     if section.schema is not None:
@@ -170,6 +171,7 @@ def explain_section(
                 marks=marks,
                 window=window,
                 stream=stream,
+                page=page,
                 finish=lambda child: check_fields(section, child, [], unchecked),
             )
             out.stored = _stored(found, section, out.explainer)
@@ -193,7 +195,7 @@ def explain_section(
         _too_large(out, limit)
         return out
     out.data = data
-    explainer = Explainer(section.span.in_payload(0, len(data)), whole=whole, marks=marks)
+    explainer = Explainer(section.span.in_payload(0, len(data)), whole=whole, marks=marks, page=page)
     out.payload = explainer.explain(section.payload_schema, data, *section.payload_args)
     out.parsed += len(data)
     return out

@@ -30,7 +30,7 @@ from exhume.layout.fast import RAISED, View
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.summaries import instances_of, is_one_line, summary_of
 from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Traced, named, slot, type_of
-from exhume.layout.trees import Even, Placed, Trees, held
+from exhume.layout.trees import Even, Placed, Trees, held, paged
 
 DEBUG_PACKAGE = "exhume_ksy.debug"
 
@@ -111,6 +111,7 @@ class Explainer:
     `where` is the window's `Span` (a payload span for decompressed bytes); with `whole`, the tree has every array
     element and every lazy instance, however many there are; without, it has the first elements and those that touch
     `marks`.  With `window`, absolute offsets in the file, it has the elements that touch it, and one on either side.
+    With `page`, the array of that path has `ARRAY_SHOWN` elements from that number on.
 
     With `stream`, long lists of a file that a foreign specification describes are `Trees`, which make each tree when
     it is visited.  `finish` is called with each of those, and `broken` states whether any was not parsed completely.
@@ -124,9 +125,11 @@ class Explainer:
         marks: Sequence[Span] = (),
         window: tuple[int, int] | None = None,
         stream: bool = False,
+        page: tuple[str, int] | None = None,
         finish: Callable[[Field], None] | None = None,
     ) -> None:
         self._where = where
+        self._page = page
         self._whole = whole
         self._window = window
         self._stream = stream
@@ -286,7 +289,8 @@ class Explainer:
         doc: FieldDoc,
         docs: dict[str, FieldDoc],
     ) -> None:
-        indexes = self._shown(values, places)
+        indexes = paged(self._page, made.path, len(values), ARRAY_SHOWN)
+        indexes = self._shown(values, places) if indexes is None else indexes
         self._left -= len(indexes)
         made.value = counted(len(values), "elements")
         made.omitted = len(values) - len(indexes)

@@ -72,3 +72,21 @@ def held(node: Field) -> Iterator[Field]:
     if not isinstance(node.children, Trees):
         for child in node.children:
             yield from held(child)
+
+
+def paged(page: tuple[str, int] | None, path: str, count: int, size: int) -> Sequence[int] | None:
+    """The elements of an array that are shown of a page of `size` elements: those on it, or the one that it lies in.
+
+    `page` is the path of an array and the number of the first element; None: the page is not about the array at `path`.
+    """
+    if page is None:
+        return None
+    wanted, first = page
+    if path == wanted:
+        return range(min(first, count), min(first + size, count))
+    if not wanted.startswith(f"{path}["):
+        return None
+    number = wanted.removeprefix(f"{path}[").partition("]")[0]
+    if not (number.isascii() and number.isdigit() and len(number) < 20):
+        return None
+    return [int(number)] if int(number) < count else []

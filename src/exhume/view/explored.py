@@ -14,22 +14,25 @@ from itertools import islice
 from typing import Any, Protocol
 
 from exhume.archive import Archive
-from exhume.engines.carve import find, join
 from exhume.engines.explain import explain_one
+from exhume.engines.explained import Explained
 from exhume.engines.verify import describe_verdict
-from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span
+from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.source import Source
-from exhume.layout.sections import Section, SectionKind, SectionMap
-from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
+from exhume.layout.schema import ARRAY_SHOWN
+from exhume.layout.sections import Section, SectionMap
+from exhume.recovery import CarvedArchive
 from exhume.view.bands import ATTENTION
-from exhume.view.parts import is_bad, node_values, note_of, section_values, stripes
+from exhume.view.parts import is_bad, more_values, node_values, note_of, section_values, stripes
 
 MOST_FINDINGS = 500
 MOST_SECTIONS = 1000
 MOST_BYTES = 1 << 20
 """The most sections, and the most bytes, that one request is answered with."""
+
+PARSED = 256 << 20
+"""Sections and payloads up to so many bytes are parsed: of long arrays, only what is looked at becomes objects."""
 
 KEPT = 64 << 20
 """Bytes of decompressed payloads that are kept for the next request; the latest is, whatever its size."""
@@ -234,19 +237,16 @@ class Explored:
         chosen: Section = self.found[number]
         return chosen
 
-    def fields(self, number: int, at: int | None = None) -> dict[str, Any]:
-        """The fields of a section: the first elements of long arrays, and those that hold the byte `at`."""
+    def fields(self, number: int, at: int | None = None, part: str = "tree") -> dict[str, Any]:
+        """The fields of a section: the first elements of long arrays, and those that hold the byte `at` of a part."""
         section = self.section(number)
+        item = self._explained(number, at, part)
         space = list(self.found.sources).index(section.span.source)
-        unchecked = "" if isinstance(self.archive, Archive) else "the specification names no checksum"
-        marks = [Span(section.span.source, at, at + 1)] if at is not None else []
-        with self._lock:
-            item = explain_one(
-                self.found, section, list(self._findings), marks=marks, first=number == 0, unchecked=unchecked
-            )
-            if item.data:
-                self._keep(number, item.data)
         out: dict[str, Any] = {"note": note_of(item), "bad": is_bad(item)}
+        if item.withheld:
+            out["note"] = "; ".join(
+                filter(None, (section.note, f"larger than {PARSED} bytes: shown without its fields"))
+            )
         if item.stored is not None:
             out["tree"] = node_values(item.stored, space)
         if item.payload is not None:
@@ -257,6 +257,45 @@ class Explored:
             except ExhumeError as error:
                 out["note"] = out["note"] or f"the payload cannot be decoded: {error}"
         return out
+
+    def _explained(
+        self, number: int, at: int | None, part: str, page: tuple[str, int] | None = None, *, payload: bool = True
+    ) -> Explained:
+        section = self.section(number)
+        unchecked = "" if isinstance(self.archive, Archive) else "the specification names no checksum"
+        marks = []
+        if at is not None:
+            marks = [Span(section.span.source, at, at + 1) if part == "tree" else section.span.in_payload(at, at + 1)]
+        with self._lock:
+            item = explain_one(
+                self.found, section, list(self._findings), marks=marks, first=number == 0, limit=PARSED,
+                page=page, payload=payload, unchecked=unchecked,
+            )  # fmt: skip
+            if item.data:
+                self._keep(number, item.data)
+        return item
+
+    def elements(self, number: int, part: str, path: str, first: int = 0, at: int | None = None) -> dict[str, Any]:
+        """Elements of the array of that path in a part, `tree` or `payload`: from a number on, or about the byte `at`.
+
+        Raises `EntryNotFoundError` if there is no such array.
+        """
+        page = (path, first) if at is None else None
+        item = self._explained(number, at, part, page, payload=part == "payload")
+        tree = item.payload if part == "payload" else item.stored
+        node = next((node for _, node in tree.walk() if node.path == path), None) if tree is not None else None
+        if node is None:
+            raise EntryNotFoundError("this section has no such array", span=item.section.span, actual=shorten(path))
+        space = -1 if part == "payload" else list(self.found.sources).index(item.section.span.source)
+        if page is None:
+            last = int(node.children[-1].name[1:-1]) if node.children else 0
+            if last < ARRAY_SHOWN:
+                return {"k": node_values(node, space).get("k", [])}
+            return self.elements(number, part, path, last - ARRAY_SHOWN // 2)  # with its neighbours
+        end, count = first + len(node.children), len(node.children) + node.omitted
+        before = more_values(max(0, first - ARRAY_SHOWN), min(first, count), "before")
+        shown = [node_values(child, space) for child in node.children]
+        return {"k": [*before, *shown, *more_values(end, max(0, count - end))]}
 
     def _keep(self, number: int, data: bytes) -> None:
         self._payloads[number] = data
@@ -330,86 +369,6 @@ class Explored:
             thread.join(PATIENCE)
         if not any(thread.is_alive() for thread in self._threads):
             self.archive.__exit__(None, None, None)
-
-
-class ExploredImage(Explored):
-    """Bytes of no known format, a disk image or a dump: the archives in it are its sections."""
-
-    kind = "image"
-
-    def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, verifies: bool = True) -> None:
-        self._limits = limits
-        self._carved: list[CarvedArchive] = []
-        self._image = source
-        super().__init__(_Bytes(source), verifies=verifies)
-        self.verifies = verifies
-
-    def _verify(self) -> None:
-        found = find(self._image, start=0, stop=self._image.size, limits=self._limits, progress=self._told)
-        for carved in found:
-            self._carved.append(carved)
-            self._know(_map_of(self._image, self.archives()))
-            self.generation += 1
-        self._state = "done"
-
-    def _files(self) -> dict[str, Source]:
-        return {self._image.name: self._image}
-
-    def _doing(self) -> str:
-        if self._state == "failed":
-            return "not searched completely"
-        done, total, _ = self._progress or (0, None, "")
-        searched = f" ({done / total:.0%} searched)" if total and self._state == "running" else ""
-        return f"archives found: {len(list(self.archives()))}{searched}"
-
-    def archives(self) -> list[CarvedArchive]:
-        """The archives found until now, in order."""
-        return list(join(list(self._carved)))
-
-    def sections(self, first: int, count: int) -> list[dict[str, Any]]:
-        """The archives, and what is between them; each archive with the key that opens it."""
-        out = super().sections(first, count)
-        known = {name_of(carved): carved for carved in self.archives()}
-        for values in out:
-            if (carved := known.get(values["name"])) is not None:
-                values["archive"] = values["name"]
-                values["bad"] = carved.verdict is CarveVerdict.DAMAGED
-            values["fields"] = False
-        return out
-
-
-class _Bytes:
-    """An image in the place of an archive."""
-
-    format = "image"
-
-    def __init__(self, source: Source) -> None:
-        self.name, self._source = source.name, source
-
-    def sections(self, *, jobs: int = 1) -> SectionMap:
-        """Nothing is known of it yet."""
-        return _map_of(self._source, [])
-
-    def __exit__(self, *error: object) -> None:
-        self._source.close()
-
-
-def name_of(carved: CarvedArchive) -> str:
-    """What an archive in an image is called: its format and its place."""
-    return f"{carved.format}@{carved.offset}+{carved.length}"
-
-
-def _map_of(image: Source, archives: Iterable[CarvedArchive]) -> SectionMap:
-    """An image as sections: nested archives inside those that hold them."""
-    names: list[str] = []
-    sections = []
-    for carved in archives:
-        outer = names[carved.nested_in] if carved.nested_in is not None else None
-        names.append(name_of(carved))
-        basis = f", verified by {carved.verified_by}" if carved.verified_by is not VerifiedBy.NONE else ""
-        note = f"{carved.verdict}{basis}" + (f"; {carved.note}" if carved.note else "")
-        sections.append(Section(names[-1], carved.span, SectionKind.DATA, note=note, parent=outer))
-    return SectionMap([(image, sections)])
 
 
 def _touches(finding: Finding, span: Span) -> bool:

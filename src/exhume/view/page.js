@@ -80,101 +80,25 @@
   }
   contents.spaces.forEach(addSpace);
 
-  // ---- the field list: sections, opened on demand ----
-  // A node: {n, t, v, d, r, c, o, s, e, p, k (children), depth, open, parent, section}
-  // A section that was not loaded yet is its number in `rows`, as one that was is: `roots` has what is known of it.
-  let roots = [], rows = [], asked = new Set();
-  const rootNode = (section, number) => ({
-    number, n: section.skipped ? `… ${section.skipped} more` : section.name, t: [section.kind, section.codec].filter(Boolean).join(", "),
-    depth: section.nested ? 1 : 0, open: false, parent: null, section, isSection: true, kids: null,
-    ...(section.skipped ? { d: `${section.note || section.name} (explain --html with --section, --range or --all)` }
-      : { d: section.note, s: section.start, e: section.end, p: section.space }),
-  });
-  function layOutRoots() {
-    roots = new Array(contents.count);
-    rows = Array.from({ length: contents.count }, (_, number) => number);
-    asked = new Set();
-  }
-  layOutRoots();
-  async function loadRoots(first, count) {
-    const mine = roots, found = await source.sections(first, count);
-    found.forEach((section, i) => { mine[first + i] ??= rootNode(section, first + i); });
-  }
-  async function rootOf(number) {
-    if (!roots[number]) await loadRoots(Math.floor(number / WINDOW) * WINDOW, WINDOW);
-    return roots[number];
-  }
-  if (!source.served) await loadRoots(0, contents.count);
-  function rowAt(index) {
-    const entry = rows[index];
-    if (typeof entry !== "number") return entry;
-    if (!roots[entry] && !asked.has(Math.floor(entry / WINDOW))) {
-      asked.add(Math.floor(entry / WINDOW));
-      rootOf(entry).then(() => drawTree(), (error) => { detail.textContent = String(error); });
-    }
-    return roots[entry];
-  }
-  const rowOf = (node) => node === null ? -1 : rows.indexOf(node.isSection ? node.number : node);
+  // ---- the field list ----
+  const fields = fieldsOf(source, contents, { addSpace, draw: () => drawTree(), say: (text) => { detail.textContent = text; } });
+  const { roots, rows, layOutRoots, rootOf, rowAt, rowOf, childrenOf, foldable, setOpen, turn, reveal } = fields;
+  if (!source.served) await fields.load(0, contents.count);
   let selected = null, hovered = null, space = 0, cursor = null;
-
-  function adopt(node, parent) {
-    node.parent = parent; node.depth = parent.depth + 1; node.open = false;
-    node.section = parent.section;
-    return node;
+  // Selects an element of the array that is selected or around what is.
+  async function element(number) {
+    let node = selected;
+    while (node && node.a === undefined) node = node.parent;
+    if (!node) { detail.textContent = "select a long array, or something in it, to go to one of its elements"; return; }
+    const named = (kid) => kid.n === `[${number}]`;
+    const kid = (await childrenOf(node)).find(named) || (await turn(node, { first: number })).find(named);
+    if (kid) { await reveal(kid); select(kid); } else detail.textContent = `${node.n} has no element ${number}`;
   }
-  async function childrenOf(node) {
-    if (node.kids) return node.kids;
-    if (!node.isSection) { node.kids = (node.k || []).map((kid) => adopt(kid, node)); return node.kids; }
-    const kids = [];
-    let found;
-    try { found = await source.fields(node.section, node.number, node.near); } catch (error) { found = { note: String(error) }; }
-    if (found.note) node.d = found.note;
-    if (found.bad) node.section.bad = true;
-    if (found.payload_size !== undefined && node.section.payload_space === undefined) {
-      const payload = { name: `payload of ${node.n}`, kind: "payload", base: 0, size: found.payload_size, section: node.number };
-      node.section.payload_space = addSpace(payload);
-    }
-    const inPayload = (field) => { if (field.p === -1) field.p = node.section.payload_space; (field.k || []).forEach(inPayload); };
-    if (found.payload && source.served) inPayload(found.payload);
-    if (!found.payload && node.section.payload_space !== undefined && source.served) {
-      found.payload = { n: "payload", t: "bytes", s: 0, e: found.payload_size, p: node.section.payload_space };
-    }
-    for (const key of ["tree", "payload"]) {
-      if (found[key] === undefined) continue;
-      if (key === "payload") found[key].n += " (decompressed)";
-      kids.push(adopt(found[key], node));
-    }
-    if (!node.kids) node.kids = kids;
-    return node.kids;
+  async function more(node) {
+    const { parent } = node, kids = await turn(parent, { first: node.g });
+    select(kids.find((kid) => kid.g === undefined) || parent);
   }
-  const foldable = (node) => node.isSection ? !!node.section.fields : !!(node.k && node.k.length);
-  async function setOpen(node, open) {
-    if (node.open === open || !foldable(node)) return;
-    const kids = await childrenOf(node);
-    if (node.open === open) return;
-    node.open = open;
-    const at = rowOf(node);
-    if (at >= 0) {
-      if (open) rows.splice(at + 1, 0, ...kids.flatMap(visible));
-      else {
-        let end = at + 1;
-        while (end < rows.length && isBelow(rows[end], node)) end++;
-        rows.splice(at + 1, end - at - 1);
-      }
-    }
-    drawTree();
-  }
-  function visible(node) { return node.open && node.kids ? [node, ...node.kids.flatMap(visible)] : [node]; }
-  function isBelow(node, ancestor) {
-    if (typeof node === "number") return false;
-    for (let up = node.parent; up; up = up.parent) if (up === ancestor) return true;
-    return false;
-  }
-  async function reveal(node) {
-    const chain = [];
-    for (let up = node.parent; up; up = up.parent) chain.unshift(up);
-    for (const up of chain) await setOpen(up, true);
-  }
+  const failed = (error) => { detail.textContent = String(error); };
 
   const current = () => spaces[space];
   const hexList = list(hex, () => current().lines, drawHexRow);
@@ -297,9 +221,13 @@
     for (const number of numbers) {
       const root = await rootOf(number);
       if (!root) continue;
-      if (served && !known && !root.kids) root.near = at;
+      if (served && !known && !root.kids) { root.near = at; root.nearIn = within.kind === "payload" ? "payload" : "tree"; }
       if (root.section.payload_space === space) { for (const kid of await childrenOf(root)) await descend(kid, 1); }
       else await descend(root, root.depth);
+    }
+    if (best && best.a !== undefined && served && !known) { // an element of it that was not loaded yet
+      const array = best;
+      for (const kid of await turn(array, { at })) await descend(kid, depth + 1);
     }
     return best;
   }
@@ -403,6 +331,7 @@
     if (!node || (event.target.tagName === "A" && !event.target.classList.contains("link"))) return;
     if (event.target.classList.contains("link")) { event.preventDefault(); select(node, { scrollTree: false }); copyLink(linkOf(node)); }
     else if (event.target.classList.contains("tw")) setOpen(node, !node.open);
+    else if (source.served && node.g !== undefined) more(node).catch(failed);
     else select(node, { scrollTree: false });
   });
   tree.addEventListener("dblclick", (event) => { const node = nodeOf(event); if (node) setOpen(node, !node.open); });
@@ -417,6 +346,8 @@
   }
   async function find(text) {
     if (/^0x[0-9a-f]+$/i.test(text) || /^\d+$/.test(text)) { await jump(Number(text)); return; }
+    const index = /^\[(\d+)\]$/.exec(text);
+    if (index && source.served) { await element(Number(index[1])).catch(failed); return; }
     const wanted = text.toLowerCase();
     let first = null, passed = selected === null;
     for await (const node of everyNode()) {
@@ -459,11 +390,14 @@
       await select_(Math.max(0, Math.min(rows.length - 1, at + (event.key === "ArrowDown" ? 1 : -1))));
     } else if (event.key === "ArrowRight" && selected) {
       event.preventDefault();
+      if (source.served && selected.g !== undefined) { await more(selected).catch(failed); return; }
       if (!selected.open) await setOpen(selected, true); else if (selected.kids && selected.kids[0]) select(selected.kids[0]);
     } else if (event.key === "ArrowLeft" && selected) {
       event.preventDefault();
       if (selected.open) await setOpen(selected, false); else if (selected.parent) select(selected.parent);
-    } else if (event.key === "Enter" && document.activeElement === tree && selected) await setOpen(selected, !selected.open);
+    } else if (event.key === "Enter" && document.activeElement === tree && selected) {
+      if (source.served && selected.g !== undefined) await more(selected).catch(failed); else await setOpen(selected, !selected.open);
+    }
     else if (event.key === "Home" && rows.length) { event.preventDefault(); await select_(0); }
     else if (event.key === "End" && rows.length) { event.preventDefault(); await select_(rows.length - 1); }
   });

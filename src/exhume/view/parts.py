@@ -12,7 +12,7 @@ from typing import Any
 from exhume.engines.explained import Explained
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
-from exhume.layout.schema import Field
+from exhume.layout.schema import ARRAY_SHOWN, Field
 from exhume.layout.sections import Section, SectionMap
 from exhume.view.bands import bands, tiles_of
 
@@ -22,7 +22,7 @@ STRIPES = 1000
 NARROW = 12
 """Neighbours of one kind that take fewer of these units each are one band."""
 
-SCRIPTS = ("space.js", "source.js", "list.js", "records.js", "map.js", "page.js")
+SCRIPTS = ("space.js", "source.js", "list.js", "fields.js", "records.js", "map.js", "page.js")
 
 
 def script() -> str:
@@ -91,10 +91,16 @@ def node_values(node: Field, space: int) -> dict[str, Any]:
         out |= {"c": f"{node.checksum}: {node.check}", "w": str(node.check.outcome)}
     children = [node_values(child, space) for child in node.children]
     if node.omitted:
-        children.append({"n": f"… {node.omitted} more", "t": ""})
+        out["a"] = node.path
+        children += more_values(min(len(node.children), ARRAY_SHOWN), node.omitted)
     if children:
         out["k"] = children
     return out
+
+
+def more_values(first: int, count: int, which: str = "more") -> list[dict[str, Any]]:
+    """What stands for elements of an array that are not given; a page goes on with them at the element `first`."""
+    return [{"n": f"… {count} {which}", "t": "", "g": first}] if count else []
 
 
 def _range(span: Span) -> tuple[int, int]:

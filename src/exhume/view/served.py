@@ -18,7 +18,8 @@ from urllib.parse import parse_qs, quote
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError
 from exhume.io.jsonout import jsonable
 from exhume.recovery import CarvedArchive
-from exhume.view.explored import MOST_BYTES, Explored, name_of
+from exhume.view.explored import MOST_BYTES, Explored
+from exhume.view.image import name_of
 from exhume.view.parts import script, style
 
 MOST_OPEN = 8
@@ -85,7 +86,10 @@ class Explorer:
             "contents": lambda shown, _: shown.contents(),
             "state": _state,
             "sections": lambda shown, q: shown.sections(q.number("first", 0), q.number("count", ROW_COUNT)),
-            "fields": lambda shown, q: shown.fields(q.number("section"), q.optional("at")),
+            "fields": lambda shown, q: shown.fields(q.number("section"), q.optional("at"), q.part()),
+            "elements": lambda shown, q: shown.elements(
+                q.number("section"), q.part(), q.text("array"), q.number("first", 0), q.optional("at")
+            ),
             "holding": lambda shown, q: shown.holding(q.number("space"), q.number("at")),
             "named": lambda shown, q: {"section": shown.named(q.text("name"), q.optional("after"))},
             "bands": lambda shown, q: shown.bands(q.number("space"), q.number("start"), q.number("end")),
@@ -215,6 +219,12 @@ class _Query:
         if not (text.isascii() and text.isdigit() and len(text) <= 19):
             raise RefusedError("400 Bad Request", f"{name} is not a number")
         return int(text)
+
+    def part(self) -> str:
+        part = self.text("part", "tree")
+        if part not in ("tree", "payload"):
+            raise RefusedError("400 Bad Request", "part is not tree or payload")
+        return part
 
     def optional(self, name: str) -> int | None:
         return self.number(name) if name in self._values else None

@@ -47,7 +47,8 @@ function served() {
     contents: () => json("contents"),
     state: (check) => json("state", check ? { check: 1 } : {}),
     sections: (first, count) => json("sections", { first, count }),
-    fields: (section, number, at) => json("fields", { section: number, ...(at === undefined ? {} : { at }) }),
+    fields: (section, number, at, part) => json("fields", { section: number, ...(at === undefined ? {} : { at, part }) }),
+    elements: (number, array, wanted) => json("elements", { section: number, part: array.part, array: array.a, ...wanted }),
     async chunk(space, part) {
       const place = space.kind === "payload" ? { section: space.section } : { space: space.number };
       const answer = await ask("api/bytes", { ...place, start: part * CHUNK, size: CHUNK });
