@@ -223,7 +223,7 @@ def test_memory_is_that_of_one_batch(tmp_path: Path, text: str) -> None:
     most = []
     for many in (5_000, 40_000):  # the files are larger than what is read rather than mapped
         (tmp_path / "file").write_bytes(parts[text][0] + parts[text][1] * many)
-        most.append(peak(specification, tmp_path / "file"))
+        most.append(min(peak(specification, tmp_path / "file") for _ in range(2)))  # others' threads allocate, too
     assert most[1] - most[0] < 100_000  # of nine million bytes
 
 

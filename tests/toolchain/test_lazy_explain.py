@@ -188,5 +188,5 @@ def peak(specification: Specification, many: int, **how: Any) -> int:
 def test_memory_is_where_each_element_begins(tmp_path: Path, how: dict[str, Any]) -> None:
     specification = compiled(LISTS[0], tmp_path)
     how = {"whole": "stream" in how, **how}
-    less, more = peak(specification, 1_000, **how), peak(specification, 9_000, **how)
+    less, more = (min(peak(specification, many, **how) for _ in range(2)) for many in (1_000, 9_000))
     assert (more - less) / 8_000 < 40  # bytes; an object with its notes takes a thousand
