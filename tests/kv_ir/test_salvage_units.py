@@ -104,7 +104,7 @@ def test_a_frame_stays_a_frame(tmp_path: Path) -> None:
     assert events == HELD
     assert rows(report) == [
         (0, len(data), Outcome.RECOVERED, "zstd frames", "", None),
-        (len(data), len(data) + 4, Outcome.IGNORED, "bytes behind the stream", "", None),
+        (len(data), len(data) + 4, Outcome.IGNORED, "bytes after the stream", "", None),
     ]
     assert (tmp_path / "out.clp").read_bytes()[:4] == data[:4]
 
@@ -564,3 +564,14 @@ def test_files_are_not_written(tmp_path: Path) -> None:
     (tmp_path / "in.clp").write_bytes(SMALL)
     with pytest.raises(UnsupportedOperationError):
         exhume.salvage(tmp_path / "in.clp", tmp_path / "out", mode=SalvageMode.FILES)
+
+
+def test_a_false_end_is_lost_and_not_recovered_as_well(tmp_path: Path) -> None:
+    """No byte has two outcomes, and all have one."""
+    data = HEAD + COUNT + one(1) + END + one(2) + one(3) + END
+    report, _ = rescued(data, tmp_path)
+    spans = sorted((row.span.start, row.span.end) for row in report.spans)
+    assert [start for start, _ in spans] == [0, *(end for _, end in spans)][:-1]
+    assert spans[-1][1] == len(data)
+    at = len(HEAD + COUNT + one(1))
+    assert [row.outcome for row in report.spans if row.span.start <= at < row.span.end] == [Outcome.LOST]

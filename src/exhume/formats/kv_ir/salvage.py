@@ -170,7 +170,7 @@ class _Salvage:
     def _account(
         self, start: int, end: int, outcome: Outcome, what: str, why: str = "", code: str | None = None
     ) -> None:
-        if not self.stream.wrapped:
+        if not self.stream.wrapped and start < end:
             self.report.add_span(self.stream.span(start, end), outcome, what, why, code)
 
     def _account_frames(self) -> None:
@@ -182,7 +182,7 @@ class _Salvage:
                 self.source.span(stored, size), Outcome.LOST, "zstd frames", damage.message, damage.code
             )
         else:
-            self.report.add_span(self.source.span(stored, size), Outcome.IGNORED, "bytes behind the stream")
+            self.report.add_span(self.source.span(stored, size), Outcome.IGNORED, "bytes after the stream")
 
     def _walk(self, start: int) -> None:
         units, decoder = self.units, self.units.decoder
@@ -206,18 +206,24 @@ class _Salvage:
             if trouble is not None:
                 self._account(good, trouble.at, Outcome.RECOVERED, "events")
                 good = self._after(trouble)
+            elif good >= 0 and units.ended:
+                good = self._resume(good)
             elif good >= 0:
                 self._account(good, units.at, Outcome.RECOVERED, "events")
-                good = self._resume() if units.ended else units.at
+                good = units.at
             if good < 0:
                 break
             self.progress(units.stream.stored, self.source.size, "bytes")
 
-    def _resume(self) -> int:
-        """The offset at which events follow the end of the stream, which damage can imitate; -1 when none do."""
+    def _resume(self, start: int) -> int:
+        """The offset at which events follow the end of the stream, which damage can imitate; -1 when none do.
+
+        `start` is where the events before that end begin.
+        """
         units = self.units
         end = units.at
         found = self._search(end)
+        self._account(start, end if found is None else end - 1, Outcome.RECOVERED, "events")
         if found is None:
             if units.reach > end:
                 self.report.add_lost("byte ranges")
