@@ -177,3 +177,12 @@ def test_several_images_have_a_folder_each(tmp_path: Path, exhume_cli: Cli) -> N
     assert [one["image"] for one in told["archives"]] == [0, 1]
     assert [one["file"] for one in told["archives"]] == ["image-1/0000000002bc.zs", "image-2/0000000002bc.zs"]
     assert ran.code == 0
+
+
+def test_a_file_where_the_folder_belongs_is_named(tmp_path: Path, exhume_cli: Any) -> None:
+    (tmp_path / "image").write_bytes(b"nothing" * 99)
+    (tmp_path / "case").touch()
+    ran = exhume_cli("report", tmp_path / "image", "-o", tmp_path / "case.html", "--overwrite")
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert f"a file, where the outputs need a directory in {tmp_path / 'case'}" in ran.err
+    assert not (tmp_path / "case.html").exists()

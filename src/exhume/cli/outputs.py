@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exhume.errors import OutputExistsError, Span
+from exhume.errors import OutputExistsError, SourceError, Span
 from exhume.io.source import source_error
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
     if "://" in output or output == "-":
         raise click.UsageError("several targets need -o DIR, a local directory")
     if path.exists() and not path.is_dir():
-        raise OutputExistsError("several targets need a directory", span=Span(output, 0, 0))
+        raise SourceError("a file, where the outputs need a directory", span=Span(output, 0, 0))
     if not overwrite and path.is_dir() and any(path.iterdir()):
         raise OutputExistsError("the directory is not empty", span=Span(output, 0, 0))
     try:
