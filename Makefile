@@ -33,7 +33,7 @@ demo: $(STAMP)  ## a chapter on every format and one on a disk image, every verb
 test: setup node setup-oracles plugins  ## run every test (ARGS=... goes to pytest)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
 
-skips: setup node setup-oracles plugins  ## run every test as a fresh clone would, and write what it skips, and why, into docs/trust.md
+skips: setup node setup-oracles plugins  ## run every test as a fresh clone would, and write what it skips, and why, into docs/testing.md
 	@EXHUME_MORE_SAMPLES= $(BIN)/python -m pytest -q -n auto --dist loadgroup -p tools.skips
 
 test-quick: setup node  ## the tests that are not slow, over every tenth sample: for while you work (ARGS=... goes to pytest)
@@ -42,7 +42,7 @@ test-quick: setup node  ## the tests that are not slow, over every tenth sample:
 test-thorough: setup node setup-oracles plugins  ## every test at full size, and 2000 examples where others try 60: takes hours
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
 
-oracles: setup node setup-oracles plugins  ## compare with every independent implementation within 10 minutes; counts in docs/trust.md
+oracles: setup node setup-oracles plugins  ## compare with every independent implementation within 10 minutes; counts in docs/testing.md
 	@$(BIN)/python -m pytest -q -n auto --dist loadgroup -m conformance -p tools.oracle_table $(ARGS)
 
 check: lint types ksy-lint check-generated check-code check-docs  ## everything that is not a test: lint, types, freshness
@@ -186,10 +186,10 @@ golden: setup  ## write tests/golden/ again: all that is said about every broken
 flips: setup  ## flip every bit of a small archive of each format, and write the detections into docs/ (ARGS=... for some)
 	@nice $(BIN)/python -m tests.flips.run --write $(ARGS)
 
-budgets: setup  ## what 1 MB of hostile input costs each verb, into docs/trust.md (needs 4 GB of memory)
+budgets: setup  ## what 1 MB of hostile input costs each verb, into docs/testing.md (needs 4 GB of memory)
 	@$(BIN)/python -m tests.budgets.cost --write
 
-memory: setup  ## how much memory one large value costs each verb, into docs/trust.md
+memory: setup  ## how much memory one large value costs each verb, into docs/testing.md
 	@$(BIN)/python -m tests.budgets.values --write
 
 scaling: setup  ## double every count of small archives and count the work of the verbs, into docs/scaling.md
@@ -198,7 +198,7 @@ scaling: setup  ## double every count of small archives and count the work of th
 mutation: setup  ## change the code that judges archives and see which tests notice (MODULE=zs/verify or zs for some)
 	@nice $(BIN)/python -m tools.mutation $(MODULE)
 
-coverage: setup node setup-oracles plugins  ## branch coverage of the tests with both kernels, and its table in docs/trust.md
+coverage: setup node setup-oracles plugins  ## branch coverage of the tests with both kernels, and its table in docs/testing.md
 	@nice $(BIN)/python -m tools.cover run -n auto --dist loadgroup $(ARGS)
 	@$(BIN)/python -m tools.cover report
 
@@ -206,16 +206,16 @@ unreached: setup node setup-oracles plugins  ## run the tests and list the asser
 	@nice $(BIN)/python -m tools.unreached run -n auto --dist loadgroup $(ARGS)
 	@$(BIN)/python -m tools.unreached report
 
-faults: setup  ## fail every system call once under everything that writes, into docs/trust.md (some minutes)
+faults: setup  ## fail every system call once under everything that writes, into docs/testing.md (some minutes)
 	@nice $(BIN)/python -m tests.faults.run --write $(ARGS)
 
-signals: setup  ## interrupt every verb at random moments; how long each took to end, into docs/trust.md (ARGS=60 times)
+signals: setup  ## interrupt every verb at random moments; how long each took to end, into docs/testing.md (ARGS=60 times)
 	@$(BIN)/python -m tests.faults.test_signals $(ARGS)
 
-fuzz: setup  ## fuzz every entry (TARGET=kql for one, TIME=60 seconds each, ARGS=...), counts into docs/trust.md
+fuzz: setup  ## fuzz every entry (TARGET=kql for one, TIME=60 seconds each, ARGS=...), counts into docs/testing.md
 	@nice $(BIN)/python -m tests.fuzz.run $(TARGET) --time $(or $(TIME),10) --write $(ARGS)
 
-fuzz-expressions: setup  ## execute a million expressions of specifications (MANY=...), their number into docs/trust.md
+fuzz-expressions: setup  ## execute a million expressions of specifications (MANY=...), their number into docs/testing.md
 	@nice $(BIN)/python -m tests.fuzz.expressions $(or $(MANY),1000000)
 
 fuzz-kernel: setup  ## compile the kernel with sanitizers for the fuzzers, and run its tests with it

@@ -3,7 +3,7 @@
     python -m tests.reproduce [--jobs N]      # prints the digests of what this machine writes
     python -m tests.reproduce --write         # rewrites the table tests/digests.json (make digests; needs qemu-user)
 
-The inputs are the same everywhere, and so must the archives be: see docs/trust.md, "The same bytes on every machine".
+The inputs are the same everywhere, and so must the archives be: see docs/testing.md, "The same bytes on every machine".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Branch coverage of the tests with both kernels, and the table of it in `docs/trust.md`.
+"""Branch coverage of the tests with both kernels, and the table of it in `docs/testing.md`.
 
     python -m tools.cover run [PYTEST ARGUMENTS]     runs all tests, then those that are not slow with EXHUME_PURE=1
     python -m tools.cover report                     the measured coverage, as a table and per file
@@ -99,7 +99,7 @@ def report() -> int:
             print(f"{count:4} {path}: {_ranges(lines)}  {' '.join(f'{a}->{b}' for a, b in branches if a not in lines)}")
     head = ["| part | statements | branches | covered |", "| --- | ---: | ---: | ---: |"]
     rows = [areas[name].row(f"`{name}`") for name in sorted(areas)]
-    write_block("trust.md", "coverage", "\n".join([*head, *rows, total.row("**all**")]))
+    write_block("testing.md", "coverage", "\n".join([*head, *rows, total.row("**all**")]))
     print(total.row("all"))
     return int(total.share < GOAL)
 

@@ -7,8 +7,8 @@ then forks for every mutant: the child executes the changed module, puts what is
 others have imported, and runs the tests of the changed lines, golden findings first, until one fails.  A mutant at the
 level of a module or class that survives is tried again in a process that imports nothing but the changed module.
 
-Survivors are printed and kept in `build/mutation/`; the counts go into `docs/trust.md`.  `tools/equivalent_mutants.txt`
-lists changes that change nothing that could be seen, with the reason.
+Survivors are printed and kept in `build/mutation/`; the counts go into `docs/testing.md`.
+`tools/equivalent_mutants.txt` lists changes without a visible effect, with the reason.
 """
 
 from __future__ import annotations
@@ -585,7 +585,7 @@ def row(name: str, verdicts: dict[str, Verdict]) -> str:
 
 def tell(found: dict[str, dict[str, Verdict]], *, table: bool) -> None:
     """Prints survivors, keeps them, and rewrites the rows of these modules."""
-    rows = {line.split("`")[1][:-3]: line for line in read_block("trust.md", "mutation").splitlines() if "`" in line}
+    rows = {line.split("`")[1][:-3]: line for line in read_block("testing.md", "mutation").splitlines() if "`" in line}
     for name, verdicts in found.items():
         left = [mutant for mutant, verdict in verdicts.items() if verdict.outcome is Outcome.SURVIVED]
         untested = {mutant for mutant in left if not verdicts[mutant].tests}
@@ -594,7 +594,7 @@ def tell(found: dict[str, dict[str, Verdict]], *, table: bool) -> None:
         rows[name] = row(name, verdicts)
         print(f"{rows[name]}\n{text}", end="", flush=True)
     if table:
-        write_block("trust.md", "mutation", "\n".join([*HEAD, *(rows[name] for name in judges() if name in rows)]))
+        write_block("testing.md", "mutation", "\n".join([*HEAD, *(rows[name] for name in judges() if name in rows)]))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -606,7 +606,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--budget", type=float, default=4.0, help="CPU seconds of tests against one mutant (default: 4)"
     )
-    parser.add_argument("--no-table", action="store_true", help="leave docs/trust.md alone")
+    parser.add_argument("--no-table", action="store_true", help="leave docs/testing.md alone")
     options = parser.parse_args(argv)
     asked = [one.removesuffix(".py") for one in options.modules]
     chosen = [name for name in judges() if not asked or name in asked or name.split("/")[0] in asked]

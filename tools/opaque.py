@@ -44,10 +44,10 @@ STORED = ("clp-s", "ZS")
 
 
 REASONS = {
-    "ark_split": "room that writers keep before the index and in it; nothing says where the header ends",
+    "ark_split": "space that writers reserve before the index and in it; the end of the header is not stated",
     "ark_split.index[].data": "messages, of the types that the manifest declares",
-    "caf.data": "the contents of the members; where each lies is in the JSON of the index",
-    "clp_s.files": "compressed; what is in them only the compressed metadata says",
+    "caf.data": "the contents of the members; their positions are in the JSON of the index",
+    "clp_s.files": "compressed; only the compressed metadata describes their content",
     "clp_s.metadata.frames[].body.blocks[].content.data": "compressed",
     "clp_s.sections[].body.streams[].compressed.frames[].body.blocks[].content.data": "truth values, a byte each",
     "data_bundle_shard.records": "the contents of the members, compressed; where a record ends is in the index",
@@ -59,7 +59,7 @@ REASONS = {
     "leveldb_table.meta_blocks[].block.contents": "bits of filters",
     "leveldb_table.metaindex.contents": "compressed",
     "zs.blocks[].body.payload": "records and keys, which are any bytes, or compressed",
-    "zs.header.extensions": "reserved for additions that nobody has made",
+    "zs.header.extensions": "reserved for additions that do not exist yet",
 }
 """Why a field, or what no field reaches, is left as bytes."""
 

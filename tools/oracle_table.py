@@ -1,4 +1,4 @@
-"""A pytest plugin that counts comparisons with independent implementations, and writes them into `docs/trust.md`.
+"""A pytest plugin that counts comparisons with independent implementations, and writes them into `docs/testing.md`.
 
     make oracles
 
@@ -70,7 +70,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Writes the table when all tests passed."""
     stats = terminalreporter.stats
     if stats.get("failed") or stats.get("error"):
-        terminalreporter.write_line("make oracles: there are differences; docs/trust.md stays as it was", red=True)
+        terminalreporter.write_line("make oracles: there are differences; docs/testing.md stays as it was", red=True)
         return
     counts = [
         Counter(
@@ -82,7 +82,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     ]
     late = sum(NOT_RUN in str(one.longrepr) for one in stats.get("skipped", []))
     if late:
-        terminalreporter.write_line(f"make oracles: no time for {late} tests; docs/trust.md stays as it was", red=True)
+        terminalreporter.write_line(
+            f"make oracles: no time for {late} tests; docs/testing.md stays as it was", red=True
+        )
         return
-    write_block("trust.md", "oracles", table(*counts))
-    terminalreporter.write_line(f"make oracles: {sum(counts[0].values())} comparisons in docs/trust.md")
+    write_block("testing.md", "oracles", table(*counts))
+    terminalreporter.write_line(f"make oracles: {sum(counts[0].values())} comparisons in docs/testing.md")

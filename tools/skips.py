@@ -1,4 +1,4 @@
-"""A pytest plugin that writes the table of skipped tests, with reasons, into `docs/trust.md`.
+"""A pytest plugin that writes the table of skipped tests, with reasons, into `docs/testing.md`.
 
     make skips
 
@@ -41,11 +41,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Writes the table when all tests passed; says when too many were skipped."""
     stats = terminalreporter.stats
     if stats.get("failed") or stats.get("error"):
-        terminalreporter.write_line("make skips: not all tests passed; docs/trust.md stays as it was", red=True)
+        terminalreporter.write_line("make skips: not all tests passed; docs/testing.md stays as it was", red=True)
         return
     skipped = reasons(stats.get("skipped", []))
-    write_block("trust.md", "skips", table(skipped))
-    terminalreporter.write_line(f"make skips: {len(skipped)} in docs/trust.md")
+    write_block("testing.md", "skips", table(skipped))
+    terminalreporter.write_line(f"make skips: {len(skipped)} in docs/testing.md")
 
 
 def pytest_sessionfinish(session: Any) -> None:

@@ -207,7 +207,7 @@ def main() -> None:
     found = measure(options.verbs or list(VERBS))
     table = cost_table(found)
     if options.write:
-        write_block("trust.md", "budgets", f"{limits_table()}\n{table}")
+        write_block("testing.md", "budgets", f"{limits_table()}\n{table}")
     else:
         sys.stdout.write(table)
 

@@ -1,6 +1,6 @@
 """Each limit, driven to its edge on each format that it protects, by archives of files of at most 4 KB.
 
-Spec: none; docs/trust.md, "What hostile input can cost".
+Spec: none; docs/testing.md, "What hostile input can cost".
 """
 
 from __future__ import annotations
@@ -37,5 +37,5 @@ def test_every_limit_has_its_reason_and_its_formats() -> None:
     assert set(NEEDS) == set(READING)
     for name in Limits._fields:
         assert re.search(rf"^ +{name}: .", Limits.__doc__ or "", re.MULTILINE), name
-        assert f"| `{name}` |" in (ROOT / "docs/trust.md").read_text(encoding="utf-8")
+        assert f"| `{name}` |" in (ROOT / "docs/testing.md").read_text(encoding="utf-8")
         assert getattr(DEFAULT_LIMITS, name) > 0

@@ -1,6 +1,6 @@
-"""The memory that one large value costs each verb grows no faster than docs/trust.md states.
+"""The memory that one large value costs each verb grows no faster than docs/testing.md states.
 
-Spec: none; docs/trust.md, "What one large value costs".
+Spec: none; docs/testing.md, "What one large value costs".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def test_memory_grows_as_stated(name: str) -> None:
 
 
 def test_the_table_has_every_row() -> None:
-    table = read_block("trust.md", "memory")
+    table = read_block("testing.md", "memory")
     for name, (what, _, cases) in VALUES.items():
         for words, factor in cases.items():
             row = f"| {name.split()[0]} | {what} | `{words.replace(' -o {out}', '')}` | {formula(factor)} |"

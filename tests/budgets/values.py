@@ -161,7 +161,7 @@ def main() -> None:
             lines.append(f"| {name.split()[0]} | {what} | `{command}` | {formula(cases[words])} | {factor:.1f} |")
             print(lines[-1], flush=True)  # noqa: T201
     if options.write:
-        write_block("trust.md", "memory", "\n".join(lines) + "\n")
+        write_block("testing.md", "memory", "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Every verb within a small limit `payload_size`: the same output, or `incomplete` with the name of the limit.
 
-Spec: none; docs/trust.md, "What hostile input can cost".
+Spec: none; docs/testing.md, "What hostile input can cost".
 """
 
 from __future__ import annotations

@@ -320,7 +320,7 @@ def table(tallies: list[tuple[bool, Tally]]) -> str:
 
 
 def write(jobs: int, every: int) -> bool:
-    """Runs every task with every fault and writes the table into `docs/trust.md`; returns whether nothing was wrong."""
+    """Run every task with every fault, write the table in `docs/testing.md`; return whether all behaved."""
     work = [(task, every, kill) for kill in (False, True) for task in TASKS]
     with (
         tempfile.TemporaryDirectory(prefix="exhume-faults-", dir=in_memory()) as temporary,
@@ -332,7 +332,7 @@ def write(jobs: int, every: int) -> bool:
             for line in tally.wrong:
                 print(f"{task.label}: {line}", flush=True)  # noqa: T201
     told = f"Of each {every} faults one was tried.\n\n" if every > 1 else ""
-    write_block("trust.md", "faults", told + table(tallies))
+    write_block("testing.md", "faults", told + table(tallies))
     return not any(tally.wrong for _, tally in tallies)
 
 
@@ -343,7 +343,7 @@ def main_() -> None:
     parser.add_argument("--kill", action="store_true", help="the process is killed instead")
     parser.add_argument("--every", type=int, default=1, help="only every so many faults")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--write", action="store_true", help="everything, and its table in docs/trust.md")
+    parser.add_argument("--write", action="store_true", help="everything, and its table in docs/testing.md")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes, with --write")
     options = parser.parse_args()
     if options.write:

@@ -1,6 +1,6 @@
 """When the power fails: no name stands for a file that was not synced, and no name that was promised is lost.
 
-Spec: none; docs/trust.md, "Failing disks".
+Spec: none; docs/testing.md, "Failing disks".
 """
 
 from __future__ import annotations

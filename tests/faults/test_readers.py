@@ -1,6 +1,6 @@
 """Reading from a failing disk: every read fails or is short once, and is reported; all other data are right.
 
-Spec: none; docs/trust.md, "Failing disks".
+Spec: none; docs/testing.md, "Failing disks".
 """
 
 from __future__ import annotations

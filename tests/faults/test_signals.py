@@ -1,8 +1,8 @@
 """Ctrl-C at any moment: the process ends, says so, and leaves nothing, the previous state, or all of its output.
 
-    python -m tests.faults.test_signals [ROUNDS]     # make signals: how long they took to end, into docs/trust.md
+    python -m tests.faults.test_signals [ROUNDS]     # make signals: how long they took to end, into docs/testing.md
 
-Spec: none; docs/trust.md, "Threads, processes and signals".
+Spec: none; docs/testing.md, "Threads, processes and signals".
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def tell() -> None:
                 if problem:
                     wrong += 1
                     print(f"{format} {verb}: {problem}")  # noqa: T201
-    write_block("trust.md", "signals", table(found))
+    write_block("testing.md", "signals", table(found))
     sys.exit(bool(wrong))
 
 

@@ -1,6 +1,6 @@
 """One archive and many threads, forked and spawned processes: every reader method returns what one thread gets.
 
-Spec: none; docs/trust.md, "Threads, processes and signals".
+Spec: none; docs/testing.md, "Threads, processes and signals".
 """
 
 from __future__ import annotations

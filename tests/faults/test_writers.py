@@ -1,6 +1,6 @@
 """Writing to a failing disk: every call fails once, in every way; the output is then absent, old or complete.
 
-Spec: none; docs/trust.md, "Failing disks".
+Spec: none; docs/testing.md, "Failing disks".
 """
 
 from __future__ import annotations

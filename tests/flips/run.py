@@ -151,7 +151,7 @@ def details(outcomes: Outcomes, format: str) -> str:
 def write(outcomes: Outcomes) -> None:
     """Keeps what came of it, and writes the tables."""
     OUTCOMES.write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
-    blocks.write_block("trust.md", "flips", summary(outcomes))
+    blocks.write_block("testing.md", "flips", summary(outcomes))
     for format, page in PAGES.items():
         blocks.write_block(f"formats/{page}.md", "flips", details(outcomes, format))
 

@@ -1,6 +1,6 @@
 """The outcome of every flipped bit, cut and sector: as documented, and never a wrong answer.
 
-Spec: none; docs/trust.md, "Every bit".
+Spec: none; docs/testing.md, "Every bit".
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def test_nothing_crashes_and_nothing_lies() -> None:
 
 
 def test_the_documentation_says_so() -> None:
-    assert read_block("trust.md", "flips") == run.summary(OUTCOMES)
+    assert read_block("testing.md", "flips") == run.summary(OUTCOMES)
     for format, page in run.PAGES.items():
         assert read_block(f"formats/{page}.md", "flips") == run.details(OUTCOMES, format), "make flips"
 

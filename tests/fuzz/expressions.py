@@ -2,7 +2,7 @@
 
     python -m tests.fuzz.expressions 1000000
 
-executes as many expressions, and writes their number into docs/trust.md.
+executes as many expressions, and writes their number into docs/testing.md.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def main() -> None:
     """Runs, and writes the page's block."""
     done, different, refused = run(int(sys.argv[1]))
     said = f"{done:,} executions of {different:,} expressions reached nothing else; {refused:,} others were refused."
-    write_block("trust.md", "fuzz-expressions", said)
+    write_block("testing.md", "fuzz-expressions", said)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Each target runs in a process of its own.  The engine is atheris, which sees wha
 and in a kernel that was compiled for it (`make fuzz-kernel`); where it cannot be had, Hypothesis searches for inputs
 that reach more functions.  What fails is run once more without the engine; if it fails again it is kept in
 `tests/fuzz/found/`, where the ordinary tests replay it from then on.  `--write` adds the counts to
-`tests/fuzz/results.json`, and writes the table in `docs/trust.md` from it.
+`tests/fuzz/results.json`, and writes the table in `docs/testing.md` from it.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def main() -> int:
         elif row.failed is not None:
             say(f"{name}: {row.failed} does not fail again")
     if chosen.write:
-        write_block("trust.md", "fuzz", report())
+        write_block("testing.md", "fuzz", report())
     return 1 if wrong else 0
 
 

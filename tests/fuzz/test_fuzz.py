@@ -156,4 +156,4 @@ def test_every_target_is_fuzzed_for_a_while(engine: str, monkeypatch: pytest.Mon
 def test_the_table_follows_from_the_results() -> None:
     from tools.blocks import read_block
 
-    assert read_block("trust.md", "fuzz").strip() == run.report().strip()
+    assert read_block("testing.md", "fuzz").strip() == run.report().strip()

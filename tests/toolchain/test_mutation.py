@@ -103,7 +103,7 @@ def test_equivalent_mutants_are_mutants() -> None:
 
 
 def test_what_judges_reaches_the_goal() -> None:
-    lines = [line for line in read_block("trust.md", "mutation").splitlines() if "`" in line]
+    lines = [line for line in read_block("testing.md", "mutation").splitlines() if "`" in line]
     rows = {line.split("`")[1].removesuffix(".py"): float(line.split("|")[-2].strip(" %")) for line in lines}
     assert set(rows) == set(judges())
     assert {name: share for name, share in rows.items() if share < 100 * GOAL} == {}

@@ -28,14 +28,14 @@ def test_sun(): assert %s
 def run(folder: Path, skips: int, sound: bool = True) -> tuple[int, str]:
     """Runs the plugin in a project of its own; its exit status and the page afterwards."""
     (folder / "docs").mkdir()
-    (folder / "docs" / "trust.md").write_text("a\n<!-- make skips -->\nold\n<!-- end -->\nb\n")
+    (folder / "docs" / "testing.md").write_text("a\n<!-- make skips -->\nold\n<!-- end -->\nb\n")
     (folder / "tools").mkdir()
     for name in ("blocks.py", "skips.py"):
         shutil.copy(ROOT / "tools" / name, folder / "tools")
     (folder / "test_it.py").write_text(TESTS % (skips, sound))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.skips", "-p", "no:cacheprovider", "-c", "/dev/null"]
     ran = subprocess.run([*command, "--rootdir", folder], cwd=folder, capture_output=True, check=False)
-    return ran.returncode, (folder / "docs" / "trust.md").read_text()
+    return ran.returncode, (folder / "docs" / "testing.md").read_text()
 
 
 @pytest.mark.slow
