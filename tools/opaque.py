@@ -21,7 +21,8 @@ from pathlib import Path
 
 from exhume.engines.recode import recode
 from exhume.errors import ExhumeError, Span
-from exhume.layout.schema import Explainer, Field
+from exhume.layout.schema import Explainer
+from exhume.layout.trees import Field
 from tools import blocks, nodejs
 
 SAMPLES = nodejs.ROOT / "tests" / "samples"

@@ -17,7 +17,7 @@ _NAMES = {
     "open": "exhume.engines.opening:open_archive",
     "inspect": "exhume.engines.inspect:inspect_archive",
     "identify": "exhume.engines.identify:identify",
-    "create": "exhume.registry:create_archive",
+    "create": "exhume.engines.opening:create_archive",
     "verify": "exhume.engines.verify:verify",
     "salvage": "exhume.engines.salvage:salvage",
     "carve": "exhume.engines.carve:carve",

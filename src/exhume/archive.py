@@ -13,6 +13,7 @@ from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, s
 from exhume.findings import Finding
 from exhume.io.source import STREAM_CHUNK, PositionedFile, Source
 from exhume.io.tree import Tree
+from exhume.late import notebook_html
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -136,9 +137,7 @@ class Archive(abc.ABC):
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from exhume.notebook import archive_html
-
-        return archive_html(self)
+        return notebook_html("archive_html", self)
 
     @abc.abstractmethod
     def info(self) -> Info:

@@ -18,6 +18,7 @@ from exhume.errors import (
     describe,
     shorten,
 )
+from exhume.late import notebook_html
 
 NOT_CHECKED = (LimitExceededError, UnsupportedFeatureError, MissingDependencyError, SourceError)
 """Errors that prevent a check and show no damage: a limit, an unsupported feature, a missing package, a failed read."""
@@ -87,9 +88,7 @@ class Finding(NamedTuple):
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from exhume.notebook import finding_html
-
-        return finding_html(self)
+        return notebook_html("finding_html", self)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume verify --json`."""

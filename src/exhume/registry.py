@@ -5,15 +5,12 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from exhume.choices import check_keywords, hint
+from exhume.choices import hint
 from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.findings import NO_CHECKSUMS, RuleTable
-
-if TYPE_CHECKING:
-    from exhume.archive import Writer
-
+from exhume.late import resolve
 
 FORMATS = "exhume.formats"
 """The package with the formats, a folder each."""
@@ -138,14 +135,6 @@ class Format(NamedTuple):
 
 
 @functools.cache
-def resolve(package: str, text: str) -> Any:
-    """The module or attribute that `"module"` or `"module:attribute"` names, relative to `package`."""
-    module, _, attribute = text.partition(":")
-    found: Any = importlib.import_module(f"{package}.{module}")
-    return getattr(found, attribute) if attribute else found
-
-
-@functools.cache
 def formats() -> dict[str, Format]:
     """All formats by id, in alphabetical order."""
     found: dict[str, Format] = {}
@@ -190,34 +179,3 @@ def rules_of(described: Format) -> RuleTable:
     """The rule table of a format."""
     table: RuleTable = described.hook("rules")
     return table
-
-
-def create_archive(target: Any, format: str, **options: Any) -> Writer:
-    """A writer for a new archive.
-
-    Args:
-        target: Path of the file or directory to write.
-        format: Id of the format, or another name for it.
-        options: Those of the format's own `create` (such as `exhume.zs.create`).
-
-    Returns:
-        A context manager: leaving it finishes the archive, and after an exception nothing remains that looks like a
-        complete archive.
-
-    Raises:
-        UnrecognizedFormatError: No format is called so.
-        UnsupportedOperationError: The format is only read.
-        WriterError: An option makes no sense; `OutputExistsError` when the name is taken.
-        TypeError: The format has no such option.
-
-    Example:
-        >>> with exhume.create("new.zs", "zs", codec="deflate") as writer:
-        ...     writer.add_records([b"apple", b"banana"])
-        >>> list(exhume.zs.open("new.zs").records())
-        [b'apple', b'banana']
-    """
-    described = get_format(format)
-    create = described.hook("create")
-    check_keywords(f"create({described.id!r})", options, create)
-    writer: Writer = create(target, **options)
-    return writer

@@ -11,8 +11,9 @@ from typing import Any
 import exhume
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import Severity
+from exhume.late import resolve
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.registry import formats, resolve
+from exhume.registry import formats
 from exhume.testing.damage import Files, content, target_of
 from exhume.testing.selftest import files_of
 from tests.flips.archives import SUBJECTS

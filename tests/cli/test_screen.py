@@ -16,7 +16,7 @@ from exhume.cli.terminal.hexdump import hex_lines
 from exhume.cli.terminal.screen import PLAIN, Screen, paint, text_width, wants_color
 from exhume.cli.terminal.values import human_time, in_words, key_values
 from exhume.errors import Span
-from exhume.layout.schema import Field
+from exhume.layout.trees import Field
 
 Cli = Callable[..., Any]
 PROSE = "one sentence about a field, which is longer than anything else in the row"

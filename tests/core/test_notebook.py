@@ -11,7 +11,7 @@ import exhume
 from exhume.errors import Span
 from exhume.findings import Finding, Severity
 from exhume.formats.caf.writer import CafWriter
-from exhume.notebook import MOST_ROWS
+from exhume.view.notebook import MOST_ROWS
 from tests.archives import label, own_archives
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' \x1b[31m\u202e & more"

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import exhume
-from exhume.formats.leveldb import table_index
+from exhume.formats.leveldb import table_index, wire
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.table_index import BlockIndex
 from exhume.formats.leveldb.table_writer import TableWriter, write_database
-from exhume.formats.leveldb.wire import MAX_U64, Handle
+from exhume.formats.leveldb.wire import MAX_U64, BlockIndex, Handle
 from exhume.io.source import BytesSource
 from exhume.native import kernel
 
@@ -64,6 +63,7 @@ def test_no_object_is_made_for_a_block_that_is_sound(tmp_path: Path, monkeypatch
             return super().__new__(cls, *values)
 
     write_database(lambda name: (tmp_path / name).open("wb"), ((b"%06d" % n, bytes(100)) for n in range(40000)))
+    monkeypatch.setattr(wire, "Handle", Counted)
     monkeypatch.setattr(table_index, "Handle", Counted)
     with exhume.leveldb.open(tmp_path) as archive:
         table = next(archive.database.table(file) for file in archive.database.files if file.kind == "table")

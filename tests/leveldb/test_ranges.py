@@ -20,9 +20,8 @@ from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.log import build_batch, build_log
-from exhume.formats.leveldb.table_index import BlockIndex
 from exhume.formats.leveldb.table_writer import TableWriter, write_database
-from exhume.formats.leveldb.wire import Handle, InternalKey
+from exhume.formats.leveldb.wire import BlockIndex, Handle, InternalKey
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.native import kernel

@@ -17,8 +17,7 @@ from exhume.formats.leveldb import kernel as compiled
 from exhume.formats.leveldb import pykernel as twin
 from exhume.formats.leveldb import sections as module
 from exhume.formats.leveldb.blocks import build_block, seal_block
-from exhume.formats.leveldb.table_index import Handles
-from exhume.formats.leveldb.wire import Handle
+from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.source import BytesSource
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
 from tests.leveldb.make_samples import PUT, build_table

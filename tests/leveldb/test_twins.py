@@ -26,9 +26,8 @@ from exhume.formats.leveldb.log import BLOCK, LogReader, build_batch, build_log
 from exhume.formats.leveldb.model import Place, Status, Verdict, Version
 from exhume.formats.leveldb.ranges import versions_of
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.table_index import BlockIndex
 from exhume.formats.leveldb.table_writer import TableWriter
-from exhume.formats.leveldb.wire import MAX_U64, Handle, InternalKey, build_varint
+from exhume.formats.leveldb.wire import MAX_U64, BlockIndex, Handle, InternalKey, build_varint
 from exhume.io.source import BytesSource
 from exhume.native import kernel, pykernel
 

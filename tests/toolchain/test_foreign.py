@@ -18,7 +18,8 @@ import exhume
 from exhume.errors import ExhumeError, LimitExceededError, Span, SpecificationError, StructureError, TruncatedError
 from exhume.layout.foreign import Specification, compile_ksy
 from exhume.layout.ksy_files import parse_yaml
-from exhume.layout.schema import Explainer, Field
+from exhume.layout.schema import Explainer
+from exhume.layout.trees import Field
 from tests.conftest import ROOT
 from tests.toolchain.collection import KNOWN, PUBLIC, Collection
 from tests.toolchain.damage import samples

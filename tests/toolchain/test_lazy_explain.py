@@ -15,7 +15,8 @@ import pytest
 from exhume.engines.explain import Selection, explain, innermost
 from exhume.errors import Span
 from exhume.layout.foreign import Specification, compile_ksy
-from exhume.layout.schema import Explainer, Field
+from exhume.layout.schema import Explainer
+from exhume.layout.trees import Field
 from tests.toolchain.test_ksy_language import CASES, Case
 
 ROW = "row: {seq: [{id: n, type: u1}, {id: data, size: n}]}"

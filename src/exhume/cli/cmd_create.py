@@ -6,7 +6,8 @@ import click
 
 from exhume.cli.params import Group
 from exhume.errors import UnrecognizedFormatError
-from exhume.registry import formats, get_format, resolve
+from exhume.late import resolve
+from exhume.registry import formats, get_format
 
 
 class CreateGroup(Group):

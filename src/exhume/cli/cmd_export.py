@@ -24,7 +24,8 @@ from exhume.cli.playback import each_target, worst
 from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
-from exhume.registry import Format, formats, resolve
+from exhume.late import resolve
+from exhume.registry import Format, formats
 from exhume.tabular.report import refuse_options
 
 _SUFFIXES = {"fsspec-reference": "json", "timesketch": "jsonl"}

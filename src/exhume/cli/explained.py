@@ -15,8 +15,8 @@ from exhume.layout.described import documented
 
 if TYPE_CHECKING:
     from exhume.engines.explain import Selection
-    from exhume.layout.schema import Field
     from exhume.layout.sections import SectionMap
+    from exhume.layout.trees import Field
 
 LONGEST_MEANING = 700
 """The most characters of a meaning in the table: other people's specifications may hold whole licences."""

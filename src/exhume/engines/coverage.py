@@ -20,7 +20,7 @@ from exhume.layout.tiling import claimed
 
 if TYPE_CHECKING:
     from exhume.layout.foreign import SpecifiedFile
-    from exhume.layout.schema import Field
+    from exhume.layout.trees import Field
 
 PIECE = 4096
 """Sections of a run that are looked at together."""

@@ -22,8 +22,9 @@ from exhume.engines.inspect import inspect_archive
 from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target
-from exhume.layout.schema import ELSEWHERE, Field
+from exhume.layout.schema import ELSEWHERE
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
+from exhume.layout.trees import Field
 from exhume.registry import formats
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Check, CheckOutcome, Finding
 from exhume.io.jsonout import dumps
 from exhume.io.mapped import mapped
-from exhume.layout.schema import Explainer, Field
+from exhume.late import notebook_html
+from exhume.layout.schema import Explainer
 from exhume.layout.sections import Section, SectionMap
-from exhume.layout.trees import Trees, held
+from exhume.layout.trees import Field, Trees, held
 
 PARSED_SIZE = 8 << 20
 """Larger sections and payloads are summarised, unless requested: debug objects take about 100 bytes per byte."""
@@ -52,9 +53,7 @@ class Explained:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from exhume.notebook import explained_html
-
-        return explained_html(self)
+        return notebook_html("explained_html", self)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume explain --json`."""

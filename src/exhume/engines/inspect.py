@@ -23,7 +23,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format
 
 if TYPE_CHECKING:
-    from exhume.layout.schema import Field
+    from exhume.layout.trees import Field
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Opening an archive whose format is given or recognised."""
+"""Opening an archive whose format is given or recognised, and creating one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from exhume.archive import Archive
+from exhume.archive import Archive, Writer
 from exhume.choices import check_keywords
 from exhume.engines.identify import recognise
 from exhume.io.opening import Target, open_target
@@ -79,3 +79,34 @@ def closing_on_error(opened: Source | Tree, target: Target) -> Iterator[None]:
         if opened is not target:
             opened.close()
         raise
+
+
+def create_archive(target: Any, format: str, **options: Any) -> Writer:
+    """A writer for a new archive.
+
+    Args:
+        target: Path of the file or directory to write.
+        format: Id of the format, or another name for it.
+        options: Those of the format's own `create` (such as `exhume.zs.create`).
+
+    Returns:
+        A context manager: leaving it finishes the archive, and after an exception nothing remains that looks like a
+        complete archive.
+
+    Raises:
+        UnrecognizedFormatError: No format is called so.
+        UnsupportedOperationError: The format is only read.
+        WriterError: An option makes no sense; `OutputExistsError` when the name is taken.
+        TypeError: The format has no such option.
+
+    Example:
+        >>> with exhume.create("new.zs", "zs", codec="deflate") as writer:
+        ...     writer.add_records([b"apple", b"banana"])
+        >>> list(exhume.zs.open("new.zs").records())
+        [b'apple', b'banana']
+    """
+    described = get_format(format)
+    create = described.hook("create")
+    check_keywords(f"create({described.id!r})", options, create)
+    writer: Writer = create(target, **options)
+    return writer

@@ -34,8 +34,9 @@ from exhume.layout.batches import BATCH_ROWS
 from exhume.layout.fast import RAISED, View, refused
 from exhume.layout.foreign_modules import NativeWarning, Outside, Reader, load
 from exhume.layout.ksy_files import SpecFiles, one_file
-from exhume.layout.schema import Explainer, Field
+from exhume.layout.schema import Explainer
 from exhume.layout.sections import Section, SectionMap
+from exhume.layout.trees import Field
 
 
 def compile_ksy(

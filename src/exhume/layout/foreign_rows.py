@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 from exhume.choices import hint
 from exhume.compiler.front.model import Field as Described
+from exhume.compiler.front.model import Model, Type
 from exhume.errors import EntryNotFoundError, ExhumeError
 from exhume.io.mapped import mapped
 from exhume.io.source import Source
@@ -17,16 +18,37 @@ from exhume.layout.foreign_table import Tabulator
 from exhume.layout.tracing import slot
 from exhume.tabular.arrow import check_rows
 
-if TYPE_CHECKING:
-    from exhume.layout.foreign import Specification
-
 _STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
+
+
+class Readers(Protocol):
+    """The compiled readers of a specification; see `foreign.Specification`."""
+
+    @property
+    def id(self) -> str:
+        """Id of the root."""
+
+    @property
+    def model(self) -> Model:
+        """The specification and what it imports, resolved."""
+
+    def check_parameters(self, given: Sequence[Any]) -> None:
+        """Raises `SpecificationError` when the root takes other parameters, or of other types."""
+
+    def paused(self, steps: list[str]) -> Callable[..., Any] | None:
+        """The reader of the root that stops at the list that fields lead to; None where that is read as a whole."""
+
+    def read_source(self, source: Source, *arguments: Any) -> Any:
+        """The root, read from an open source."""
+
+    def type_of(self, value: Any) -> Type | None:
+        """The type of a value; None for a value that is not a structure."""
 
 
 class SpecificationRows:
     """The rows of one list of a file; `arguments` are the parameters of the specification."""
 
-    def __init__(self, specification: Specification, source: Source, path: str, arguments: Sequence[Any]) -> None:
+    def __init__(self, specification: Readers, source: Source, path: str, arguments: Sequence[Any]) -> None:
         self.specification = specification
         self.source = source
         self.path = path

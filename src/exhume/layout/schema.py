@@ -11,9 +11,8 @@ import enum
 import functools
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 from exhume_ksy.debug._stream import KaitaiStream, Position
@@ -23,14 +22,13 @@ from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import Type
 from exhume.counts import counted
 from exhume.errors import Span, shorten
-from exhume.findings import Check
 from exhume.layout.described import FieldDoc, camel, describe_traced, describe_type
 from exhume.layout.elements import Elements, Places, passing
 from exhume.layout.fast import RAISED, View
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.summaries import instances_of, is_one_line, summary_of
 from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Traced, named, slot, type_of
-from exhume.layout.trees import Even, Placed, Trees, held, paged
+from exhume.layout.trees import Even, Field, Placed, Trees, held, paged
 
 DEBUG_PACKAGE = "exhume_ksy.debug"
 
@@ -59,36 +57,6 @@ STOPPED = "parsing stops here"
 
 MORE = f"{STOPPED}: more fields than are shown of bytes of this length"
 """The note of a structure that is shown in part."""
-
-
-@dataclass(slots=True)
-class Field:
-    """One field of a parsed structure, with everything known about it.
-
-    `span` is absolute in the file (with the payload range when the bytes were decompressed first); None for values that
-    a specification derives.  `children` are in the order of the specification; `omitted` counts the array elements that
-    were left out.  `checksum` names the algorithm of a field that is a checksum, and `check` is its verdict.
-    """
-
-    name: str
-    path: str
-    type: str
-    span: Span | None
-    value: Any = None
-    doc: str = ""
-    doc_ref: str = ""
-    meaning: str = ""
-    checksum: str = ""
-    check: Check | None = None
-    note: str = ""
-    children: list[Field] = field(default_factory=list)
-    omitted: int = 0
-
-    def walk(self, depth: int = 0) -> Iterator[tuple[int, Field]]:
-        """`(depth, field)` of this field and all below it, outermost first."""
-        yield depth, self
-        for child in self.children:
-            yield from child.walk(depth + 1)
 
 
 @functools.cache

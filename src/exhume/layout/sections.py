@@ -16,9 +16,11 @@ from exhume.errors import EntryNotFoundError, Span, shorten
 from exhume.findings import Check
 from exhume.io.cached import cached_property
 from exhume.io.source import Source
+from exhume.late import notebook_html
 
 if TYPE_CHECKING:
-    from exhume.layout.schema import Explainer, Field
+    from exhume.layout.schema import Explainer
+    from exhume.layout.trees import Field
 
 
 class SectionKind(enum.StrEnum):
@@ -209,9 +211,7 @@ class SectionMap(Sequence[Section]):
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from exhume.notebook import sections_html
-
-        return sections_html(self)
+        return notebook_html("sections_html", self)
 
     def _add_file(self, source: Source, sections: Iterable[SectionItem]) -> None:
         file_start, file_end = source.origin, source.origin + source.size

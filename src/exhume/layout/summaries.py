@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exhume.errors import shorten
 from exhume.layout.described import FieldDoc
 from exhume.layout.tracing import Traced, slot, type_of
-
-if TYPE_CHECKING:
-    from exhume.layout.schema import Field
+from exhume.layout.trees import Field
 
 
 @functools.cache

@@ -1,15 +1,45 @@
-"""Elements of lists in field trees: where each is, and trees that are made when they are looked at."""
+"""Field trees: a field, where the elements of lists are, and trees that are made when they are looked at."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 from exhume_ksy.debug._stream import Position
 
-if TYPE_CHECKING:
-    from exhume.layout.schema import Field
+from exhume.errors import Span
+from exhume.findings import Check
+
+
+@dataclass(slots=True)
+class Field:
+    """One field of a parsed structure, with everything known about it.
+
+    `span` is absolute in the file (with the payload range when the bytes were decompressed first); None for values that
+    a specification derives.  `children` are in the order of the specification; `omitted` counts the array elements that
+    were left out.  `checksum` names the algorithm of a field that is a checksum, and `check` is its verdict.
+    """
+
+    name: str
+    path: str
+    type: str
+    span: Span | None
+    value: Any = None
+    doc: str = ""
+    doc_ref: str = ""
+    meaning: str = ""
+    checksum: str = ""
+    check: Check | None = None
+    note: str = ""
+    children: list[Field] = field(default_factory=list)
+    omitted: int = 0
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Field]]:
+        """`(depth, field)` of this field and all below it, outermost first."""
+        yield depth, self
+        for child in self.children:
+            yield from child.walk(depth + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +73,7 @@ class Placed(Sequence[Any]):
         return {"start": Position(first, self.view)} | ({} if last is None else {"end": last})
 
 
-class Trees(list["Field"]):
+class Trees(list[Field]):
     """The trees of the elements of a list, each made when it is looked at and not kept."""
 
     def __init__(self, indexes: Sequence[int], make: Callable[[int], Field]) -> None:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.choices import check_keywords
 from exhume.errors import QueryError, UnsupportedOperationError
+from exhume.late import resolve
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parts import Part, Selection
 from exhume.redaction import redact
-from exhume.registry import get_format, resolve
+from exhume.registry import get_format
 from exhume.tabular.arrow import member_table
 
 if TYPE_CHECKING:
-    from exhume.archive import Archive
+    import exhume
 
 SIZE = 64 << 20
 """Stored bytes of a partition: seconds of work, and some hundred megabytes decompressed."""
@@ -49,11 +50,11 @@ class Partition:
         """The call that makes it, without storage options and the secrets of a URL."""
         return f"Partition({redact(self.target)!r}, {self.format!r}, {self.selection!r})"
 
-    def open(self) -> Archive:
+    def open(self) -> exhume.Archive:
         """The archive; the caller closes it.  Raises what `exhume.open` raises."""
         import exhume
 
-        archive: Archive = exhume.open(
+        archive: exhume.Archive = exhume.open(
             self.target,
             format=self.format,
             limits=self.limits or DEFAULT_LIMITS,
@@ -73,7 +74,7 @@ class Partition:
             return parts_of(archive).table(archive, self.selection, dict(self.options)).read_all()
 
 
-def plan(archive: Archive, template: Partition, target: str, size: int | None) -> list[Partition]:
+def plan(archive: exhume.Archive, template: Partition, target: str, size: int | None) -> list[Partition]:
     """The partitions of an open archive that `target` opens again; everything else is taken from `template`.
 
     Raises `UnsupportedOperationError` for formats without parts, `TypeError` for an option that reading does not have,
@@ -105,7 +106,7 @@ def with_part(template: Partition, target: str, format: str | None, part: Part) 
     )
 
 
-def parts_of(archive: Archive) -> Any:
+def parts_of(archive: exhume.Archive) -> Any:
     """The format's `parts` module.  Raises `UnsupportedOperationError` when it has none."""
     described = get_format(archive.format)
     if not described.has("parts"):

@@ -26,8 +26,8 @@ from exhume.findings import Finding
 from exhume.io.jsonout import jsonable
 from exhume.io.source import Source
 from exhume.layout.foreign import SpecifiedFile
-from exhume.layout.schema import Field
 from exhume.layout.sections import SectionMap
+from exhume.layout.trees import Field
 from exhume.view.parts import is_bad, node_values, note_of, script, section_values, stripes, style
 
 CHUNK = 16 << 10

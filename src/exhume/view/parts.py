@@ -12,8 +12,9 @@ from typing import Any
 from exhume.engines.explained import Explained
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
-from exhume.layout.schema import ARRAY_SHOWN, Field
+from exhume.layout.schema import ARRAY_SHOWN
 from exhume.layout.sections import Section, SectionMap
+from exhume.layout.trees import Field
 from exhume.view.bands import bands, tiles_of
 
 STRIPES = 1000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from exhume.cli.terminal.screen import FIELD_COLORS, Screen, paint
 
 if TYPE_CHECKING:
-    from exhume.layout.schema import Field
+    from exhume.layout.trees import Field
 
 ROW = 16  # bytes per line
 OFFSETS = 8  # digits

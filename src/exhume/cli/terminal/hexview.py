@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 if TYPE_CHECKING:
-    from exhume.layout.schema import Field
+    from exhume.layout.trees import Field
 
 WIDE, NARROW = 16, 8  # bytes per line
 FIXED = 12  # columns besides four for each byte

@@ -18,8 +18,8 @@ from exhume.engines.explained import Explained, check_fields, explain_section
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
 from exhume.io.source import Source
-from exhume.layout.schema import Field
 from exhume.layout.sections import Section, SectionMap, SectionRun
+from exhume.layout.trees import Field
 
 GROUP = 128
 """The most children of a node."""

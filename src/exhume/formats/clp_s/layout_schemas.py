@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,8 +24,6 @@ from exhume.layout.fast import read
 
 if TYPE_CHECKING:
     from exhume_ksy.fast.clp_s_schema_ids import SchemaColumns
-
-    from exhume.formats.clp_s.read.template import ColumnSpec
 
 ROOT: Final = -1
 MAX_NODE_ID: Final = (1 << Entry.shift.container_type) - 1
@@ -44,6 +43,16 @@ def type_name(node_type: int) -> str:
         return NodeType(node_type).name.lower()
     except ValueError:
         return f"type {node_type}"
+
+
+@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
+class ColumnSpec:
+    """A column of a schema: its node and type, and whether it belongs to a structured array (`unordered`)."""
+
+    index: int
+    node: int
+    type: int
+    unordered: bool
 
 
 class SchemaTree:

@@ -25,7 +25,7 @@ from exhume.limits import Limits
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
-    from exhume.layout.schema import Field
+    from exhume.layout.trees import Field
 
 PAYLOAD_SCHEMAS = {
     "/schema_tree": "clp_s_schema_tree",

@@ -24,7 +24,7 @@ from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.model import OpenBundle
-    from exhume.layout.schema import Field
+    from exhume.layout.trees import Field
 
 
 def map_bundle(archive: OpenBundle, jobs: int = 1) -> SectionMap:

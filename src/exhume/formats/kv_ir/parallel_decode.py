@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
@@ -20,10 +20,6 @@ from exhume.formats.kv_ir.layout import misfit
 from exhume.formats.kv_ir.units import How, Status
 from exhume.io.parallel import map_ordered
 from exhume.limits import cpu_count
-
-if TYPE_CHECKING:
-    from exhume.formats.kv_ir.stream import Units
-
 
 T = TypeVar("T")
 
@@ -43,6 +39,16 @@ class BufferedBytes(Protocol):
 
     def more(self, at: int) -> bool:
         """Continue at a later position and read more bytes; False when there are none."""
+
+
+class ResumableUnits(BufferedBytes, Protocol):
+    """A pass over units that can continue with another decoder, as `Units` can."""
+
+    def count(self, other: KvIrDecoder) -> None:
+        """Count the events that another decoder has decoded, and reset that decoder's count."""
+
+    def resume(self, decoder: KvIrDecoder, at: int, data: bytes) -> None:
+        """Continue at a unit with a decoder that knows its keys; `data` are the bytes up to the old position."""
 
 
 CHUNK_SIZE = 1 << 19
@@ -151,13 +157,13 @@ class Portions:
             self._idle.append(worker)
 
 
-def decode_ahead(units: Units, how: How, jobs: int) -> Iterator[bytes]:
+def decode_ahead(units: ResumableUnits, how: How, jobs: int) -> Iterator[bytes]:
     """The lines of what `units` hold, or nothing where they are checked; see `make_ahead`."""
     return make_ahead(units, how, jobs, KvIrDecoder.take, MOST_MADE if how else ALL)
 
 
 def make_ahead(
-    units: Units,
+    units: ResumableUnits,
     how: How,
     jobs: int,
     take: Callable[[KvIrDecoder], T],

@@ -21,7 +21,7 @@ from exhume.limits import Limits
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.model import OpenStream
-    from exhume.layout.schema import Field
+    from exhume.layout.trees import Field
 
 
 SCHEMA = "clp_kv_ir"

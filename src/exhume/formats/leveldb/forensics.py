@@ -18,8 +18,7 @@ from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.ranges import PIECE
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.table_blocks import TableBlock
-from exhume.formats.leveldb.table_index import BlockIndex, Handles
-from exhume.formats.leveldb.wire import Handle
+from exhume.formats.leveldb.wire import BlockIndex, Handle, Handles
 from exhume.native import kernel
 
 SMALLEST = 8

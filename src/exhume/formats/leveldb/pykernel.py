@@ -25,12 +25,11 @@ from exhume.formats.leveldb.layout import (
 )
 from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.model import DELETIONS, ValueTypes
-from exhume.formats.leveldb.wire import MAX_SEQUENCE, InternalKey
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, BlockIndex, InternalKey
 from exhume.io.jsonout import dump_bytes
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.model import Extra
-    from exhume.formats.leveldb.table_index import BlockIndex
 
 _TOP = (1 << 64) - 1
 (LIVE, REPLACED, DELETED, TOMBSTONE, BEYOND, UNREFERENCED, UNRESOLVED, OPERAND, PREPARED, ROLLED_BACK) = range(10)

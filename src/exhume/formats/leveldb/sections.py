@@ -23,14 +23,13 @@ from exhume.formats.leveldb.layout_facts import BLOB_HEADER, Compressions
 from exhume.formats.leveldb.log import LogReader, fragment_check
 from exhume.formats.leveldb.model import Footer
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.table_index import Handles
-from exhume.formats.leveldb.wire import Handle
+from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun
 
 if TYPE_CHECKING:
-    from exhume.layout.schema import Field
+    from exhume.layout.trees import Field
 
 _MANY = frozenset({"data", "index-part", "filter-part"})
 """Kinds of blocks that a table has several of, told apart by their offsets."""

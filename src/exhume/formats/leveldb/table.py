@@ -24,8 +24,8 @@ from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.large import LARGE, LargeBlock
 from exhume.formats.leveldb.model import BYTEWISE, Place, ValueTypes, Verdict
 from exhume.formats.leveldb.table_blocks import TableBlock, rule_of
-from exhume.formats.leveldb.table_index import BlockIndex, IndexedFile
-from exhume.formats.leveldb.wire import Handle
+from exhume.formats.leveldb.table_index import IndexedFile
+from exhume.formats.leveldb.wire import BlockIndex, Handle
 from exhume.io.source import BytesSource, Source
 from exhume.io.values import whole
 from exhume.limits import DEFAULT_LIMITS, Limits

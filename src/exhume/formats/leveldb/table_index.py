@@ -7,11 +7,10 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from itertools import accumulate, chain
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from exhume.errors import FormatError
 from exhume.findings import Check, CheckOutcome
@@ -22,108 +21,8 @@ from exhume.formats.leveldb.kernel import block_handles
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table_blocks import BlockFile, TableBlock, rule_of
-from exhume.formats.leveldb.wire import Handle
+from exhume.formats.leveldb.wire import BlockIndex, Handle
 from exhume.io.cached import cached_property
-
-
-class Keys(Sequence[bytes]):
-    """Byte strings that follow one another in `data`: `bounds` says where each begins, and where the last ends."""
-
-    __slots__ = ("bounds", "data")
-
-    def __init__(self, data: bytes, bounds: memoryview) -> None:
-        self.data = data
-        self.bounds = bounds
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            chosen = range(len(self))[at]
-            return Keys(self.data, self.bounds[chosen.start : chosen.start + len(chosen) + 1])
-        if at < 0:
-            at = range(len(self))[at]
-        return self.data[self.bounds[at] : self.bounds[at + 1]]
-
-    def __iter__(self) -> Iterator[bytes]:
-        return map(self.data.__getitem__, map(slice, self.bounds, self.bounds[1:]))
-
-
-class Handles(Sequence[Handle]):
-    """Positions of blocks: a column of their offsets in the file, and one of their sizes without the trailers."""
-
-    __slots__ = ("offsets", "sizes")
-
-    def __init__(self, offsets: memoryview, sizes: memoryview) -> None:
-        self.offsets = offsets
-        self.sizes = sizes
-
-    @classmethod
-    def of(cls, handles: Iterable[Handle]) -> Handles:
-        """The same of handles."""
-        found = list(handles)
-        offsets, sizes = (array("Q", [handle[column] for handle in found]) for column in (0, 1))
-        return cls(memoryview(offsets), memoryview(sizes))
-
-    def __len__(self) -> int:
-        return len(self.offsets)
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return Handles(self.offsets[at], self.sizes[at])
-        return Handle(self.offsets[at], self.sizes[at])
-
-    def __iter__(self) -> Iterator[Handle]:
-        return map(Handle, self.offsets, self.sizes)
-
-
-class BlockIndex(Sequence[tuple[bytes, Handle]]):
-    """`(separator, handle)` per data block, in order, as columns; the separator is a user key at or above the block's
-    last one.
-    """
-
-    __slots__ = ("handles", "keys")
-
-    def __init__(self, keys: Keys, handles: Handles) -> None:
-        self.keys = keys
-        self.handles = handles
-
-    @classmethod
-    def of(cls, entries: Iterable[tuple[bytes, Handle]]) -> BlockIndex:
-        """The same of pairs."""
-        found = list(entries)
-        keys = [key for key, _ in found]
-        bounds = array("q", accumulate(map(len, keys), initial=0))
-        return cls(Keys(b"".join(keys), memoryview(bounds)), Handles.of(handle for _, handle in found))
-
-    @classmethod
-    def packed(cls, keys: bytes, bounds: bytes, offsets: bytes, sizes: bytes) -> BlockIndex:
-        """The same of columns; see `block_handles`."""
-        handles = Handles(memoryview(array("Q", offsets)), memoryview(array("Q", sizes)))
-        return cls(Keys(keys, memoryview(array("q", bounds))), handles)
-
-    def __len__(self) -> int:
-        return len(self.handles)
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return BlockIndex(self.keys[at], self.handles[at])
-        return self.keys[at], self.handles[at]
-
-    def __iter__(self) -> Iterator[tuple[bytes, Handle]]:
-        return zip(self.keys, self.handles, strict=True)
-
-    def strides(self, size: int) -> Iterator[tuple[bytes, int]]:
-        """Separators that have about `size` stored bytes between them, each with the bytes of the blocks before it."""
-        held = 0
-        for number, stored in enumerate(self.handles.sizes):
-            held += stored
-            if held >= size:
-                yield self.keys[number], held
-                held = 0
-        if held:
-            yield self.keys[-1], held
 
 
 class _IndexShape(NamedTuple):

@@ -28,8 +28,8 @@ from exhume.formats.leveldb.model import INDIRECT, Role, Status, TableFile, Valu
 from exhume.formats.leveldb.ranges import PIECE, tally_of, versions_of
 from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
 from exhume.formats.leveldb.table_blocks import TableBlock
-from exhume.formats.leveldb.table_index import PROPERTIES, BlockIndex
-from exhume.formats.leveldb.wire import Handle
+from exhume.formats.leveldb.table_index import PROPERTIES
+from exhume.formats.leveldb.wire import BlockIndex, Handle
 from exhume.io.parallel import map_ordered
 from exhume.layout.measured import note_payloads
 from exhume.native import kernel

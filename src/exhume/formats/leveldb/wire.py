@@ -1,11 +1,14 @@
-"""Writes the small encodings of the LevelDB family: varints, length-prefixed bytes, handles, internal keys.
+"""The small encodings of the LevelDB family: varints, length-prefixed bytes, handles, internal keys, columns of them.
 
-`layout` reads them.  Spec: LevelDB util/coding.cc, db/dbformat.h.
+`layout` reads them, and this module writes them.  Spec: LevelDB util/coding.cc, db/dbformat.h.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, TRAILER
 
@@ -62,6 +65,106 @@ class Handle(NamedTuple):
     def build(self) -> bytes:
         """The two varints."""
         return build_varint(self.offset) + build_varint(self.size)
+
+
+class Keys(Sequence[bytes]):
+    """Byte strings that follow one another in `data`: `bounds` says where each begins, and where the last ends."""
+
+    __slots__ = ("bounds", "data")
+
+    def __init__(self, data: bytes, bounds: memoryview) -> None:
+        self.data = data
+        self.bounds = bounds
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            chosen = range(len(self))[at]
+            return Keys(self.data, self.bounds[chosen.start : chosen.start + len(chosen) + 1])
+        if at < 0:
+            at = range(len(self))[at]
+        return self.data[self.bounds[at] : self.bounds[at + 1]]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return map(self.data.__getitem__, map(slice, self.bounds, self.bounds[1:]))
+
+
+class Handles(Sequence[Handle]):
+    """Positions of blocks: a column of their offsets in the file, and one of their sizes without the trailers."""
+
+    __slots__ = ("offsets", "sizes")
+
+    def __init__(self, offsets: memoryview, sizes: memoryview) -> None:
+        self.offsets = offsets
+        self.sizes = sizes
+
+    @classmethod
+    def of(cls, handles: Iterable[Handle]) -> Handles:
+        """The same of handles."""
+        found = list(handles)
+        offsets, sizes = (array("Q", [handle[column] for handle in found]) for column in (0, 1))
+        return cls(memoryview(offsets), memoryview(sizes))
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return Handles(self.offsets[at], self.sizes[at])
+        return Handle(self.offsets[at], self.sizes[at])
+
+    def __iter__(self) -> Iterator[Handle]:
+        return map(Handle, self.offsets, self.sizes)
+
+
+class BlockIndex(Sequence[tuple[bytes, Handle]]):
+    """`(separator, handle)` per data block, in order, as columns; the separator is a user key at or above the block's
+    last one.
+    """
+
+    __slots__ = ("handles", "keys")
+
+    def __init__(self, keys: Keys, handles: Handles) -> None:
+        self.keys = keys
+        self.handles = handles
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[bytes, Handle]]) -> BlockIndex:
+        """The same of pairs."""
+        found = list(entries)
+        keys = [key for key, _ in found]
+        bounds = array("q", accumulate(map(len, keys), initial=0))
+        return cls(Keys(b"".join(keys), memoryview(bounds)), Handles.of(handle for _, handle in found))
+
+    @classmethod
+    def packed(cls, keys: bytes, bounds: bytes, offsets: bytes, sizes: bytes) -> BlockIndex:
+        """The same of columns; see `block_handles`."""
+        handles = Handles(memoryview(array("Q", offsets)), memoryview(array("Q", sizes)))
+        return cls(Keys(keys, memoryview(array("q", bounds))), handles)
+
+    def __len__(self) -> int:
+        return len(self.handles)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return BlockIndex(self.keys[at], self.handles[at])
+        return self.keys[at], self.handles[at]
+
+    def __iter__(self) -> Iterator[tuple[bytes, Handle]]:
+        return zip(self.keys, self.handles, strict=True)
+
+    def strides(self, size: int) -> Iterator[tuple[bytes, int]]:
+        """Separators that have about `size` stored bytes between them, each with the bytes of the blocks before it."""
+        held = 0
+        for number, stored in enumerate(self.handles.sizes):
+            held += stored
+            if held >= size:
+                yield self.keys[number], held
+                held = 0
+        if held:
+            yield self.keys[-1], held
 
 
 class InternalKey(NamedTuple):

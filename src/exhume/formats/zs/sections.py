@@ -26,7 +26,7 @@ from exhume.limits import Limits
 
 if TYPE_CHECKING:
     from exhume.formats.zs.model import OpenFile
-    from exhume.layout.schema import Field
+    from exhume.layout.trees import Field
 
 READERS = 8
 """Index blocks of a remote file that are requested at the same time."""

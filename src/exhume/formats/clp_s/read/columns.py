@@ -10,6 +10,7 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Header, NodeType, type_name
+from exhume.formats.clp_s.layout_schemas import ColumnSpec
 from exhume.formats.clp_s.layout_table import (
     CLP_S_TABLE_COLUMNS,
     BooleanColumn,
@@ -23,7 +24,6 @@ from exhume.formats.clp_s.layout_table import (
 )
 from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
-from exhume.formats.clp_s.read.template import ColumnSpec
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout_table import Stored

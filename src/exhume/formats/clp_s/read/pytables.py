@@ -8,12 +8,16 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from exhume.formats.clp_s.read.program import DONE, ODD
 
-if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.pykernel import ClpsProgram
+
+class RowPrinter(Protocol):
+    """A program that prints rows of one table; see `pykernel.ClpsProgram`."""
+
+    def lines(self, rows: Sequence[int]) -> tuple[list[bytes], object]:
+        """The text of each of the rows, and the fault that ended it or None."""
 
 
 class ClpsTables:
@@ -109,7 +113,7 @@ class ClpsMerged:
 
     def render(
         self,
-        programs: Mapping[int, ClpsProgram],
+        programs: Mapping[int, RowPrinter],
         order: Sequence[int],
         start: int,
         stop: int,

@@ -7,7 +7,6 @@ its operations and `events()` its dicts.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -15,7 +14,7 @@ from typing import Final, NamedTuple
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
-from exhume.formats.clp_s.layout_schemas import MOST_SPECS
+from exhume.formats.clp_s.layout_schemas import MOST_SPECS, ColumnSpec
 
 MAX_STEPS: Final = 1_000_000
 STEPS_PER_ENTRY: Final = 64
@@ -53,16 +52,6 @@ class Token(NamedTuple):
 
 
 CLOSE: Final = Token(Kind.CLOSE)
-
-
-@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
-class ColumnSpec:
-    """A column of a schema: its node and type, and whether it belongs to a structured array (`unordered`)."""
-
-    index: int
-    node: int
-    type: int
-    unordered: bool
 
 
 class SchemaLayout:

@@ -32,7 +32,8 @@ from exhume.formats.clp_s.read.tables import Table, TableData
 
 if TYPE_CHECKING:
     from exhume.codecs.frames import FrameCache, PinnedFrames
-    from exhume.formats.clp_s.read.template import ColumnSpec, SchemaLayout
+    from exhume.formats.clp_s.layout_schemas import ColumnSpec
+    from exhume.formats.clp_s.read.template import SchemaLayout
 
 WORTHWHILE: Final = 8 << 20
 """Decompressed bytes of a table below which it is held as a whole."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from exhume.archive import Archive
 from exhume.counts import counting
-
-if TYPE_CHECKING:
-    from exhume.archive import Archive
-    from exhume.engines.explained import Explained
-    from exhume.errors import Span
-    from exhume.findings import Finding
-    from exhume.layout.sections import SectionMap
+from exhume.engines.explained import Explained
+from exhume.errors import ExhumeError, Span
+from exhume.findings import Finding
+from exhume.layout.sections import SectionMap
 
 MOST_ROWS = 60
 MOST_TEXT = 200
@@ -26,8 +24,6 @@ COLOURS = {"error": "#c62828", "unchecked": "#6a1b9a", "warning": "#b26a00", "no
 
 def archive_html(archive: Archive) -> str:
     """Format, name and the values of `info`, or the error that prevents reading them."""
-    from exhume.errors import ExhumeError
-
     try:
         facts: Mapping[str, Any] = archive.info().to_dict()
     except ExhumeError as error:
