@@ -23,7 +23,8 @@ from exhume.errors import (
     StructureError,
     UnsupportedOperationError,
 )
-from exhume.formats.ark.reader import ArkArchive, Channel
+from exhume.formats.ark.log import Channel
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.reader import open_archive as open_clp

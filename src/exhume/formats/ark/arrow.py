@@ -35,7 +35,7 @@ from exhume.io.jsonout import dumps
 from exhume.tabular.arrow import BAD_TIME, check_rows, choose, import_pyarrow, rebatched
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkArchive, Channel, SplitReference
+    from exhume.formats.ark.log import ArkLog, Channel, SplitReference
 
 BATCH_ROWS: Final = 8192
 TIMESTAMP_MAX: Final = (1 << 63) - 1
@@ -214,7 +214,7 @@ class _RowQuery(Query):
 class ArkTable:
     """The messages of one channel name and type; `identifiers` are the GUIDs under which the manifest declares it."""
 
-    log: ArkArchive
+    log: ArkLog
     name: str
     channel: Channel
     identifiers: frozenset[str]
@@ -291,7 +291,7 @@ def query_of(
     }
 
 
-def tables(log: ArkArchive, topics: Topics = None) -> dict[str, ArkTable]:
+def tables(log: ArkLog, topics: Topics = None) -> dict[str, ArkTable]:
     """The tables of the selected channels (names, globs, expressions; None: all), in the manifest's order.
 
     A table has the name of its channel, or `name (type)` where a name has several types.  A topic may also be a GUID.
@@ -327,7 +327,7 @@ def tables(log: ArkArchive, topics: Topics = None) -> dict[str, ArkTable]:
 
 
 @passes_on(ArkTable.to_arrow)
-def to_arrow(log: ArkArchive, *, topic: Topics = None, **options: Any) -> Any:
+def to_arrow(log: ArkLog, *, topic: Topics = None, **options: Any) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over one channel; the options are those of `ArkTable.to_arrow`.
 
     `topic` (name or GUID) may be left out when the log has one channel.  Raises `QueryError`, naming the channels, when

@@ -14,10 +14,11 @@ from exhume.archive import Progress, no_progress
 from exhume.findings import Finding
 from exhume.formats.ark.filters import topic_matcher, unmatched
 from exhume.formats.ark.lines import lines_of
+from exhume.formats.ark.log import Channel
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.parallel_query import Read, make_each, read_spans
 from exhume.formats.ark.rbuf.registry import Field, Registry
-from exhume.formats.ark.reader import ArkArchive, Channel
+from exhume.formats.ark.reader import ArkArchive
 from exhume.io.jsonout import dumps
 from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, choose

@@ -12,7 +12,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.splits import ObjectStatistics
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkArchive, Channel, SplitReference
+    from exhume.formats.ark.log import ArkLog, Channel, SplitReference
 
 NOTHING = ObjectStatistics(0, 0, 0, 0)
 
@@ -120,7 +120,7 @@ class Trust(enum.Enum):
     ALL = "all"
 
 
-def build_info(reader: ArkArchive, trust: Trust = Trust.NONE) -> ArkInfo:
+def build_info(reader: ArkLog, trust: Trust = Trust.NONE) -> ArkInfo:
     """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]
     totals: dict[tuple[int, str, str], list[Any]] = {}
@@ -205,7 +205,7 @@ def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], boo
     return out, is_complete
 
 
-def _row(reader: ArkArchive, channel: Channel, totals: dict[tuple[int, str, str], list[Any]]) -> ChannelInfo:
+def _row(reader: ArkLog, channel: Channel, totals: dict[tuple[int, str, str], list[Any]]) -> ChannelInfo:
     count, size, low, high, estimated = totals.get(
         (channel.section, channel.column, channel.identifier), [0, 0, None, None, False]
     )

@@ -23,7 +23,7 @@ from exhume.formats.ark.splits import UNBOUNDED, IndexBlock
 from exhume.io.jsonout import dumps
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkArchive, SplitReference
+    from exhume.formats.ark.log import ArkLog, SplitReference
 
 TAIL = b"}\n"
 LARGE = 16 << 20
@@ -38,7 +38,7 @@ Values = tuple[list[tuple[str, int, bytes]], int]
 """Messages by the GUID of their channel, their time and the JSON of their value; and their number."""
 
 
-def lines_of(log: ArkArchive, query: dict[str, Any], *, findings: list[Finding], jobs: int = 1) -> Iterator[Lines]:
+def lines_of(log: ArkLog, query: dict[str, Any], *, findings: list[Finding], jobs: int = 1) -> Iterator[Lines]:
     """The lines of all messages of a query, in order; `jobs` share the work (0: one per core).
 
     They are threads where the kernel is compiled, otherwise processes.  Skipped messages add to `findings`.  Raises the

@@ -22,6 +22,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonschema import json_schema
 from exhume.formats.ark.lines import ValueQuery
+from exhume.formats.ark.log import ArkLog, Channel
 from exhume.formats.ark.mcap_origin import Origin, unwrapper
 from exhume.formats.ark.mcap_records import (
     ENCODING,
@@ -37,7 +38,8 @@ from exhume.formats.ark.mcap_records import (
     message_piece,
 )
 from exhume.formats.ark.parallel_query import read_query
-from exhume.formats.ark.reader import ArkArchive, Channel
+from exhume.formats.ark.query import messages
+from exhume.formats.ark.reader import ArkArchive
 from exhume.io.output.stream import binary_output
 from exhume.tabular.report import ExportReport, refuse_options
 
@@ -133,7 +135,7 @@ class Pieces:
         for channel in channels:
             writer.register_channel(*channel)
 
-    def __call__(self, log: ArkArchive, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[Piece, int]]:
+    def __call__(self, log: ArkLog, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[Piece, int]]:
         """The messages of a query as chunks of the file, with their number.
 
         Raises the error of a damaged message after the chunk of those before it.
@@ -155,7 +157,7 @@ class Pieces:
         if damage is not None:
             raise damage
 
-    def _messages(self, log: ArkArchive, query: dict[str, Any], findings: list[Finding]) -> Iterable[Row]:
+    def _messages(self, log: ArkLog, query: dict[str, Any], findings: list[Finding]) -> Iterable[Row]:
         numbers = self._numbers
         unwrap = {number: unwrapper(channel, self._as_json) for number, channel in self._wrapped.items()}
         for number, time_ns, data in self._stored(log, query, findings, numbers):
@@ -166,14 +168,14 @@ class Pieces:
                 yield number, time_ns, data, time_ns, 0
 
     def _stored(
-        self, log: ArkArchive, query: dict[str, Any], findings: list[Finding], numbers: dict[str, int]
+        self, log: ArkLog, query: dict[str, Any], findings: list[Finding], numbers: dict[str, int]
     ) -> Iterable[tuple[int, int, bytes]]:
         if self._as_json:
             parts = read_query(ValueQuery, log, query, findings)
             values = chain.from_iterable(values for values, _ in parts)
             return ((numbers[identifier], time_ns, value) for identifier, time_ns, value in values)
-        messages = log.messages(**query, findings=findings)
-        return ((numbers[message.identifier], message.time_ns, message.data) for message in messages)
+        found = messages(log, **query, findings=findings)
+        return ((numbers[message.identifier], message.time_ns, message.data) for message in found)
 
 
 def _metadata(channel: Channel, as_json: bool) -> dict[str, str]:

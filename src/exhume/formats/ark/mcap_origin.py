@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 
 from exhume.errors import FormatError
 from exhume.formats.ark.jsonform import to_bytes
+from exhume.formats.ark.log import Channel
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.reader import Channel
 
 WRAPPED: Final = frozenset(("exhume::Json", "exhume::Foreign", "exhume::TimedJson", "exhume::TimedForeign"))
 """Types of values that contain a message of another encoding."""

@@ -24,7 +24,7 @@ from exhume.formats.ark.splits import IndexBlock
 from exhume.tabular.arrow import check_rows, rebatched_each
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkArchive, Channel, SplitReference
+    from exhume.formats.ark.log import ArkLog, Channel, SplitReference
 
 MOST: Final = 256
 """Tables that one pass can make: a byte names each."""
@@ -113,7 +113,7 @@ def _chosen(
 
 
 def together(
-    log: ArkArchive,
+    log: ArkLog,
     tables: Mapping[str, ArkTable],
     *,
     columns: Any = None,

@@ -20,7 +20,7 @@ from exhume.formats.ark.filters import TIME_MAX
 from exhume.formats.ark.layout import entry_time
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.query import Query, SplitCursor, Task
+from exhume.formats.ark.query import Query, SplitCursor, Task, messages
 from exhume.formats.ark.splits import IndexBlock
 from exhume.io.local import LocalTree
 from exhume.io.parallel import map_ordered
@@ -29,7 +29,7 @@ from exhume.limits import cpu_count
 from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkArchive, SplitReference
+    from exhume.formats.ark.log import ArkLog, SplitReference
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -61,12 +61,12 @@ def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Ite
     yield from map_processes(function, chain(first, source), jobs if len(first) > WORTH else 1)
 
 
-def is_reopenable(log: ArkArchive) -> bool:
+def is_reopenable(log: ArkLog) -> bool:
     """Whether another process can open the log: its files are in a directory of this machine."""
     return isinstance(log.root, LocalTree) and log.single_split is None
 
 
-def is_packed(log: ArkArchive) -> bool:
+def is_packed(log: ArkLog) -> bool:
     """Whether a column is compressed; where none is, reading messages as they are costs less than handing them over."""
     return any(channel.compression.strip().lower() not in ("", "none", "null") for channel in log.channels())
 
@@ -101,18 +101,18 @@ class UntilError:
             raise
 
 
-Read = Callable[["ArkArchive", dict[str, Any], list[Finding]], Iterator[R]]
+Read = Callable[["ArkLog", dict[str, Any], list[Finding]], Iterator[R]]
 """The results for the messages of a query, batch by batch and in order, up to the error that ends it."""
 
 
 def _read_messages(
     make: Callable[[Iterable[ArkMessage]], R],
     part: int | None,
-    log: ArkArchive,
+    log: ArkLog,
     query: dict[str, Any],
     findings: list[Finding],
 ) -> Iterator[R]:
-    found = UntilError(log.messages(**query, findings=findings))
+    found = UntilError(messages(log, **query, findings=findings))
     while not found.ended:
         yield make(islice(found, part))
     if found.error is not None:
@@ -133,7 +133,7 @@ def _collected(values: Iterable[R], findings: list[Finding]) -> ChunkResult[list
 class _Piece(Generic[R]):
     """What a process does with one span of time; picklable."""
 
-    def __init__(self, log: ArkArchive, read: Read[R], query: dict[str, Any]) -> None:
+    def __init__(self, log: ArkLog, read: Read[R], query: dict[str, Any]) -> None:
         self._log, self._read, self._query = log, read, query
 
     def __call__(self, span: tuple[int, int]) -> ChunkResult[list[R]]:
@@ -171,7 +171,7 @@ class _Portion(Generic[R]):
 
 
 def make_each(
-    log: ArkArchive,
+    log: ArkLog,
     make: Callable[[Iterable[ArkMessage]], R],
     query: dict[str, Any],
     *,
@@ -191,7 +191,7 @@ def make_each(
 
 
 def read_each(
-    log: ArkArchive, kind: Callable[..., Query], query: dict[str, Any], *, findings: list[Finding], jobs: int = 1
+    log: ArkLog, kind: Callable[..., Query], query: dict[str, Any], *, findings: list[Finding], jobs: int = 1
 ) -> Iterator[Any]:
     """What a kind of `Query`, which leaves its work to the kernel, makes of all of `log.messages(**query)`, in order.
 
@@ -204,7 +204,7 @@ def read_each(
 
 
 def read_query(
-    kind: Callable[..., Query], log: ArkArchive, query: dict[str, Any], findings: list[Finding], jobs: int = 1
+    kind: Callable[..., Query], log: ArkLog, query: dict[str, Any], findings: list[Finding], jobs: int = 1
 ) -> Iterator[Any]:
     start = query.get("start_ns")
     found = kind(
@@ -240,7 +240,7 @@ def _told(pieces: Iterable[ChunkResult[list[R]]], findings: list[Finding]) -> It
 
 
 def read_spans(
-    log: ArkArchive,
+    log: ArkLog,
     read: Read[R],
     query: dict[str, Any],
     *,
@@ -265,7 +265,7 @@ def read_spans(
         yield from read(log, replayed, findings)
 
 
-def _spans(log: ArkArchive, query: dict[str, Any]) -> list[tuple[int, int]] | None:
+def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
     """Half-open spans of time that divide a query into pieces; None where it is not worth it, or an index is damaged.
 
     Raises what `log.messages` raises for splits that are missing.
@@ -295,7 +295,7 @@ def _spans(log: ArkArchive, query: dict[str, Any]) -> list[tuple[int, int]] | No
     return list(pairwise([*borders, last + 1]))
 
 
-def _times(log: ArkArchive, reference: SplitReference, count: int) -> Iterator[int]:
+def _times(log: ArkLog, reference: SplitReference, count: int) -> Iterator[int]:
     """The time of every `SAMPLE`-th entry of a split's index."""
     split = log.open_split(reference.identifier)
     try:

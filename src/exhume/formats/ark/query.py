@@ -7,20 +7,20 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, Literal
+from itertools import chain
+from typing import Any, Final, Literal, get_args
 
+from exhume.choices import check_choice
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import LATCHED_REPLAY_BEHIND_FILTERS
 from exhume.formats.ark.filters import TIME_MAX, topic_matcher
 from exhume.formats.ark.kernel import ark_messages, ark_total
+from exhume.formats.ark.log import ArkLog, Channel, OnMissing, SplitReference
 from exhume.formats.ark.merge import Batch, Cursor, merge
 from exhume.formats.ark.messages import ArkMessage, Decompressor, column_codec, decode_value
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, IndexBlock, Split, SplitFacts
-
-if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkArchive, Channel, SplitReference
 
 Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None
 OnError = Literal["raise", "skip"]
@@ -39,7 +39,7 @@ class Query:
 
     def __init__(
         self,
-        reader: ArkArchive,
+        reader: ArkLog,
         topics: Topics,
         start_ns: int | None,
         stop_ns: int | None,
@@ -57,6 +57,15 @@ class Query:
         self.reverse = reverse
         self.skip = on_error == "skip"
         self.findings = findings
+
+    def batches(self, on_missing: OnMissing | None, *, replays: bool) -> Iterator[Iterable[Any]]:
+        """The results of all of the query, in batches, one at a time in memory; `replays` latched messages as well."""
+        references = self.reader.readable(on_missing)
+        if replays and not self.reverse:
+            yield self.latched(references)
+        yield from self.run(references)
+        if replays and self.reverse:
+            yield self.latched(references)
 
     def run(self, references: Sequence[SplitReference]) -> Iterator[Iterable[Any]]:
         """The messages of the time window, in order, in batches."""
@@ -226,6 +235,27 @@ class Query:
                     return
         finally:
             self.reader.release(split)
+
+
+def messages(
+    log: ArkLog,
+    topics: Topics = None,
+    *,
+    start_ns: int | None = None,
+    stop_ns: int | None = None,
+    latched: bool = True,
+    decode: bool = True,
+    reverse: bool = False,
+    on_missing: OnMissing | None = None,
+    on_error: OnError = "raise",
+    findings: list[Finding] | None = None,
+) -> Iterator[ArkMessage]:
+    """The messages of a log; see `ArkArchive.messages`."""
+    check_choice("on_error", on_error, get_args(OnError))
+    check_choice("on_missing", on_missing or log.on_missing, get_args(OnMissing))
+    query = Query(log, topics, start_ns, stop_ns, decode, reverse, on_error, findings)
+    found = query.batches(on_missing, replays=latched and start_ns is not None)
+    return chain.from_iterable(found)  # no generator between a message and its reader
 
 
 def _counts(numbers: list[int], start: int, stop: int, kinds: int) -> list[int]:

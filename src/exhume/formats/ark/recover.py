@@ -39,7 +39,8 @@ from exhume.io.source import Source
 from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkArchive, SplitReference
+    from exhume.formats.ark.log import SplitReference
+    from exhume.formats.ark.reader import ArkArchive
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from exhume.formats.ark.checks import UNREFERENCED
 from exhume.formats.ark.collection import ArkLogSet, open_archive
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.lines import lines_of
+from exhume.formats.ark.log import SplitReference
 from exhume.formats.ark.manifest import (
     Column,
     LoadedManifest,
@@ -37,7 +38,7 @@ from exhume.formats.ark.places import is_split
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.guid import NIL, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
-from exhume.formats.ark.reader import ArkArchive, SplitReference
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.recover import Found, Survey, statistics_of, survey_splits, untimed_messages
 from exhume.formats.ark.splits import places_of
 from exhume.formats.ark.splitwriter import SplitWriter, header_area

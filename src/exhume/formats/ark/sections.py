@@ -23,8 +23,8 @@ from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.ark.log import ArkLog, SplitReference
     from exhume.formats.ark.pykernel import Run
-    from exhume.formats.ark.reader import ArkArchive, SplitReference
 
 BATCH: Final = 1 << 14
 """Index entries that are looked at together: their columns stay in the cache of a core."""
@@ -36,7 +36,7 @@ MESSAGE_SECTIONS: Final = 20_000
 """Splits with at most this many messages get a section for each."""
 
 
-def section_map(reader: ArkArchive) -> SectionMap:
+def section_map(reader: ArkLog) -> SectionMap:
     """The map of the manifest and of every split that is there; the caller closes its sources of splits."""
     files: list[tuple[Source, list[Section]]] = []
     if reader.manifest_source is not None:

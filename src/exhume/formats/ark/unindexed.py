@@ -22,8 +22,8 @@ from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.ark.splits import Split
 
 if TYPE_CHECKING:
+    from exhume.formats.ark.log import ArkLog, SplitReference
     from exhume.formats.ark.pykernel import Numbers
-    from exhume.formats.ark.reader import ArkArchive, SplitReference
 
 MAX_SLOTS: Final = 1 << 24
 """The most slots past the count that are examined (300 MB of index)."""
@@ -35,7 +35,7 @@ class MessageCheck:
     Nothing is wrong with those of a codec that is not known.
     """
 
-    def __init__(self, reader: ArkArchive, reference: SplitReference, split: Split) -> None:
+    def __init__(self, reader: ArkLog, reference: SplitReference, split: Split) -> None:
         self._split = split
         self._channels = {
             mapping.short: reference.channels[mapping.identifier]
@@ -118,7 +118,7 @@ class MessageCheck:
         return self._decoders.get(short) is not None or data[0] in HEADERS
 
 
-def num_unindexed(reader: ArkArchive, reference: SplitReference, split: Split) -> int:
+def num_unindexed(reader: ArkLog, reference: SplitReference, split: Split) -> int:
     """How many index entries past the indexed count stand for whole messages.
 
     An entry is counted while its time is not 0 (unused slots are), its object is mapped and declared, its message is

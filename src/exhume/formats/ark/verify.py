@@ -64,7 +64,7 @@ from exhume.io.tree import Tree
 from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkArchive, SplitReference
+    from exhume.formats.ark.log import ArkLog, SplitReference
 
 BATCH: Final = 4096
 
@@ -73,7 +73,7 @@ Piece = tuple[int, int, int]
 
 
 def verify_log(
-    reader: ArkArchive,
+    reader: ArkLog,
     *,
     quick: bool,
     jobs: int,
@@ -90,9 +90,7 @@ def verify_log(
         yield from unreferenced_splits(reader.root, named_splits(reader, reader.root))
 
 
-def _check_splits(
-    reader: ArkArchive, references: list[SplitReference], quick: bool, jobs: int
-) -> Iterator[list[Finding]]:
+def _check_splits(reader: ArkLog, references: list[SplitReference], quick: bool, jobs: int) -> Iterator[list[Finding]]:
     """The findings of each split.
 
     Messages in files of this machine are shared chunk by chunk: by threads if the kernel is compiled, otherwise by
@@ -110,7 +108,7 @@ def _check_splits(
         yield together.findings()
 
 
-def _num_pieces(reader: ArkArchive, reference: SplitReference) -> int:
+def _num_pieces(reader: ArkLog, reference: SplitReference) -> int:
     """The number of pieces that the messages of a split are checked in."""
     with suppress(ExhumeError), reader.split_source(reference.identifier) as source:
         split = Split(source, reference.identifier)
@@ -119,7 +117,7 @@ def _num_pieces(reader: ArkArchive, reference: SplitReference) -> int:
     return 1  # the caller alone
 
 
-def _check_piece(reader: ArkArchive, references: list[SplitReference], quick: bool, piece: Piece) -> CappedFindings:
+def _check_piece(reader: ArkLog, references: list[SplitReference], quick: bool, piece: Piece) -> CappedFindings:
     """The findings about a chunk of a split's messages, and with its first chunk those about its header and index."""
     split, number, count = piece
     found = CappedFindings()
@@ -128,7 +126,7 @@ def _check_piece(reader: ArkArchive, references: list[SplitReference], quick: bo
     return found
 
 
-def _distinct(reader: ArkArchive) -> list[SplitReference]:
+def _distinct(reader: ArkLog) -> list[SplitReference]:
     """The first reference to each split; those named too often were reported with the manifest."""
     found: dict[str, SplitReference] = {}
     for each in reader.all_references():
@@ -136,7 +134,7 @@ def _distinct(reader: ArkArchive) -> list[SplitReference]:
     return list(found.values())
 
 
-def _check_manifest(reader: ArkArchive) -> Iterator[Finding]:
+def _check_manifest(reader: ArkLog) -> Iterator[Finding]:
     yield from reader.loaded.findings
     span = reader.manifest_span
     source = reader.manifest_source
@@ -159,7 +157,7 @@ def _check_manifest(reader: ArkArchive) -> Iterator[Finding]:
             )
 
 
-def _check_section(reader: ArkArchive, number: int) -> Iterator[Finding]:
+def _check_section(reader: ArkLog, number: int) -> Iterator[Finding]:
     """Checks a section's filter and its columns, and that no column names a split twice."""
     section, span, path = reader.manifest.sections[number], reader.manifest_span, f"sections[{number}]"
     if not section.filter.is_understood:
@@ -199,7 +197,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _check_column(reader: ArkArchive, column: Any, where: str) -> Iterator[Finding]:
+def _check_column(reader: ArkLog, column: Any, where: str) -> Iterator[Finding]:
     span = reader.manifest_span
     try:
         column_codec(column.compression)
@@ -222,9 +220,7 @@ def _check_column(reader: ArkArchive, column: Any, where: str) -> Iterator[Findi
             yield Finding.from_error(error)
 
 
-def _check_split(
-    reader: ArkArchive, reference: SplitReference, quick: bool, piece: int, count: int
-) -> Iterator[Finding]:
+def _check_split(reader: ArkLog, reference: SplitReference, quick: bool, piece: int, count: int) -> Iterator[Finding]:
     """Findings of a chunk of a split file's messages, one of `count`; those of all other parts precede the first."""
     try:
         split = reader.open_split(reference.identifier)
@@ -250,7 +246,7 @@ def _check_split(
         reader.release(split)
 
 
-def _check_index(reader: ArkArchive, reference: SplitReference, split: Split) -> Generator[Finding, None, bytes]:
+def _check_index(reader: ArkLog, reference: SplitReference, split: Split) -> Generator[Finding, None, bytes]:
     """The findings about a split's header and index, which it returns.  Raises the error of rule ARK-322."""
     source, header = split.source, split.header
     if source.size < MINIMUM_SPLIT_SIZE:
@@ -336,9 +332,7 @@ def _overlapping(index: bytes, bad: frozenset[int]) -> list[int]:
     return found
 
 
-def _check_statistics(
-    reader: ArkArchive, reference: SplitReference, split: Split, facts: SplitFacts
-) -> Iterator[Finding]:
+def _check_statistics(reader: ArkLog, reference: SplitReference, split: Split, facts: SplitFacts) -> Iterator[Finding]:
     stated = {each.identifier: each for each in reference.declaration.statistics}
     if not stated:
         return
@@ -372,7 +366,7 @@ def _check_statistics(
             )
 
 
-def _check_coverage(reader: ArkArchive, reference: SplitReference, source: Source) -> Iterator[Finding]:
+def _check_coverage(reader: ArkLog, reference: SplitReference, source: Source) -> Iterator[Finding]:
     from exhume.formats.ark.sections import split_codec, split_sections
     from exhume.layout.sections import SectionMap
 
@@ -382,7 +376,7 @@ def _check_coverage(reader: ArkArchive, reference: SplitReference, source: Sourc
         yield UNEXPLAINED.finding(counted(gap.span.size, "bytes"), span=gap.span)
 
 
-def _check_messages(reader: ArkArchive, reference: SplitReference, split: Split, index: bytes) -> Iterator[Finding]:
+def _check_messages(reader: ArkLog, reference: SplitReference, split: Split, index: bytes) -> Iterator[Finding]:
     check = MessageCheck(reader, reference, split)
     known = split.known_objects()
     split.source.will_read(split.header.index_end, split.source.size)
@@ -406,13 +400,13 @@ def unreferenced_splits(root: Tree, used: set[str]) -> Iterator[Finding]:
                 yield UNREFERENCED.finding(span=source.span(0, source.size), actual=last)
 
 
-def named_splits(reader: ArkArchive, root: Tree) -> set[str]:
+def named_splits(reader: ArkLog, root: Tree) -> set[str]:
     """The GUIDs of the splits that a manifest of a log's root names; a manifest that cannot be read names none."""
     used = {split.identifier for _, _, split in reader.manifest.splits()}
     return used.union(*(_named_elsewhere(reader, root, name) for name in root.names("manifests")))
 
 
-def _named_elsewhere(reader: ArkArchive, root: Tree, name: str) -> set[str]:
+def _named_elsewhere(reader: ArkLog, root: Tree, name: str) -> set[str]:
     from exhume.formats.ark.manifest import load_manifest
 
     if PurePosixPath(name).name.lower() == reader.manifest.identifier:
