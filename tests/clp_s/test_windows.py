@@ -219,7 +219,7 @@ def test_frames_that_are_large_or_were_all_taken_have_no_passage(monkeypatch: py
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table counts as large, and windows have few rows."""
-    monkeypatch.setattr("exhume.formats.clp_s.reader.PARTS_LEAST", 1)
+    monkeypatch.setattr("exhume.formats.clp_s.read.streams.PARTS_LEAST", 1)
     monkeypatch.setattr(windows, "WORTHWHILE", 1)
     monkeypatch.setattr(windows, "SUMMED_ROWS", 100)
     monkeypatch.setattr(windows, "SUMS_AT_A_TIME", 3)

@@ -31,14 +31,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
-from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, RowNumbers, TablePart
+from exhume.formats.clp_s.read.arrow_columns import ArrowField, ColumnMaker, RowNumbers, TablePart
 from exhume.formats.clp_s.read.arrow_wide import Source, wide_rows
 from exhume.formats.clp_s.read.prefetch import Prefetcher
 from exhume.formats.clp_s.read.printing import text_rows
@@ -50,7 +49,7 @@ from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.options import QueryOptions
     from exhume.formats.clp_s.query.search import Search
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import TableArchive
 
     Group = list[tuple["Source", RowNumbers]]
 
@@ -70,19 +69,8 @@ _STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.
 _ARRAYS: Final = frozenset({NodeType.UNSTRUCTURED_ARRAY, NodeType.STRUCTURED_ARRAY})
 
 
-@dataclass(slots=True)
-class ArrowField:
-    """An Arrow column and the schema tree nodes that feed it; `mixed`: text, as nothing else holds all its values."""
-
-    name: str
-    nodes: list[int]
-    types: set[int] = field(default_factory=set)
-    arrow_type: Any = None
-    mixed: bool = False
-
-
 def to_arrow(
-    archive: ClpSArchive,
+    archive: TableArchive,
     *,
     columns: Iterable[str] | None = None,
     query: str | None = None,
@@ -106,7 +94,11 @@ def to_arrow(
     pyarrow; damage is raised by the batch that meets it.
     """
     check_rows(batch_rows)
-    search = archive.chosen(query, options, jobs) if query is not None or options else None
+    search: Search | None = None
+    if query is not None or options:
+        from exhume.formats.clp_s.query.search import chosen
+
+        search = chosen(archive, query, options, jobs)
     by_name = {item.name: item for item in _fields(archive)}
     fields = [by_name[name] for name in choose(by_name, columns)]
     nodes = {node for item in fields for node in item.nodes}
@@ -130,7 +122,7 @@ def to_arrow(
     return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, groups, fields, schema, counted, jobs))
 
 
-def _fields(archive: ClpSArchive) -> list[ArrowField]:
+def _fields(archive: TableArchive) -> list[ArrowField]:
     """The columns that the records of all tables need, by key path, in tree order."""
     tree = archive.schema_tree
     used: set[int] = set()
@@ -151,7 +143,7 @@ def _fields(archive: ClpSArchive) -> list[ArrowField]:
     return list(found.values())
 
 
-def _arrow_type(pa: Any, archive: ClpSArchive, item: ArrowField, dictionaries: bool) -> Any:
+def _arrow_type(pa: Any, archive: TableArchive, item: ArrowField, dictionaries: bool) -> Any:
     types = item.types - {NodeType.NULL_VALUE}
     if not types:
         return pa.null()
@@ -176,7 +168,7 @@ def _is_mixed(pa: Any, item: ArrowField) -> bool:
     return bool(pa.types.is_large_string(item.arrow_type)) and not alike
 
 
-def comparable(archive: ClpSArchive) -> dict[str, str]:
+def comparable(archive: TableArchive) -> dict[str, str]:
     """The columns that KQL compares as their Arrow values compare, and the types of these values.
 
     That is `integer`, `float`, `boolean`, `text` or `time` (nanoseconds since 1970); columns of mixed types, arrays and
@@ -205,7 +197,7 @@ def _used(fields: Iterable[ArrowField]) -> set[int]:
 
 def _batches(
     pa: Any,
-    archive: ClpSArchive,
+    archive: TableArchive,
     groups: Iterator[Group | ExhumeError],
     fields: list[ArrowField],
     schema: Any,
@@ -249,7 +241,7 @@ def _batches(
 class Makers:
     """Make the batches of one group: work is done for the columns of its tables, and the others share their nulls."""
 
-    def __init__(self, pa: Any, archive: ClpSArchive, fields: list[ArrowField], schema: Any) -> None:
+    def __init__(self, pa: Any, archive: TableArchive, fields: list[ArrowField], schema: Any) -> None:
         self._pa, self._archive, self._fields, self._schema = pa, archive, fields, schema
         self._field_of = {node: place for place, item in enumerate(fields) for node in item.nodes}
 
@@ -322,7 +314,7 @@ def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -
         yield failure
 
 
-def _tables(archive: ClpSArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
+def _tables(archive: TableArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
     """The tables with the selected rows, in stored order, each with its bytes, and the columns of these nodes at least;
     threads that make its first batches decompress them together.
     """

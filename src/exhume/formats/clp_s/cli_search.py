@@ -20,6 +20,7 @@ from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection
 from exhume.formats.clp_s.read.columns import parse_json
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.tables import TableArchive
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
@@ -146,7 +147,7 @@ def say_count(run: Any, query: str, total: int, format: str) -> ExitCode:
     return ExitCode.DONE if total else ExitCode.NO
 
 
-def near(archive: ClpSArchive, column: str) -> str:
+def near(archive: TableArchive, column: str) -> str:
     """` (did you mean 'level'?)` for a column that no record has; "" where none is similar."""
     tree = archive.schema_tree
     known = [tree.path_text(node) for node in range(min(len(tree), LOOKED_AT))]

@@ -15,7 +15,7 @@ from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import TableArchive
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class ClpSInfo(Info):
         }
 
 
-def collect(archive: ClpSArchive) -> ClpSInfo:
+def collect(archive: TableArchive) -> ClpSInfo:
     """The info of an archive; damaged parts are listed and left out."""
     problems: list[Finding] = [archive.cut] if archive.cut is not None else []
 
@@ -118,7 +118,7 @@ def collect(archive: ClpSArchive) -> ClpSInfo:
     )
 
 
-def range_dict(archive: ClpSArchive, found: TimestampRange) -> dict[str, Any]:
+def range_dict(archive: TableArchive, found: TimestampRange) -> dict[str, Any]:
     """A timestamp range with its bounds as stored and, where the unit is known, as UTC text."""
     out: dict[str, Any] = {
         "key": found.key.decode("utf-8", "backslashreplace"),
@@ -143,7 +143,7 @@ def utc_text(milliseconds: float | None) -> str | None:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def table_entries(archive: ClpSArchive) -> Iterator[Entry]:
+def table_entries(archive: TableArchive) -> Iterator[Entry]:
     """The listing of the tables, in stored order: place, size, schema, rows and column paths."""
     last: tuple[int, Span] | None = None
     is_tree = isinstance(archive.source, Tree)

@@ -30,14 +30,13 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import Table
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import Table, TableArchive
 
 STRUCTURES = ("/schema_tree", "/schema_ids")
 
 
 def recode(
-    archive: ClpSArchive,
+    archive: TableArchive,
     output: str | os.PathLike[str],
     *,
     stored: bool = False,
@@ -72,7 +71,7 @@ def recode(
     )
 
 
-def _move(archive: ClpSArchive, output: str | os.PathLike[str], directory: bool, progress: Progress) -> None:
+def _move(archive: TableArchive, output: str | os.PathLike[str], directory: bool, progress: Progress) -> None:
     """Writes all stored bytes in the other form, or the same.
 
     Header and metadata section, which are alike in both, stay as they are unless the files part has gaps.
@@ -95,7 +94,7 @@ def _move(archive: ClpSArchive, output: str | os.PathLike[str], directory: bool,
         write_container(output, header.version, size, packets, sections(), Framing(), directory=directory)
 
 
-def _sections(archive: ClpSArchive, framing: Framing, progress: Progress, folder: Path, jobs: int) -> Iterator[Piece]:
+def _sections(archive: TableArchive, framing: Framing, progress: Progress, folder: Path, jobs: int) -> Iterator[Piece]:
     """The sections in the archive's order; the table metadata wait for the sizes of the streams."""
     count = len(archive.table_metadata.streams)
     tables: dict[int, list[Table]] = {}
@@ -124,7 +123,7 @@ def _sections(archive: ClpSArchive, framing: Framing, progress: Progress, folder
             progress(done, len(archive.files), "sections")
 
 
-def _stream(archive: ClpSArchive, number: int, tables: Iterable[Table], folder: Path) -> Payload:
+def _stream(archive: TableArchive, number: int, tables: Iterable[Table], folder: Path) -> Payload:
     """A packed stream, and the sizes of the columns of its tables; of a table that cannot be read, its own."""
     size, read = archive.stream_bytes(number)
     ends = [0]
@@ -152,7 +151,7 @@ def _column_ends(table: Table, read: Callable[[int, int], Buffer]) -> list[int]:
     return column_ends(memoryview(read(entry.start, entry.end)), table.layout, table.num_messages, place)
 
 
-def _dictionary(archive: ClpSArchive, entry: Place) -> Payload:
+def _dictionary(archive: TableArchive, entry: Place) -> Payload:
     return whole(dictionary_payload(archive, entry)[1])
 
 
@@ -166,7 +165,7 @@ def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
     return bytes(out)
 
 
-def dictionary_payload(archive: ClpSArchive, entry: Place) -> tuple[bytes, bytes]:
+def dictionary_payload(archive: TableArchive, entry: Place) -> tuple[bytes, bytes]:
     """The uncompressed count of a dictionary section and its decompressed entries."""
     if entry.size <= DICTIONARY_HEAD:
         return entry.read(), b""
@@ -174,7 +173,7 @@ def dictionary_payload(archive: ClpSArchive, entry: Place) -> tuple[bytes, bytes
     return entry.part(0, DICTIONARY_HEAD).read(), payload
 
 
-def content_digest(archive: ClpSArchive) -> str:
+def content_digest(archive: TableArchive) -> str:
     """SHA-256 over version, metadata and payloads; it does not depend on their places and compression."""
     digest = sha256()
 

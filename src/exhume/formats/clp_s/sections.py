@@ -24,7 +24,7 @@ from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import TableArchive
     from exhume.layout.trees import Field
 
 PAYLOAD_SCHEMAS = {
@@ -35,7 +35,7 @@ PAYLOAD_SCHEMAS = {
 }
 
 
-def build(archive: ClpSArchive) -> SectionMap:
+def build(archive: TableArchive) -> SectionMap:
     """The map of an archive, file by file of a directory.
 
     When a damaged part cannot be divided, its bytes are a single unread section or a gap.
@@ -74,7 +74,7 @@ def _files_alone(tree: Tree) -> Iterator[tuple[Source, list[Section]]]:
             yield source, [Section(f"/{name}", source.span(0, source.size), SectionKind.UNREAD, note=note)]
 
 
-def _head(archive: ClpSArchive) -> Iterator[Section]:
+def _head(archive: TableArchive) -> Iterator[Section]:
     span = archive.head.span
     yield Section("header", span(0, HEADER_SIZE), schema="clp_s::file_header")
     stop = min(archive.header.files_base, archive.head.size)
@@ -92,7 +92,7 @@ def _head(archive: ClpSArchive) -> Iterator[Section]:
     )
 
 
-def _files(archive: ClpSArchive) -> Iterator[tuple[Place, list[Section]]]:
+def _files(archive: TableArchive) -> Iterator[tuple[Place, list[Section]]]:
     try:
         files = archive.files
     except ExhumeError as error:
@@ -119,7 +119,7 @@ def _files(archive: ClpSArchive) -> Iterator[tuple[Place, list[Section]]]:
         yield entry, [_section(archive, name, entry), *(_streams(archive, name) if name in TABLE_SECTIONS else ())]
 
 
-def _section(archive: ClpSArchive, name: str, entry: Place) -> Section:
+def _section(archive: TableArchive, name: str, entry: Place) -> Section:
     span = entry.span
     if name in TABLE_SECTIONS:
         return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame",
@@ -142,7 +142,7 @@ def _section(archive: ClpSArchive, name: str, entry: Place) -> Section:
     )
 
 
-def _frame_check(archive: ClpSArchive, chain: Sequence[Field]) -> Check:
+def _frame_check(archive: TableArchive, chain: Sequence[Field]) -> Check:
     """The verdict on the checksum of a zstd frame; `chain` leads from the frame through its body to the checksum."""
     frame = chain[-3].span
     assert frame is not None
@@ -152,11 +152,11 @@ def _frame_check(archive: ClpSArchive, chain: Sequence[Field]) -> Check:
     return Check.compare(*(f"{value:08x}" for value in values))
 
 
-def _loader(archive: ClpSArchive, place: Place) -> Callable[[], bytes]:
+def _loader(archive: TableArchive, place: Place) -> Callable[[], bytes]:
     return lambda: bytes(archive.inflate(place)) if place.size > 0 else b""
 
 
-def _streams_loader(archive: ClpSArchive) -> Callable[[], bytes]:
+def _streams_loader(archive: TableArchive) -> Callable[[], bytes]:
     def load() -> bytes:
         total = sum(stream.size for stream in archive.table_metadata.streams)
         archive.limits.check("payload_size", total)
@@ -165,7 +165,7 @@ def _streams_loader(archive: ClpSArchive) -> Callable[[], bytes]:
     return load
 
 
-def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
+def _streams(archive: TableArchive, parent: str) -> Iterator[Section]:
     try:
         metadata = archive.table_metadata
     except SourceError:
@@ -201,15 +201,15 @@ def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
             yield _table(archive, number, name, place.span)
 
 
-def _stream_loader(archive: ClpSArchive, index: int) -> Callable[[], bytes]:
+def _stream_loader(archive: TableArchive, index: int) -> Callable[[], bytes]:
     return lambda: bytes(archive.stream_payload(index)[: archive.table_metadata.streams[index].size])
 
 
-def _table_payload(archive: ClpSArchive, number: int) -> bytes:
+def _table_payload(archive: TableArchive, number: int) -> bytes:
     return bytes(archive.tables[number].load().data)
 
 
-def _table(archive: ClpSArchive, number: int, parent: str, stream: Span) -> Section:
+def _table(archive: TableArchive, number: int, parent: str, stream: Span) -> Section:
     table = archive.tables[number]
     span = stream.in_payload(table.entry.start, table.entry.end)
     try:

@@ -45,8 +45,7 @@ from exhume.limits import cpu_count
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.kernel import ClpsStrings
     from exhume.formats.clp_s.read.places import Place
-    from exhume.formats.clp_s.read.tables import Table
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import Table, TableArchive
 
 
 AHEAD = 256
@@ -59,7 +58,7 @@ DICTIONARY_PARTS = 32
 """How many these are."""
 
 
-def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
+def verify(archive: TableArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
     """Every broken rule, in file order as far as possible; see `Archive.verify`."""
     yield from _header(archive)
     try:
@@ -95,7 +94,7 @@ def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[list[Finding]
     return map_ordered(done, tasks, jobs, ahead=AHEAD * (jobs or cpu_count()))
 
 
-def _stages(archive: ClpSArchive, files: Sequence[Place], quick: bool, jobs: int) -> Iterator[Iterable[Task]]:
+def _stages(archive: TableArchive, files: Sequence[Place], quick: bool, jobs: int) -> Iterator[Iterable[Task]]:
     """All tasks; those of a stage are known, or can be done, when the stage before it is done."""
     dictionaries = [] if quick else [_Dictionary(archive, name, jobs) for name in DICTIONARIES]
     parts = chain.from_iterable(one.parts() for one in dictionaries)
@@ -113,14 +112,16 @@ def _stages(archive: ClpSArchive, files: Sequence[Place], quick: bool, jobs: int
     yield chain(shares, [table_list], _stream_tasks(archive, tables, passing, quick))
 
 
-def _section_tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterator[Task]:
+def _section_tasks(archive: TableArchive, files: Sequence[Place], quick: bool) -> Iterator[Task]:
     for entry in files:
         if entry.name not in archive.section_problems and not entry.is_cut:
             yield Task(partial(_frames, archive, entry, quick))
     yield Task(partial(_structures, archive))
 
 
-def _stream_tasks(archive: ClpSArchive, tables: Sequence[Table], passing: WindowedCheck, quick: bool) -> Iterator[Task]:
+def _stream_tasks(
+    archive: TableArchive, tables: Sequence[Table], passing: WindowedCheck, quick: bool
+) -> Iterator[Task]:
     """The remaining checks of streams and of the tables in them."""
     done = passing.done()
     streams = range(len(archive.table_metadata.streams))
@@ -133,7 +134,7 @@ def _stream_tasks(archive: ClpSArchive, tables: Sequence[Table], passing: Window
             yield from table_tasks(table, quick, counted=table.entry.stream_id not in passing.tried)
 
 
-def _header(archive: ClpSArchive) -> Iterator[Finding]:
+def _header(archive: TableArchive) -> Iterator[Finding]:
     header, source = archive.header, archive.head
     if header.version not in KNOWN_VERSIONS:
         yield checks.UNKNOWN_VERSION.finding(
@@ -154,7 +155,7 @@ def _header(archive: ClpSArchive) -> Iterator[Finding]:
         )
 
 
-def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
+def _metadata(archive: TableArchive) -> Iterator[Finding]:
     data = archive.metadata_payload
     span = archive.metadata_span.in_payload(0, len(data))
     yield from _frames(archive, archive.metadata_place)
@@ -178,7 +179,7 @@ def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
         yield Finding.from_error(error)
 
 
-def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator[Finding]:
+def _frames(archive: TableArchive, place: Place, quick: bool = False) -> Iterator[Finding]:
     """Whether the zstd frames of a section end where it does; if not `quick`, a dictionary is kept for its check."""
     name = place.name
     if name in TABLE_SECTIONS or (name != "metadata" and name not in SECTION_NAMES):
@@ -204,7 +205,7 @@ def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator
     yield from check_frames(name, place, archive.limits)
 
 
-def _structures(archive: ClpSArchive) -> Iterator[Finding]:
+def _structures(archive: TableArchive) -> Iterator[Finding]:
     """Schema tree, schema map, table metadata: parsed completely."""
     for check in (_schema_tree, _schema_map, _table_metadata):
         try:
@@ -213,7 +214,7 @@ def _structures(archive: ClpSArchive) -> Iterator[Finding]:
             yield Finding.from_error(error)
 
 
-def _schema_tree(archive: ClpSArchive) -> Iterator[Finding]:
+def _schema_tree(archive: TableArchive) -> Iterator[Finding]:
     data, span = archive.structure("/schema_tree")
     tree, end = layout.parse_schema_tree(data, span)
     if end < len(data):
@@ -233,7 +234,7 @@ def _schema_tree(archive: ClpSArchive) -> Iterator[Finding]:
     yield from _hidden(archive)
 
 
-def _schema_map(archive: ClpSArchive) -> Iterator[Finding]:
+def _schema_map(archive: TableArchive) -> Iterator[Finding]:
     data, span = archive.structure("/schema_ids")
     schemas, repeated, end = layout.parse_schema_map(data, span)
     if end < len(data):
@@ -248,14 +249,14 @@ def _schema_map(archive: ClpSArchive) -> Iterator[Finding]:
             yield Finding.from_error(error)
 
 
-def _table_metadata(archive: ClpSArchive) -> Iterator[Finding]:
+def _table_metadata(archive: TableArchive) -> Iterator[Finding]:
     data, span = archive.structure("/table_metadata")
     _, end = layout.parse_table_metadata(data, span)
     if end < len(data):
         yield checks.TRAILING_PAYLOAD.finding("/table_metadata", span=span.sub(end, len(data)))
 
 
-def _hidden(archive: ClpSArchive) -> Iterator[Finding]:
+def _hidden(archive: TableArchive) -> Iterator[Finding]:
     tree = archive.schema_tree
     for node in tree.children[layout.ROOT]:
         if node == tree.object_root or tree.types[node] == NodeType.METADATA:
@@ -289,7 +290,7 @@ def _texts(value: Any) -> Iterator[str]:
 class _Dictionary:
     """A dictionary whose entries are checked in parts, and then looked through for repeated ones in shares."""
 
-    def __init__(self, archive: ClpSArchive, name: str, jobs: int) -> None:
+    def __init__(self, archive: TableArchive, name: str, jobs: int) -> None:
         self._archive, self._name = archive, name
         self._parts = 1
         with suppress(ExhumeError):  # reported by the first part
@@ -350,7 +351,7 @@ class _Dictionary:
                 yield rule.finding(self._name, span=span, field_path=f"entries[{index}]", actual=found[index])
 
 
-def _ranges(archive: ClpSArchive) -> Iterator[Finding]:
+def _ranges(archive: TableArchive) -> Iterator[Finding]:
     """Range index: order, overlap and bounds against the number of records."""
     try:
         found = archive.packets_of(PacketType.RANGE_INDEX)

@@ -24,10 +24,9 @@ from exhume.formats.clp_s.read.windows import has_windows, is_large, is_too_larg
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.places import Place
-    from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
     from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.read.windows import WindowRows
-    from exhume.formats.clp_s.reader import ClpSArchive
     from exhume.limits import Limits
 
 
@@ -60,7 +59,7 @@ class Task(NamedTuple):
     records: int = 0
 
 
-def check_table_list(archive: ClpSArchive, tables: Sequence[Table]) -> Iterator[Finding]:
+def check_table_list(archive: TableArchive, tables: Sequence[Table]) -> Iterator[Finding]:
     if not tables:
         yield checks.NO_TABLES.finding(span=archive.section_span("/table_metadata"))
     previous = 0
@@ -72,7 +71,7 @@ def check_table_list(archive: ClpSArchive, tables: Sequence[Table]) -> Iterator[
         previous = max(previous, table.entry.stream_id)
 
 
-def check_stream(archive: ClpSArchive, index: int, quick: bool) -> Iterator[Finding]:
+def check_stream(archive: TableArchive, index: int, quick: bool) -> Iterator[Finding]:
     """Streams follow each other without gaps, and each is one or more whole frames of the stated size."""
     stream = archive.table_metadata.streams[index]
     try:
@@ -229,7 +228,7 @@ def _is_sound(rows: WindowRows) -> bool:
     return next(chain(faults(data), _bounds(data)), None) is None
 
 
-def _has_frames(archive: ClpSArchive, index: int) -> bool:
+def _has_frames(archive: TableArchive, index: int) -> bool:
     with suppress(ExhumeError):  # reported for the stream
         return archive.stream_frames(index) is not None
     return False
@@ -255,7 +254,7 @@ class WindowedCheck:
     in sequence.
     """
 
-    def __init__(self, archive: ClpSArchive, tables: Sequence[Table]) -> None:
+    def __init__(self, archive: TableArchive, tables: Sequence[Table]) -> None:
         self._streams: dict[int, list[Table]] = {}
         streams = archive.table_metadata.streams
         for index, inside in () if archive.source.cost.wait else _large_tables(tables).items():

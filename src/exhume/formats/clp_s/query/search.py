@@ -12,11 +12,12 @@ from itertools import compress, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from exhume.choices import check_keywords
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.evaluate import Evaluator
-from exhume.formats.clp_s.query.options import Options
+from exhume.formats.clp_s.query.options import Options, QueryOptions
 from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
 from exhume.formats.clp_s.query.requirement import Requirement, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
@@ -30,9 +31,8 @@ from exhume.io.cached import cached_property
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
     from exhume.formats.clp_s.read.windows import WindowRows
-    from exhume.formats.clp_s.reader import ClpSArchive
 
 
 DEFAULT_OPTIONS = Options()
@@ -174,7 +174,7 @@ class Search:
 
     def __init__(
         self,
-        archive: ClpSArchive,
+        archive: TableArchive,
         query: str | Expression,
         options: Options = DEFAULT_OPTIONS,
         *,
@@ -316,7 +316,7 @@ class Search:
             yield b"".join(pending)
 
 
-def resolve_projection(archive: ClpSArchive, columns: Sequence[str]) -> frozenset[int]:
+def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozenset[int]:
     """The leaf nodes that `--projection` columns name.
 
     Every key but the last must be that of an object.  Raises `QueryError` for a string that is not a column path, for
@@ -345,3 +345,11 @@ def resolve_projection(archive: ClpSArchive, columns: Sequence[str]) -> frozense
             else:
                 node = next((child for child in named if tree.types[child] == NodeType.OBJECT), None)
     return frozenset(nodes)
+
+
+def chosen(archive: TableArchive, query: str | None, options: QueryOptions, jobs: int = 1) -> Search:
+    """The records that a query, or without one the options of a query, choose; raises `QueryError`."""
+    if query is None and "ignore_case" in options:
+        raise QueryError("ignore_case has no effect without a query")
+    check_keywords("search()", options, Options)
+    return Search(archive, "*" if query is None else query, Options(**options), jobs=jobs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,10 +20,8 @@ from exhume.formats.clp_s.read.template import CLOSE, Kind, Token
 from exhume.tabular.arrow import BAD_TEXT, MIXED, ROUNDED, text_array
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.arrow import ArrowField
     from exhume.formats.clp_s.read.columns import Column
-    from exhume.formats.clp_s.read.tables import TableData
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import TableArchive, TableData
 
 REPEATED: Final = "values of keys that a record has twice"
 NO_NUMBER: Final = "floats that are no numbers"
@@ -31,6 +30,17 @@ EXACT: Final = 1 << 53
 
 RowNumbers = range | Sequence[int]
 _STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING})
+
+
+@dataclass(slots=True)
+class ArrowField:
+    """An Arrow column and the schema tree nodes that feed it; `mixed`: text, as nothing else holds all its values."""
+
+    name: str
+    nodes: list[int]
+    types: set[int] = field(default_factory=set)
+    arrow_type: Any = None
+    mixed: bool = False
 
 
 class TablePart:
@@ -60,7 +70,7 @@ class Piece:
 class ColumnMaker:
     """Makes the Arrow arrays of one field, for one thread at a time."""
 
-    def __init__(self, pa: Any, item: ArrowField, archive: ClpSArchive) -> None:
+    def __init__(self, pa: Any, item: ArrowField, archive: TableArchive) -> None:
         import numpy
 
         self.pa, self.np = pa, numpy

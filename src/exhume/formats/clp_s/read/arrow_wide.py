@@ -17,8 +17,7 @@ from exhume.formats.clp_s.read.windowed import Shared, Windowed
 from exhume.formats.clp_s.read.windows import columns_of, is_large
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import Table, TableData
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
     from exhume.tabular.wide import Pair
 
 ROWS: Final = 1024
@@ -47,7 +46,7 @@ class Source:
 
 
 def wide_rows(
-    archive: ClpSArchive, tables: Iterable[tuple[int, Source, RowNumbers]], nodes: Collection[int]
+    archive: TableArchive, tables: Iterable[tuple[int, Source, RowNumbers]], nodes: Collection[int]
 ) -> Iterator[Iterable[Pair]]:
     """The rows of tables as pairs of key path and value, of these nodes.
 

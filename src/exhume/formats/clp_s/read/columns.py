@@ -27,7 +27,6 @@ from exhume.formats.clp_s.read.kernel import ClpsLogTypes, ClpsProgram, ClpsStri
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout_table import Stored
-    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.read.timestamps import PatternSet
 
 V = TypeVar("V")
@@ -138,6 +137,22 @@ class Texts:
         return self._archive.patterns
 
 
+class TextHolder(Protocol):
+    """An archive, as columns see it."""
+
+    @property
+    def texts(self) -> Texts: ...
+
+
+class TextOwner(Protocol):
+    """The table of a column, as the column sees it."""
+
+    @property
+    def archive(self) -> TextHolder: ...
+    @property
+    def span(self) -> Span: ...
+
+
 class Column:
     """One column: `spec` (node, type), `rows`, `stored`, `span` (in the payload of its stream).
 
@@ -160,7 +175,7 @@ class Column:
         self,
         spec: ColumnSpec,
         data: memoryview,
-        table: Table,
+        table: TextOwner,
         start: int,
         end: int,
         rows: int,

@@ -23,8 +23,7 @@ from exhume.io.parallel import map_ordered
 if TYPE_CHECKING:
     from exhume.codecs.common import Buffer
     from exhume.formats.clp_s.read.render import TableRenderer
-    from exhume.formats.clp_s.read.tables import Table
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import Table, TableArchive
 
     Part = tuple[int, int, array[int], Mapping[int, tuple[int, int]]]
     """Rows `[start, stop)` of the merged order, the next row of each table, and the rows of large tables among them."""
@@ -68,7 +67,7 @@ def positions(table: Table) -> memoryview[Any] | None:
 class _Merging:
     """The tables of an archive, to be merged.  Raises what keeps one of them from being read."""
 
-    def __init__(self, archive: ClpSArchive, complete: bool, jobs: int) -> None:
+    def __init__(self, archive: TableArchive, complete: bool, jobs: int) -> None:
         self._archive, self._complete = archive, complete
         self._together = together = Together(archive)
         entries, counts = together.entries, together.rows
@@ -145,7 +144,7 @@ class _Merging:
         return out, None
 
 
-def merged_chunks(archive: ClpSArchive, complete: bool, jobs: int) -> Iterator[bytes]:
+def merged_chunks(archive: TableArchive, complete: bool, jobs: int) -> Iterator[bytes]:
     """The text of all records in log order, in chunks.  Raises the rule of the damage that ends it."""
     archive.hint_streams()
     merging = _Merging(archive, complete, jobs)

@@ -16,8 +16,7 @@ from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, TIMESTAMP
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.columns import Column
-    from exhume.formats.clp_s.read.tables import Table
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import Table, TableArchive
 
 ROWS: Final = 4096
 """Events that are printed at a time."""
@@ -26,7 +25,7 @@ _TEXTS = frozenset((NodeType.CLP_STRING, NodeType.VAR_STRING))
 _TIMES = frozenset((NodeType.DATE_STRING, NodeType.TIMESTAMP))
 
 
-def text_chunks(archive: ClpSArchive, *, jobs: int = 1) -> Iterator[bytes]:
+def text_chunks(archive: TableArchive, *, jobs: int = 1) -> Iterator[bytes]:
     """See `ClpSArchive.text_chunks`.  Raises `UnsupportedOperationError` for archives of other records."""
     tables = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
     places = [_places(table) for table in tables]

@@ -18,8 +18,7 @@ from exhume.formats.clp_s.read.windows import has_windows, open_windows
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import Table
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import Table, TableArchive
 
 WORTHWHILE: Final = 1 << 18
 """Bytes, decompressed (streams) or stored (dictionaries), below which a thread costs more than it saves."""
@@ -32,7 +31,7 @@ class Prefetcher:
     Nothing is prefetched for remote archives: only the needed bytes are fetched.
     """
 
-    def __init__(self, archive: ClpSArchive, jobs: int) -> None:
+    def __init__(self, archive: TableArchive, jobs: int) -> None:
         self._archive = archive
         self._free = threading.Semaphore(0 if archive.source.cost.wait else (jobs or cpu_count()) - 1)
 

@@ -14,9 +14,8 @@ from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Printed, Shared, 
 from exhume.io.cached import cached_property
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import Table
+    from exhume.formats.clp_s.read.tables import Table, TableArchive
     from exhume.formats.clp_s.read.windows import WindowRows
-    from exhume.formats.clp_s.reader import ClpSArchive
 
 TEXT_BYTES: Final = 16 << 20
 """Bytes of text that one thread prints at a time, as records are on average: a large string takes a word in a table."""
@@ -52,13 +51,13 @@ class Printer:
             raise found[1]
 
 
-def text_rows(archive: ClpSArchive, most: int = TEXT_BYTES) -> int:
+def text_rows(archive: TableArchive, most: int = TEXT_BYTES) -> int:
     """Rows whose text is some `most` bytes, as the archive's records are on average."""
     size = archive.header.original_size // max(1, archive.num_messages)
     return max(LEAST_ROWS, most // max(1, size))
 
 
-def pieces(archive: ClpSArchive, complete: bool) -> Iterator[Callable[[], Iterator[bytes]]]:
+def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Iterator[bytes]]]:
     """What prints the tables, in order, each for one thread."""
     archive.hint_streams()
     together: Together | None = None
@@ -85,7 +84,7 @@ def _blocks(table: Table, complete: bool, most: int) -> Iterator[Callable[[], It
             yield partial(printer.chunks, start, stop)
 
 
-def _run(archive: ClpSArchive, together: Together, first: int, stop: int) -> Iterator[bytes]:
+def _run(archive: TableArchive, together: Together, first: int, stop: int) -> Iterator[bytes]:
     """The records of tables that are small."""
     offset = archive.tables[0].index
     for found in together.printed(first, stop):
@@ -96,7 +95,7 @@ def _run(archive: ClpSArchive, together: Together, first: int, stop: int) -> Ite
             yield from Printer(table, False).chunks(found[1], table.num_messages)
 
 
-def warm(archive: ClpSArchive) -> Printed:
+def warm(archive: TableArchive) -> Printed:
     """Reads the variable dictionary, if a table needs it, while another thread reads the first table.
 
     What is wrong with it is raised where it is needed.

@@ -18,8 +18,7 @@ from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import RangeEntry
-    from exhume.formats.clp_s.read.tables import Table, TableData
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
 
 
 class Sourced(NamedTuple):
@@ -30,7 +29,7 @@ class Sourced(NamedTuple):
     properties: Mapping[str, Any] | None
 
 
-def _tables(archive: ClpSArchive) -> list[Table]:
+def _tables(archive: TableArchive) -> list[Table]:
     """The tables that have records, or a problem to report; they will be read in sequence."""
     chosen = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
     archive.hint_streams()
@@ -38,7 +37,7 @@ def _tables(archive: ClpSArchive) -> list[Table]:
 
 
 def json_chunks(
-    archive: ClpSArchive, *, ordered: bool = False, complete: bool = False, jobs: int = 1
+    archive: TableArchive, *, ordered: bool = False, complete: bool = False, jobs: int = 1
 ) -> Iterator[bytes]:
     """See `ClpSArchive.json_chunks`.  Raises the rule of the damage that ends a table."""
     if ordered and archive.schema_tree.log_event_idx is not None:
@@ -62,7 +61,7 @@ def json_chunks(
             raise error
 
 
-def json_lines(archive: ClpSArchive, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
+def json_lines(archive: TableArchive, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
     """See `ClpSArchive.json_lines`."""
     if ordered and archive.schema_tree.log_event_idx is not None:
         tables = [table for table in archive.tables if table.num_messages]
@@ -100,7 +99,7 @@ def merge_order(tables: Sequence[Table], jobs: int = 1) -> Sequence[int]:
     return kernel.clps_merge_order(list(map_ordered(numbers, tables, jobs, ahead=len(tables) + 1)))
 
 
-def events(archive: ClpSArchive, *, ordered: bool = False, with_source: bool = False) -> Iterator[Any]:
+def events(archive: TableArchive, *, ordered: bool = False, with_source: bool = False) -> Iterator[Any]:
     """See `ClpSArchive.events`."""
     finder = SourceFinder(archive.range_index) if with_source else None
     if ordered and archive.schema_tree.log_event_idx is not None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read.columns import Column
 from exhume.formats.clp_s.read.kernel import LITERAL, ClpsProgram, Fault
 from exhume.formats.clp_s.read.program import clps_escape
-from exhume.formats.clp_s.read.template import Kind, Roots, Token
-
-if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import TableData
+from exhume.formats.clp_s.read.template import Kind, Roots, SchemaLayout, Token
 
 CHUNK_SIZE = 1 << 20
 """Bytes of text after which a chunk ends (a chunk always holds whole records)."""
@@ -61,6 +58,19 @@ def operations(
     return ops, owners
 
 
+class LoadedTable(Protocol):
+    """A loaded table, as its printer sees it; see `tables.TableData`."""
+
+    layout: SchemaLayout
+
+    @property
+    def num_messages(self) -> int:
+        """Number of records."""
+
+    def column_at(self, index: int) -> Column:
+        """The column of `layout.columns[index]`."""
+
+
 class TableRenderer:
     """Prints any rows of one table.
 
@@ -70,7 +80,7 @@ class TableRenderer:
     """
 
     def __init__(
-        self, data: TableData, *, nodes: Collection[int] | None = None, complete: bool = False, roots: Roots = ()
+        self, data: LoadedTable, *, nodes: Collection[int] | None = None, complete: bool = False, roots: Roots = ()
     ) -> None:
         self.data = data
         self.tokens = data.layout.tokens(complete=complete, nodes=nodes, roots=roots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from exhume.counts import counted
 from exhume.errors import CodecError, EntryNotFoundError, ExhumeError, LimitExceededError, Span
@@ -15,10 +15,9 @@ from exhume.formats.clp_s.layout_places import TableEntries
 from exhume.formats.clp_s.layout_table import column_ends, needed_columns
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.render import TableRenderer, build_objects
+from exhume.formats.clp_s.read.streams import Streams
 from exhume.formats.clp_s.read.template import Roots, SchemaLayout
-
-if TYPE_CHECKING:
-    from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.io.cached import cached_property as locked_property
 
 
 class Table:
@@ -26,7 +25,7 @@ class Table:
 
     __slots__ = ("_archive", "_layout", "entry")
 
-    def __init__(self, archive: ClpSArchive, entry: TableEntry) -> None:
+    def __init__(self, archive: Streams, entry: TableEntry) -> None:
         self._archive = archive
         self._layout: SchemaLayout | None = None
         self.entry = entry
@@ -35,7 +34,7 @@ class Table:
         return f"<Table {self.index}: {counted(self.num_messages, 'records')} of schema {self.schema_id}>"
 
     @property
-    def archive(self) -> ClpSArchive:
+    def archive(self) -> Streams:
         """The archive that it belongs to."""
         return self._archive
 
@@ -135,7 +134,7 @@ class Table:
 class Tables(Sequence[Table]):
     """The tables of an archive, each made from its entry when it is asked for."""
 
-    def __init__(self, archive: ClpSArchive, entries: TableEntries) -> None:
+    def __init__(self, archive: Streams, entries: TableEntries) -> None:
         self._archive = archive
         self.entries = entries
 
@@ -251,3 +250,43 @@ class TableData:
         fault = ClpsProgram([column.operation(raw=True)], self.num_messages).check(0, self.num_messages)
         if fault is not None:
             yield column.failure(fault)
+
+
+class TableArchive(Streams):
+    """An archive with its tables; `reader.ClpSArchive` adds what is made of them: records, searches, findings."""
+
+    @locked_property
+    def tables(self) -> Sequence[Table]:
+        """The tables in stored order, which is the order of `clp-s x`; each is made when it is asked for."""
+        return Tables(self, self.table_metadata.tables)
+
+    def hint_streams(self) -> None:
+        """Announces that the streams of all tables will be read, in their order."""
+        try:
+            if not len(self.tables):
+                return
+            count = len(self.table_metadata.streams)
+            places = [self.stream_place(stream_id) for stream_id in self._stream_ids() if stream_id < count]
+        except ExhumeError:  # it is raised again where a stream is read
+            return
+        if places:
+            places[0].source.will_read(min(place.start for place in places), max(place.end for place in places))
+
+    def _stream_ids(self) -> set[int]:
+        """The streams that tables are in."""
+        if isinstance(self.tables, Tables):
+            return set(self.tables.entries.stream_ids)
+        return {table.entry.stream_id for table in self.tables}
+
+    def columns(self, key: int | str) -> Iterator[tuple[Table, Column]]:
+        """The column of a schema tree node, or of a key path as in `a.b`, in each table that has it.
+
+        Columns are typed sequences (see `Column.values`); no record is built.
+        """
+        nodes = {key} if isinstance(key, int) else set(self.schema_tree.find(key))
+        for table in self.tables:
+            if table.num_messages and not nodes.isdisjoint(table.layout.nodes):
+                data = table.load()
+                for index, node in enumerate(data.layout.nodes):
+                    if node in nodes:
+                        yield table, data.column_at(index)

@@ -24,7 +24,7 @@ from exhume.formats.clp_s.read.render import CHUNK_SIZE
 if TYPE_CHECKING:
     from exhume.codecs.common import Buffer
     from exhume.formats.clp_s.layout_places import TableEntries
-    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.read.tables import TableArchive
 
 MOST_TABLES: Final = 4096
 """Tables that one thread prints at a time."""
@@ -38,7 +38,7 @@ assert all(ROW_BYTES[kind] for kind in SIZED_INSIDE), "texts have words"
 class Together:
     """The tables of an archive for the kernel.  Raises what keeps the schema tree or the schemas from being read."""
 
-    def __init__(self, archive: ClpSArchive) -> None:
+    def __init__(self, archive: TableArchive) -> None:
         tree, schemas = archive.schema_tree, archive.schemas
         entries: TableEntries = archive.table_metadata.tables
         self._archive = archive
