@@ -24,7 +24,8 @@ from typing import Any
 from kaitaistruct import BytesIO, KaitaiStream
 
 from exhume.compiler.emit.text import safe
-from exhume.compiler.front.model import Model, Type
+from exhume.compiler.front.model import Type
+from exhume.compiler.front.specs import Model
 from exhume.layout.described import camel, spec
 from tools.blocks import write_block
 

@@ -12,7 +12,7 @@ import sys
 
 from exhume.compiler import audit
 from exhume.compiler.emit.modules import module_texts
-from exhume.compiler.front.model import Model
+from exhume.compiler.front.specs import Model
 from exhume.compiler.refusal import UnsupportedError
 from exhume.layout.described import spec
 from exhume.layout.ksy_files import SpecFiles

@@ -10,7 +10,7 @@ from exhume_ksy.facts._tiling import ROWS, TILING
 
 import exhume
 from exhume.compiler.emit.tiling import tiling_text
-from exhume.compiler.front.model import Model
+from exhume.compiler.front.specs import Model
 from exhume.engines import coverage as engine
 from exhume.engines.coverage import FieldCoverage, coverage
 from exhume.engines.explained import explain_section

@@ -20,7 +20,8 @@ from kaitaistruct import BytesIO, KaitaiStruct
 
 from exhume.compiler.emit.text import safe
 from exhume.compiler.front.kinds import Bits, Sequence
-from exhume.compiler.front.model import Model, Type
+from exhume.compiler.front.model import Type
+from exhume.compiler.front.specs import Model
 from exhume.layout.described import camel, spec
 from exhume.layout.foreign import Specification
 from exhume.layout.kaitai import FAILURES

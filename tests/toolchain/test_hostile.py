@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from exhume.compiler import audit, budgets
 from exhume.compiler.emit.text import written_doc
-from exhume.compiler.front.model import Model
+from exhume.compiler.front.specs import Model
 from exhume.compiler.refusal import UnsupportedError
 from exhume.errors import ExhumeError, SpecificationError
 from exhume.layout import foreign_table, schema

@@ -12,16 +12,10 @@ from tools.blocks import ROOT, read_block
 
 
 def test_no_module_imports_itself_by_any_detour() -> None:
-    assert layers.circles(layers.graph()) == []
+    assert layers.circles(layers.graph(types=True)) == []
 
 
 def test_imports_run_one_way() -> None:
-    assert layers.upward() == []
-
-
-def test_imports_for_type_checkers_become_no_more() -> None:
-    """Lower these numbers when there are fewer."""
-    assert len(layers.circles(layers.graph(types=True))) <= 3
     assert layers.upward(types=True) == []
 
 

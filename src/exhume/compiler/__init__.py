@@ -25,7 +25,8 @@ from exhume.compiler.emit.tiling import tiling_text
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.check import check
 from exhume.compiler.front.kinds import structures
-from exhume.compiler.front.model import Field, Given, Model
+from exhume.compiler.front.model import Field, Given
+from exhume.compiler.front.specs import Model
 from exhume.compiler.front.validate import check_size, validate
 from exhume.compiler.needs import find_needs, words
 from exhume.compiler.refusal import UnsupportedError

@@ -14,7 +14,7 @@ from typing import Any
 
 from exhume.compiler.emit.text import member, safe
 from exhume.compiler.front.expressions import is_private
-from exhume.compiler.front.model import Model
+from exhume.compiler.front.specs import Model
 from exhume.compiler.refusal import UnsupportedError
 
 NODES = frozenset({

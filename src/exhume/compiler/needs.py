@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from exhume.compiler.fixed import bit_order, shares_bytes
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import DECIDED, REST, SOME_STRUCTURE, combined, structures
-from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.refusal import UnsupportedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")

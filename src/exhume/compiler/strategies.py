@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
-from exhume.compiler.front.model import Model, Type
+from exhume.compiler.front.model import Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.instances.draw import Drawn, NoneDrawnError, draw
 from exhume.compiler.instances.invalidate import spoil
 from exhume.compiler.instances.roles import reached

@@ -22,7 +22,8 @@ from exhume.compiler.emit.extension import Extension, extension, package_texts
 from exhume.compiler.emit.modules import ACCEPTED, module_texts
 from exhume.compiler.emit.stubs import stub_texts
 from exhume.compiler.front.kinds import combined, family
-from exhume.compiler.front.model import Model, Type
+from exhume.compiler.front.model import Type
+from exhume.compiler.front.specs import Model
 from exhume.counts import counted
 from exhume.errors import SpecificationError
 from exhume.findings import Finding

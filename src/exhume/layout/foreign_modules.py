@@ -19,7 +19,7 @@ from exhume.compiler import UnsupportedError
 from exhume.compiler.audit import BUILTINS, IMPORTS, audited
 from exhume.compiler.emit.extension import Extension
 from exhume.compiler.emit.layout import FOREIGN
-from exhume.compiler.front.model import Model
+from exhume.compiler.front.specs import Model
 from exhume.errors import SpecificationError
 from exhume.layout.batches import Paused
 from exhume.layout.fast import RAISED, LayoutError, View, numbers, short

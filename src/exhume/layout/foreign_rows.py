@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from exhume.choices import hint
 from exhume.compiler.front.model import Field as Described
-from exhume.compiler.front.model import Model, Type
+from exhume.compiler.front.model import Type
+from exhume.compiler.front.specs import Model
 from exhume.errors import EntryNotFoundError, ExhumeError
 from exhume.io.mapped import mapped
 from exhume.io.source import Source

@@ -21,7 +21,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from exhume.codecs import checksums as algorithms
-from exhume.compiler.front.model import Model, Type
+from exhume.compiler.front.model import Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.instances.seal import KNOWN, Checksums
 from exhume.compiler.strategies import Instance, InvalidInstance, instances, invalid_instances, type_of
 from exhume.layout.described import spec

@@ -9,7 +9,8 @@ from functools import cached_property
 
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Kind, Sequence, combined, family, structures
-from exhume.compiler.front.model import Model, Type
+from exhume.compiler.front.model import Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.needs import deciding, expressions, words
 
 _SCANS = re.compile(r"^def (scan_\w+)\(", re.MULTILINE)

@@ -23,7 +23,8 @@ from exhume.compiler.emit.text import ATOM, BINDS, CODES, Lines, bound
 from exhume.compiler.fixed import contents, ends_with_a_byte, numbers_of
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, REST, Bits, Integer, Plain, Structure
-from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.needs import STREAM_SIZE, without_rest
 from exhume.compiler.refusal import UnsupportedError
 from exhume.compiler.varints import scalar_of, varint

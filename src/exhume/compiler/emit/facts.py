@@ -44,7 +44,8 @@ from exhume.compiler.fixed import (
 )
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, Bits, Enum, Integer, Kind, Plain, Structure, Switch
-from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.needs import STREAM_SIZE
 from exhume.compiler.varints import number_of
 

@@ -22,7 +22,8 @@ from exhume.compiler.emit.paused import PausedReader
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.traced import TracedClass, TracedReader
 from exhume.compiler.front.kinds import combined, family
-from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.needs import Needs, find_needs
 
 

@@ -11,7 +11,7 @@ from exhume.compiler.emit.c_varints import unique_name
 from exhume.compiler.emit.elements import C_TYPES, Element, covered, element_types, structure_name
 from exhume.compiler.emit.text import Lines
 from exhume.compiler.fixed import only_number
-from exhume.compiler.front.model import Model
+from exhume.compiler.front.specs import Model
 
 HEAD = '''"""Columns filled by compiled code; written by `make generated`, never edited by hand."""
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True

@@ -10,7 +10,8 @@ from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.statements import nested_in
 from exhume.compiler.emit.text import columned
 from exhume.compiler.front.kinds import Structure, Switch, structures
-from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.needs import expressions, find_needs, words
 from exhume.compiler.refusal import UnsupportedError
 

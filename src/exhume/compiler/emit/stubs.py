@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from exhume.compiler.emit.text import columned, member, safe
 from exhume.compiler.front.kinds import Bits, Integer, Kind, Plain, Sequence, Structure, Switch
-from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.varints import number_of
 
 LAYOUT_STUB = '''"""What all readers share."""

@@ -16,7 +16,8 @@ from __future__ import annotations
 from exhume.compiler.fixed import element_size, type_size
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Kind, Structure, Switch
-from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
 
 DOC = '"""Structures that claim every byte they are read from (see `make generated`); never edited by hand."""\n'
 

@@ -24,7 +24,8 @@ from exhume.compiler.front.kinds import (
     combined,
     family,
 )
-from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
 from exhume.compiler.needs import nodes
 from exhume.compiler.refusal import UnsupportedError
 

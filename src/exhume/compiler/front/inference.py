@@ -7,7 +7,6 @@ structure, those that the specification declares.  Anything else is refused here
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import (
@@ -31,10 +30,8 @@ from exhume.compiler.front.kinds import (
     primitive,
     united,
 )
+from exhume.compiler.front.model import Type
 from exhume.compiler.refusal import UnsupportedError, meant
-
-if TYPE_CHECKING:
-    from exhume.compiler.front.model import Type
 
 _LITERALS: dict[type, Kind] = {bool: BOOL, int: INTEGER, float: FLOAT, str: TEXT, bytes: BYTES, type(None): ABSENT}
 

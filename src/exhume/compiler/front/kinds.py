@@ -1,121 +1,36 @@
-"""What a field or an expression is: numbers, bits, bytes, strings, structures, many of the same, or one of several."""
+"""What kinds have in common: built-in types by their names, families, and the kind that several are."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from exhume.compiler.front import expressions as ex
-from exhume.compiler.refusal import UnsupportedError, meant
-
-if TYPE_CHECKING:
-    from exhume.compiler.front.model import Type
+from exhume.compiler.front.model import ABSENT as ABSENT
+from exhume.compiler.front.model import BOOL as BOOL
+from exhume.compiler.front.model import BYTES as BYTES
+from exhume.compiler.front.model import DECIDED as DECIDED
+from exhume.compiler.front.model import FLOAT as FLOAT
+from exhume.compiler.front.model import INTEGER as INTEGER
+from exhume.compiler.front.model import REST as REST
+from exhume.compiler.front.model import SOME_STRUCTURE as SOME_STRUCTURE
+from exhume.compiler.front.model import STREAM as STREAM
+from exhume.compiler.front.model import TEXT as TEXT
+from exhume.compiler.front.model import UNKNOWN as UNKNOWN
+from exhume.compiler.front.model import Bits as Bits
+from exhume.compiler.front.model import Enum as Enum
+from exhume.compiler.front.model import Integer as Integer
+from exhume.compiler.front.model import Kind as Kind
+from exhume.compiler.front.model import Plain as Plain
+from exhume.compiler.front.model import Sequence as Sequence
+from exhume.compiler.front.model import Structure as Structure
+from exhume.compiler.front.model import Switch as Switch
+from exhume.compiler.front.model import Type
+from exhume.compiler.refusal import UnsupportedError
 
 _INTEGER = re.compile(r"([us])([1248])(le|be)?$")
 _FLOAT = re.compile(r"f([48])(le|be)?$")
 _BITS = re.compile(r"b([0-9]+)(le|be)?$")
-
-
-@dataclass(frozen=True, slots=True)
-class Integer:
-    """An integer; `enum` when its values have names, `size` in bytes where it is stored in as many.
-
-    If it is `decided`, its byte order depends on the data.
-    """
-
-    enum: Enum | None = None
-    size: int = 0
-    signed: bool = False
-    big: bool = False
-    decided: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Bits:
-    """An integer of `width` bits within bytes; a single bit is a truth value."""
-
-    width: int
-    big: bool
-    enum: Enum | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """`float`, `bool`, `text`, `bytes`, `stream`, `structure` (of one of several types), `absent` or `unknown`.
-
-    `size` is in bytes where a float is stored.
-    """
-
-    kind: str
-    size: int = 0
-    big: bool = False
-    decided: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """A value of a type of some specification."""
-
-    type: Type
-    arguments: tuple[ex.Expr, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """Any number of values of one kind."""
-
-    of: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """One of several kinds, by the value of an expression; `default` when no case fits (None: bytes or nothing)."""
-
-    on: ex.Expr
-    cases: tuple[tuple[ex.Expr, Kind], ...]
-    default: Kind | None
-
-
-Kind = Integer | Bits | Plain | Structure | Sequence | Switch
-
-DECIDED = "decided"
-"""The byte order of types that find out by their data."""
-
-REST = ex.Name("_rest")
-"""Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
-
-FLOAT, BOOL, TEXT, BYTES, STREAM = (Plain(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
-UNKNOWN, SOME_STRUCTURE, ABSENT = (Plain(kind) for kind in ("unknown", "structure", "absent"))
-INTEGER = Integer()
-
-
-@dataclass(eq=False, slots=True)
-class Enum:
-    """Names of integers."""
-
-    id: str
-    values: dict[int, str]
-    type: Type
-
-    @property
-    def class_name(self) -> str:
-        """The name of its class, within that of the type."""
-        return "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
-
-    @property
-    def names(self) -> str:
-        """The name of what finds its members."""
-        return f"names_{self.type.class_name}_{self.id}"
-
-    def number(self, name: str) -> int:
-        """The integer of a name; raises `UnsupportedError` for an unknown one."""
-        for number, known in self.values.items():
-            if known == name:
-                return number
-        raise UnsupportedError(f"enum {self.id} has no {name:.60}{meant(name, self.values.values())}")
 
 
 def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:

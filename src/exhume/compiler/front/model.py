@@ -1,6 +1,7 @@
-"""Specifications as one resolved model: every type, field and enum found by its name, every expression typed.
+"""Specifications as one resolved model: types, fields, enums and what a value can be; every type found by its name.
 
-The input is the parsed YAML of each `.ksy`; nothing is read from files here.
+A kind is what a field or an expression is: numbers, bits, bytes, strings, structures, many of the same, or one of
+several.  The kinds of fields and expressions are inferred by the `Specifications` that a type belongs to.
 """
 
 from __future__ import annotations
@@ -9,26 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.inference import typed
-from exhume.compiler.front.kinds import (
-    BYTES,
-    DECIDED,
-    UNKNOWN,
-    Enum,
-    Integer,
-    Kind,
-    Sequence,
-    Structure,
-    Switch,
-    primitive,
-    structures,
-)
 from exhume.compiler.refusal import UnsupportedError, meant
 
-_CALL = re.compile(r"([\w:.]+)\s*\((.*)\)$", re.DOTALL)
+CALL_FORM = re.compile(r"([\w:.]+)\s*\((.*)\)$", re.DOTALL)
+"""A name with its arguments, as types and `process` have them."""
 
 _SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "eos-error", "encoding", "process")
 _MORE = ("if", "size", "size-eos", "terminator", "pad-right", "process", "valid")
@@ -39,6 +27,105 @@ RESERVED = frozenset(("None", "True", "False", "LayoutError", "View", "UnicodeDe
 
 KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS, "doc", "doc-ref", *_PLACES))
 """Keys of a field that readers are made from; others are refused unless they start with `-`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer; `enum` when its values have names, `size` in bytes where it is stored in as many.
+
+    If it is `decided`, its byte order depends on the data.
+    """
+
+    enum: Enum | None = None
+    size: int = 0
+    signed: bool = False
+    big: bool = False
+    decided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """An integer of `width` bits within bytes; a single bit is a truth value."""
+
+    width: int
+    big: bool
+    enum: Enum | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """`float`, `bool`, `text`, `bytes`, `stream`, `structure` (of one of several types), `absent` or `unknown`.
+
+    `size` is in bytes where a float is stored.
+    """
+
+    kind: str
+    size: int = 0
+    big: bool = False
+    decided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A value of a type of some specification."""
+
+    type: Type
+    arguments: tuple[ex.Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Any number of values of one kind."""
+
+    of: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One of several kinds, by the value of an expression; `default` when no case fits (None: bytes or nothing)."""
+
+    on: ex.Expr
+    cases: tuple[tuple[ex.Expr, Kind], ...]
+    default: Kind | None
+
+
+Kind = Integer | Bits | Plain | Structure | Sequence | Switch
+
+DECIDED = "decided"
+"""The byte order of types that find out by their data."""
+
+REST = ex.Name("_rest")
+"""Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
+
+FLOAT, BOOL, TEXT, BYTES, STREAM = (Plain(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
+UNKNOWN, SOME_STRUCTURE, ABSENT = (Plain(kind) for kind in ("unknown", "structure", "absent"))
+INTEGER = Integer()
+
+
+@dataclass(eq=False, slots=True)
+class Enum:
+    """Names of integers."""
+
+    id: str
+    values: dict[int, str]
+    type: Type
+
+    @property
+    def class_name(self) -> str:
+        """The name of its class, within that of the type."""
+        return "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
+
+    @property
+    def names(self) -> str:
+        """The name of what finds its members."""
+        return f"names_{self.type.class_name}_{self.id}"
+
+    def number(self, name: str) -> int:
+        """The integer of a name; raises `UnsupportedError` for an unknown one."""
+        for number, known in self.values.items():
+            if known == name:
+                return number
+        raise UnsupportedError(f"enum {self.id} has no {name:.60}{meant(name, self.values.values())}")
 
 
 @dataclass(frozen=True)
@@ -96,7 +183,7 @@ class Field:
         """The name and arguments under a key such as `process: xor(1)`, or None."""
         if key not in self.raw:
             return None
-        found = _CALL.match(str(self.raw[key]).strip())
+        found = CALL_FORM.match(str(self.raw[key]).strip())
         name, arguments = (found[1], found[2]) if found else (str(self.raw[key]).strip(), "")
         return ex.Call(ex.Name("_"), name, ex.parse_list(arguments))
 
@@ -136,58 +223,7 @@ class Field:
 
         Raises `UnsupportedError` with the field for a type that is not known.
         """
-        try:
-            return self._one()
-        except UnsupportedError as error:
-            raise error.within(self.where) from None
-
-    def _one(self) -> Kind:
-        for key in self.raw:
-            if key not in KNOWN and not key.startswith("-"):
-                raise UnsupportedError(f"`{key}` is not supported")
-        if self.value is not None:
-            enum = self.raw.get("enum")
-            return Integer(self.owner.enum(enum)) if enum else self.owner.kind_of(self.value)
-        return self._kind(self.raw.get("type"))
-
-    def _kind(self, type: Any) -> Kind:
-        if isinstance(type, Mapping):
-            return self._switch(type)
-        if type is None:
-            return BYTES
-        if str(type).endswith("[]"):  # of a parameter
-            return Sequence(self._kind(str(type)[:-2]))
-        enum = self.owner.enum(self.raw["enum"]) if "enum" in self.raw else None
-        found = primitive(str(type), self.owner, enum, stored=not self.parameter)
-        return found or self._structure(str(type))
-
-    def _structure(self, type: str) -> Structure:
-        call = _CALL.match(type.strip())
-        name, arguments = (call[1], call[2]) if call else (type.strip(), "")
-        items = ex.parse_list(arguments)
-        found = self.owner.find(name)
-        if self.parameter:  # it is given as it is
-            return Structure(found)
-        if found.opaque:
-            return Structure(found, items)
-        if len(items) != len(found.params):
-            raise UnsupportedError(
-                f"{name} takes {len(found.params)} parameter{'s' * (len(found.params) != 1)}, not {len(items)}"
-            )
-        return Structure(found, items)
-
-    def _switch(self, type: Mapping[str, Any]) -> Switch:
-        default: Kind | None = None
-        cases: list[tuple[ex.Expr, Kind]] = []
-        for key, case in type["cases"].items():
-            kind = self._kind(case)
-            if str(key) == "_":
-                default = kind
-            else:
-                cases.append((ex.parse(key), kind))
-        if default is None and (self.size is not None or self.to_end):
-            default = BYTES
-        return Switch(ex.parse(type["switch-on"]), tuple(cases), default)
+        return self.owner.model.kind_of_field(self)
 
     @cached_property
     def kind(self) -> Kind:
@@ -200,6 +236,32 @@ def _word(name: Any) -> str:
     return str(name).lower() if isinstance(name, bool) else str(name)
 
 
+class Specifications(Protocol):
+    """All specifications of one compilation, as their types see them; see `specs.Model`."""
+
+    foreign: bool
+    given: Given
+    moving: frozenset[str] | None
+    shares: bool
+    drifting: frozenset[str]
+    schemas: dict[str, Type]
+
+    def opaque(self, name: str) -> Type:
+        """The type of that name that something of the caller's reads."""
+
+    def schema(self, id: str, importing: Type) -> Type:
+        """A specification that another imports, however far down; raises `UnsupportedError`."""
+
+    def types(self) -> Iterator[Type]:
+        """Every type of every specification."""
+
+    def kind_of(self, expr: ex.Expr, here: Type, item: Kind) -> Kind:
+        """Kind of an expression's value in a type; `item` is the kind of `_`."""
+
+    def kind_of_field(self, one: Field) -> Kind:
+        """Kind of one value of a field; raises `UnsupportedError` with the field."""
+
+
 @dataclass(eq=False)
 class Type:
     """A type of a specification: its root, or one below `types`."""
@@ -207,7 +269,7 @@ class Type:
     id: str
     raw: Mapping[str, Any]
     parent: Type | None
-    model: Model
+    model: Specifications
     seq: list[Field] = field(default_factory=list)
     instances: dict[str, Field] = field(default_factory=dict)
     params: list[Field] = field(default_factory=list)
@@ -377,82 +439,4 @@ class Type:
 
     def kind_of(self, expr: ex.Expr, item: Kind = UNKNOWN) -> Kind:
         """Kind of an expression's value in this type; `item` is the kind of `_`."""
-        return typed(expr, self, item)
-
-
-class Model:
-    """All specifications of one compilation; `specs` by their ids.
-
-    A `foreign` specification follows no style guide: its names are made unique, and more care is taken where code is
-    written.
-    """
-
-    def __init__(
-        self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False, given: Given | None = None
-    ) -> None:
-        self.foreign = foreign
-        self.given = given or Given()
-        self._opaque: dict[str, Type] = {}
-        self.moving: frozenset[str] | None = None
-        """Names of instances that depend on where reading is; None where streams need not know that."""
-        self.shares = False
-        """Whether structures may begin within a byte that others have begun."""
-        self.drifting: frozenset[str] = frozenset()
-        """Names of instances that are read where reading is."""
-        self.schemas = {id: Type(id, raw, None, self) for id, raw in sorted(specs.items())}
-        if foreign:
-            self._name_apart()
-        for type in self.types():
-            for one in (*type.seq, *type.instances.values()):
-                for kind in structures(one.one) if one.value is None else ():
-                    local = kind.type.root is type.root or not foreign  # imported types do not know what is around them
-                    if type not in kind.type.parents and "parent" not in one.raw and local:
-                        kind.type.parents.append(type)
-        self._find_other_parents()
-
-    def _find_other_parents(self) -> None:
-        """Parents that fields name (`parent: _parent`), once the others are known."""
-        fields = [one for type in self.types() for one in type.fields() if one.raw.get("parent") not in (None, False)]
-        waiting = [(one, kind) for one in fields if one.value is None for kind in structures(one.one)]
-        for _ in range(len(waiting)):
-            for one, kind in waiting:
-                above = one.owner.kind_of(ex.parse(one.raw["parent"]))
-                for found in structures(above):
-                    if found.type not in kind.type.parents:
-                        kind.type.parents.append(found.type)
-
-    def opaque(self, name: str) -> Type:
-        """The type of that name that something of the caller's reads."""
-        return self._opaque.setdefault(name, Type(name, {}, None, self, opaque=True))
-
-    def _name_apart(self) -> None:
-        """Assign every type unique names that differ from Python's own and from the names that readers import."""
-        taken = set(RESERVED)
-        many: dict[str, int] = {}  # how many there are of one name
-        for type in self.types():
-            name = type.class_name
-            while not taken.isdisjoint(found := {type.class_name, f"{type.class_name}Columns", type.reader_name}):
-                many[name] = many.get(name, 0) + 1
-                type.suffix = "_" if many[name] == 1 and not type.id.endswith("_") else f"_{many[name]}"
-            taken |= found
-
-    def types(self) -> Iterator[Type]:
-        """Every type of every specification."""
-        for schema in self.schemas.values():
-            yield from schema.all()
-
-    def schema(self, id: str, importing: Type) -> Type:
-        """A specification that another imports, however far down; raises `UnsupportedError`."""
-        if self.given.specs.get(id) in self.schemas:
-            return self.schemas[self.given.specs[id]]
-        seen, waiting = {importing.root.id}, [importing.root]
-        while waiting:
-            for one in waiting.pop().raw.get("meta", {}).get("imports", ()):
-                name = str(one).rpartition("/")[2]
-                if name == id and id in self.schemas:
-                    return self.schemas[id]
-                if name not in seen and name in self.schemas:
-                    seen.add(name)
-                    waiting.append(self.schemas[name])
-        known = [one for type in importing.above() for one in type.types]
-        raise UnsupportedError(f"no type {id:.60}{meant(id, [*known, *self.schemas])}")
+        return self.model.kind_of(expr, self, item)
