@@ -21,7 +21,7 @@ from exhume.codecs import compress, decompress, decompress_prefix
 from exhume.codecs.checksums import Hasher, crc32c, crc64_xz, sha256
 from exhume.formats.data_bundle.messages import compression_name
 from exhume.formats.leveldb.blocks import codec_name
-from exhume.formats.zs.encode import compressor
+from exhume.formats.zs.encode import Codec, compressor
 
 PIECE = 1 << 20
 MOST = 1 << 31
@@ -42,7 +42,8 @@ class Payload(NamedTuple):
 
 def zs(archive: Any) -> Iterator[Payload]:
     """Data blocks of a ZS file, without their level bytes."""
-    again = compressor({"none": "none", "deflate": "deflate", "lzma2": "lzma"}[archive.file.decoder])
+    codecs: dict[str, Codec] = {"none": "none", "deflate": "deflate", "lzma2": "lzma"}
+    again = compressor(codecs[archive.file.decoder])
     for block in archive.file.walk(archive.header.blocks_offset):
         if block.is_data:
             yield Payload(archive.file.decoder, bytes(block.body)[1:], again)

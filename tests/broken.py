@@ -153,7 +153,7 @@ def _ark() -> Named:
     from tests.ark.test_rbuf import HOSTILE, REG, TOLERATED
     from tests.ark.test_rules import COMPRESSED, DAMAGE, VARIANTS, Log, garble, index_of_split, removed_column
 
-    def damaged(compression: str, damage: Callable[[Log], Any]) -> Build:
+    def damaged(compression: Any, damage: Callable[[Log], Any]) -> Build:
         def build(folder: Path) -> Path:
             log = Log(folder, compression)
             damage(log)

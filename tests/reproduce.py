@@ -178,7 +178,7 @@ def write_all(folder: Path, jobs: int) -> None:
     shutil.rmtree(inputs)
 
 
-def write_log(path: Path, codec: str) -> None:
+def write_log(path: Path, codec: Any) -> None:
     """An Ark log with identifiers that are counted, not drawn."""
     from exhume.formats.ark.writer import ArkWriter
     from tests.ark.logs import REGISTRY, TYPE, counted_guids

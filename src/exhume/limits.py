@@ -85,6 +85,11 @@ class Limits(_Caps):
                     raise ValueError(f"the limit {name} cannot be negative: {cap}")
             return made
 
+    def __repr__(self) -> str:
+        """Only the caps that are not the default: signatures and `help()` show `Limits()`."""
+        changed = [f"{name}={cap}" for name, cap in self._asdict().items() if cap != self._field_defaults[name]]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
     def check(self, name: str, value: int, span: Span | None = None) -> None:
         """Raises `LimitExceededError` when `value` passes the cap `name`."""
         cap = getattr(self, name)

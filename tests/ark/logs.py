@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import parse_idl
-from exhume.formats.ark.writer import ArkWriter
+from exhume.formats.ark.writer import ArkWriter, Compression
 
 REGISTRY = parse_idl("namespace test; schema Sample { uint64 number; byte_buffer data; }")
 TYPE = "test::Sample"
-CODECS = ("none", "lz4", "zstd", "bz2", "lzma")
+CODECS: tuple[Compression, ...] = ("none", "lz4", "zstd", "bz2", "lzma")
 
 
 def counted_guids(seed: int = 0) -> Callable[[], str]:
@@ -42,7 +42,7 @@ class Put:
 class Plan:
     """A log to write: codec per column, (column, latched) per channel, and what happens in order."""
 
-    columns: tuple[str, ...]
+    columns: tuple[Compression, ...]
     channels: tuple[tuple[int, bool], ...]
     puts: tuple[Put, ...]
     split_items: int

@@ -19,7 +19,7 @@ from exhume.formats.ark import jsonform, mcap_import, parallel_query
 from exhume.formats.ark.jsonform import import_jsonl
 from exhume.formats.ark.mcap_import import import_mcap
 from exhume.formats.ark.rbuf.idl import load_registry
-from exhume.formats.ark.writer import ArkWriter
+from exhume.formats.ark.writer import ArkWriter, Compression
 
 Cli = Callable[..., Any]
 
@@ -84,7 +84,7 @@ def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Ite
         yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(item)))))
 
 
-def made(root: Path, source: Path, jobs: int, codec: str | None = None, **more: Any) -> dict[str, bytes] | str:
+def made(root: Path, source: Path, jobs: int, codec: Compression | None = None, **more: Any) -> dict[str, bytes] | str:
     """The files of a log by name; or the error, when it cannot be made (nothing is left then)."""
     try:
         with ArkWriter(root, compression=codec, split_items=90, guids=guids()) as log:
@@ -110,7 +110,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_query, "map_processes", here)
 
 
-def same(tmp_path: Path, source: Path, codec: str | None, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes] | str:
+def same(
+    tmp_path: Path, source: Path, codec: Compression | None, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, bytes] | str:
     """The output made in parts, which equals the output made at once."""
     parts = made(tmp_path / "parts", source, 2, codec)
     for module in (jsonform, mcap_import):
@@ -121,7 +123,7 @@ def same(tmp_path: Path, source: Path, codec: str | None, monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("codec", CODECS)
-def test_json_lines(codec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_lines(codec: Compression, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text(json_lines())
     assert isinstance(same(tmp_path, source, codec, monkeypatch), dict)
@@ -130,7 +132,9 @@ def test_json_lines(codec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("codec", [None, *CODECS])
 @pytest.mark.parametrize("columns", [("main",) * 4, ("a", "b", "b", "a")], ids=["one column", "two"])
-def test_mcap(codec: str | None, columns: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mcap(
+    codec: Compression | None, columns: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A column that channels of several codecs share has that of its first channel."""
     pytest.importorskip("mcap")
     for number, chunks in enumerate((True, False)):

@@ -24,7 +24,7 @@ FOREIGN = {
 }
 
 
-def split_of(path: Path, codec: str, *, final: bool = False, messages: int = 300) -> bytes:
+def split_of(path: Path, codec: Any, *, final: bool = False, messages: int = 300) -> bytes:
     registry = parse_idl(IDL)
     kind = "test::Bare" if final else "test::Sample"
     rng = random.Random(1)

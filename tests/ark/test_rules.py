@@ -25,7 +25,7 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.verify import _overlapping
-from exhume.formats.ark.writer import ArkWriter
+from exhume.formats.ark.writer import ArkWriter, Compression
 from exhume.limits import DEFAULT_LIMITS
 from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
 
@@ -37,7 +37,7 @@ DATA = HEADER + 18 * CAPACITY
 class Log:
     """A small log on disk that can be damaged: six messages of two channels in one split."""
 
-    def __init__(self, root: Path, compression: str = "none") -> None:
+    def __init__(self, root: Path, compression: Compression = "none") -> None:
         self.root = root
         with ArkWriter(
             root, name="n", metadata={"k": 1}, split_items=CAPACITY, compression=compression, guids=counted_guids()

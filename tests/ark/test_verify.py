@@ -17,7 +17,7 @@ from exhume.formats.ark import parallel_query, verify
 from exhume.formats.ark.filters import Acceptance, Filter
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.reader import ArkArchive
-from exhume.formats.ark.writer import ArkWriter
+from exhume.formats.ark.writer import ArkWriter, Compression
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import MemoryTree
 from exhume.testing.sources import MisreportingSource, failing
@@ -232,7 +232,9 @@ def test_every_file_is_closed(
 
 
 @pytest.mark.parametrize("compression", ["none", "zstd"])
-def test_a_disk_that_fails_is_not_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str) -> None:
+def test_a_disk_that_fails_is_not_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: Compression
+) -> None:
     log = Log(tmp_path / "log", compression)
     real = ArkArchive.split_source
     after = 0
@@ -252,7 +254,7 @@ def test_a_disk_that_fails_is_not_a_finding(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("compression", ["none", "zstd"])
-def test_what_was_wrong_keeps_no_messages(tmp_path: Path, compression: str) -> None:
+def test_what_was_wrong_keeps_no_messages(tmp_path: Path, compression: Compression) -> None:
     """An error that keeps where it was raised keeps what was looked at there: all messages that were read together."""
     log = Log(tmp_path / "log", compression)
     garble(log)

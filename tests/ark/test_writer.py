@@ -248,7 +248,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         lambda: channel.write(0, {"number": 1, "data": b"", "more": 2}),
         lambda: log.write("/nowhere", 0, b"\xd1"),
         lambda: log.column("main"),
-        lambda: log.column("other", "snappy"),
+        lambda: log.column("other", "snappy"),  # type: ignore[arg-type]
         lambda: log.channel("/raw", identifier="no guid"),
         lambda: log.set_metadata("k", {1, 2}),
         lambda: ArkWriter(tmp_path / "new", split_items=0),

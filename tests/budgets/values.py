@@ -70,7 +70,7 @@ def _members(format: str, **options: Any) -> Callable[[Path, int], None]:
     return make
 
 
-def _ark(codec: str) -> Callable[[Path, int], None]:
+def _ark(codec: Any) -> Callable[[Path, int], None]:
     def make(path: Path, size: int) -> None:
         with ArkWriter(path, name="a") as log:
             log.column("c", codec)

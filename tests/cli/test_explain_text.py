@@ -107,3 +107,18 @@ def test_why_a_section_is_unread_is_said_once(tmp_path: Path, samples: Path, exh
     exhume_cli("explain", bundle, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert re.findall(r'"note":"([^"]*DBND-202[^"]*)"', page)[0].count("DBND-202") == 1
+
+
+def test_values_and_sentences_are_whole(tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:
+    """Piped output has no width: nothing is cut before the bound for hostile files."""
+    data = (samples / "zs" / "words-none.zs").read_bytes()
+    text = exhume_cli("explain", samples / "zs" / "words-none.zs", "--section", "header").text
+    assert data[40:72].hex(" ") in text
+    lines = exhume_cli("explain", samples / "zs" / "words-none.zs").text.splitlines()
+    assert lines[1].endswith("for fast lookup by prefix or range and for streaming")
+    path = tmp_path / "long.zs"
+    with exhume.zs.create(path, codec="none", metadata={"note": "a" * 600 + "b" * 600}) as writer:
+        writer.add_records([b"apple"])
+    texts = exhume_cli("explain", path, "--all").text
+    assert "a" * 300 in texts
+    assert "b" * 600 not in texts

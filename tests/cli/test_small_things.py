@@ -1,20 +1,30 @@
-"""Named pipes as targets, whole sentences in completion, and what archives say of themselves in a Python session."""
+"""Named pipes as targets, whole sentences in completion, and what archives and signatures say in a Python session."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import exhume
 from exhume.cli.completing import completions
 from exhume.cli.main import main
+from exhume.formats.ark import writer as ark
+from exhume.formats.ark.layout import CODEC_NUMBERS
+from exhume.formats.clp_ir import writer as clpir
+from exhume.formats.clp_s.write import options as clps
+from exhume.formats.clp_s.write.kinds import KINDS
+from exhume.formats.data_bundle import writer as databundle
+from exhume.formats.kv_ir import writer as kvir
+from exhume.formats.zs import encode as zs
+from exhume.formats.zs.layout_facts import STORED_CODECS
 
 Cli = Callable[..., Any]
 
@@ -77,3 +87,26 @@ def test_a_specification_is_shown_by_its_name(tmp_path: Path) -> None:
 def test_the_truth_of_a_verification_is_not_its_verdict(samples: Path) -> None:
     with pytest.raises(TypeError, match="verdict"):
         bool(exhume.verify(samples / "zs/words-none.zs"))
+
+
+def test_help_names_the_caps_that_differ_from_the_default() -> None:
+    assert str(inspect.signature(exhume.open)).count("Limits(") == 1
+    assert "payload_size" not in str(inspect.signature(exhume.open))
+    assert repr(exhume.Limits(depth=3, entries=50_000_000)) == "Limits(depth=3)"
+    assert eval(repr(exhume.Limits(depth=3)), {"Limits": exhume.Limits}) == exhume.Limits(depth=3)
+
+
+@pytest.mark.parametrize(
+    ("named", "taken"),
+    [
+        (zs.Codec, STORED_CODECS),
+        (zs.Codec, zs.LEVELS),
+        (kvir.Codec, kvir.CODECS),
+        (clpir.Encoding, clpir.ENCODINGS),
+        (databundle.CompressionName, databundle.METHODS),
+        (ark.Compression, CODEC_NUMBERS),
+        (clps.InputName, KINDS),
+    ],
+)
+def test_the_names_that_type_checkers_know_are_those_that_are_taken(named: Any, taken: Any) -> None:
+    assert set(get_args(named)) == set(taken) - {""}

@@ -86,7 +86,7 @@ def test_damaged_blocks_leave_the_others_proved(tmp_path: Path) -> None:
     ("lz4", True, REREAD), ("none", True, REREAD), ("lz4", False, REREAD), ("none", False, UNVERIFIABLE),
 ])  # fmt: skip
 def test_messages_are_proved_by_what_can_decode_them(
-    codec: str, schema: bool, expected: VerifiedBy, tmp_path: Path
+    codec: Any, schema: bool, expected: VerifiedBy, tmp_path: Path
 ) -> None:
     from exhume.formats.ark.rbuf.idl import parse_idl
     from exhume.formats.ark.writer import ArkWriter

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from exhume.formats.ark.rbuf.idl import parse_idl
-from exhume.formats.ark.writer import ArkWriter
+from exhume.formats.ark.writer import ArkWriter, Compression
 from tests.ark.logs import CODECS, counted_guids
 from tests.data_bundle.make_samples import write_bundle
 from tests.kv_ir.streams import SMALL, wrapped
@@ -29,7 +29,7 @@ def make(root: Path) -> None:
         write_files(folder / f"leveldb-{codec}", _live(codec))
 
 
-def write_log(root: Path, codecs: tuple[str, ...] = CODECS) -> None:
+def write_log(root: Path, codecs: tuple[Compression, ...] = CODECS) -> None:
     """A log with a column for each codec, and two messages in each."""
     with ArkWriter(root, name="a", metadata={"k": "v"}, split_items=2, guids=counted_guids()) as log:
         channels = []

@@ -36,7 +36,7 @@ RARE = [
 ]  # fmt: skip
 
 
-def written(encoder: Any, text: bytes, path: Path, *, both: bool, codec: str = "none") -> bytes | str:
+def written(encoder: Any, text: bytes, path: Path, *, both: bool, codec: writer.Codec = "none") -> bytes | str:
     """The stream that lines become with an encoder, or what is wrong with them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "KvIrEncoder", encoder)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import exhume
+from exhume.formats.zs.encode import Codec
 from exhume.formats.zs.writer import ZsWriter
 
 from .build import reader
@@ -59,7 +60,7 @@ def reference(*args: object, input: bytes = b"") -> subprocess.CompletedProcess[
 @needs_reference
 @pytest.mark.parametrize("codec", ["none", "deflate", "lzma"])
 @pytest.mark.parametrize("short", [False, True])
-def test_reference_reads_ours(tmp_path: Path, codec: str, short: bool) -> None:
+def test_reference_reads_ours(tmp_path: Path, codec: Codec, short: bool) -> None:
     path = tmp_path / "a.zs"
     with ZsWriter(path, codec=codec, block_size=70, branching_factor=3, short_keys=short, metadata={"k": "é"}) as out:
         out.add_records(WORDS)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import WriterError
 from exhume.formats.zs import sorting, writer
-from exhume.formats.zs.encode import LEVELS
+from exhume.formats.zs.encode import LEVELS, Codec
 from exhume.formats.zs.framing import framing
 from exhume.formats.zs.layout_facts import INCOMPLETE_MAGIC, MAGIC
 from exhume.formats.zs.writer import ZsWriter
@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 @pytest.mark.slow
 def test_what_goes_in_comes_out(
-    folder: Path, items: list[bytes], codec: str, block_size: int, branching: int, short: bool, jobs: int, how: str
+    folder: Path, items: list[bytes], codec: Codec, block_size: int, branching: int, short: bool, jobs: int, how: str
 ) -> None:
     path = folder / "w.zs"
     with ZsWriter(
@@ -99,7 +99,7 @@ def test_terminated_input(folder: Path, lines: list[bytes], terminator: bytes, b
 
 
 @pytest.mark.parametrize(("codec", "level"), [(codec, level) for codec in LEVELS for level in LEVELS[codec]])
-def test_all_levels(tmp_path: Path, codec: str, level: str) -> None:
+def test_all_levels(tmp_path: Path, codec: Codec, level: str) -> None:
     with ZsWriter(tmp_path / "a.zs", codec=codec, level=level) as out:
         out.add_records(WORDS)
     assert list(exhume.verify(tmp_path / "a.zs")) == []

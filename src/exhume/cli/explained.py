@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from exhume.layout.sections import SectionMap
     from exhume.layout.trees import Field
 
-LONGEST_MEANING = 700
-"""The most characters of a meaning in the table: other people's specifications may hold whole licences."""
+LONGEST = 700
+"""The most characters of a value, a meaning or a sentence about a section in a table; a terminal wraps them.  Values of
+hostile files, and meanings in other people's specifications, which may hold whole licences, have no bound of their own.
+"""
 
-SUMMARY = 100
-"""The most characters of what a section is, in the table of sections."""
+MOST_BYTES, FEWER_BYTES = 64, 24
+"""The longest value in bytes that is shown whole (a SHA-512), and how much is shown of a longer one."""
 
 
 def tell_sections(run: Run, items: Iterable[Any]) -> None:
@@ -36,7 +38,7 @@ def tell_sections(run: Run, items: Iterable[Any]) -> None:
         what = item.note or _first_sentence(section)
         if item.skipped > 1:
             name, what = f"… {item.skipped:,} more", item.note
-        what = printable(shorten(what, SUMMARY)) if what not in told else ""
+        what = printable(shorten(what, LONGEST)) if what not in told else ""
         told.add(item.note or _first_sentence(section))
         rows.append(
             [section.span.source, section.span.start, section.span.size, section.kind, section.codec or "", name, what]
@@ -75,17 +77,17 @@ def _size(node: Any) -> str:
 
 
 def field_value(node: Any) -> str:
-    """The value of a field in text of at most 70 characters; numbers that identify a format in hexadecimal."""
+    """The value of a field, whole up to `LONGEST`; numbers that identify a format in hexadecimal."""
     if node.value is None:
         return ""
-    text = cell(node.value) if not isinstance(node.value, (bytes, bytearray)) else node.value[:24].hex(" ")
-    if isinstance(node.value, (bytes, bytearray)) and len(node.value) > 24:
-        text += " …"
+    if isinstance(node.value, (bytes, bytearray)):
+        return node.value.hex(" ") if len(node.value) <= MOST_BYTES else node.value[:FEWER_BYTES].hex(" ") + " …"
+    text = cell(node.value)
     if isinstance(node.value, int) and not isinstance(node.value, bool) and abs(node.value) > 9999:
         if "magic" in node.name and node.value >= 0:
             return f"0x{node.value:x}"
         text += f" (0x{node.value:x})" if node.value >= 0 else ""
-    return shorten(text, 70)
+    return shorten(text, LONGEST)
 
 
 def _meaning(node: Any, told: set[str] | None = None) -> str:
@@ -94,7 +96,7 @@ def _meaning(node: Any, told: set[str] | None = None) -> str:
     if told is not None and not node.meaning:
         known = words in told
         told.add(words)
-        words = "" if known else shorten(words, LONGEST_MEANING)
+        words = "" if known else shorten(words, LONGEST)
     parts = [
         words,
         f"[{node.checksum}: {node.check}]" if node.check is not None else "",

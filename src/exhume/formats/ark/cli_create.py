@@ -14,6 +14,7 @@ from exhume.counts import counted
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run
+    from exhume.formats.ark.writer import Compression
 
 
 @click.command("ark", cls=Verb)
@@ -43,7 +44,7 @@ def create(
     output: str,
     name: str,
     metadata: tuple[str, ...],
-    compression: str | None,
+    compression: Compression | None,
     level: int | None,
     split_items: int,
     split_bytes: int,

@@ -260,7 +260,8 @@ def _kind_of(found: Survey, number: int) -> _Kind:
     return _Kind(f"{prefix}Foreign", idl, Form.FOREIGN, encoding, named, timed)
 
 
-def _compression(log: ArkWriter, metadata: dict[str, str]) -> str | None:
+def _compression(log: ArkWriter, metadata: dict[str, str]) -> Any:
+    """The name of a compression, which the log checks; None for none chosen."""
     return log.compression or metadata.get("ark.compression") or None
 
 

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from exhume import codecs
 from exhume.archive import Writer
@@ -51,6 +51,10 @@ MAX_SPLIT_BYTES: Final = (1 << 32) - 1
 DEFAULT_SPLIT_BYTES: Final = 1 << 30
 FLUSH_BYTES: Final = 1 << 20
 """Messages are handed to the operating system in chunks of about this size (not yet synced)."""
+
+
+Compression = Literal["none", "lz4", "zstd", "bz2", "lzma"]
+"""How the messages of a column may be compressed."""
 
 
 class Packing(NamedTuple):
@@ -225,7 +229,7 @@ class ArkWriter(Writer):
         common_identifier: str | None = None,
         split_items: int = DEFAULT_MAXIMUM_ITEMS,
         split_bytes: int = DEFAULT_SPLIT_BYTES,
-        compression: str | None = None,
+        compression: Compression | None = None,
         level: int | None = None,
         amends: LoadedManifest | None = None,
         hide: Filter = ACCEPT_ALL,
@@ -287,7 +291,7 @@ class ArkWriter(Writer):
     def column(
         self,
         name: str,
-        compression: str | None = None,
+        compression: Compression | None = None,
         *,
         level: int | None = None,
         split_items: int | None = None,
@@ -314,7 +318,7 @@ class ArkWriter(Writer):
         self._columns[name] = column
         return column
 
-    def packing(self, column: str, compression: str | None = None) -> Packing:
+    def packing(self, column: str, compression: Compression | None = None) -> Packing:
         """How the column of that name stores messages, or would if it were made now, with that compression."""
         known = self._columns.get(column)
         return known.packing if known is not None else Packing.of(compression or self._compression or "", self._level)

@@ -6,7 +6,7 @@ Spec: `docs/formats/clp_ir.md`, "Bytes".
 from __future__ import annotations
 
 import os
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Literal
 
 import zstandard
 
@@ -16,10 +16,12 @@ from exhume.formats.clp_ir.kernel import ClpIrEncoder
 from exhume.formats.clp_ir.layout import DEFAULT_PATTERN, DEFAULT_ZONE, Encodings, build_metadata
 from exhume.formats.clp_ir.units import FIRST_MS, LAST_MS
 from exhume.formats.kv_ir.build import END, build_preamble
-from exhume.formats.kv_ir.writer import CODECS
+from exhume.formats.kv_ir.writer import CODECS, Codec
 from exhume.io.output.atomic import AtomicFile
 
-ENCODINGS: Final = {"four-byte": Encodings.FOUR_BYTE, "eight-byte": Encodings.EIGHT_BYTE}
+Encoding = Literal["four-byte", "eight-byte"]
+
+ENCODINGS: Final[dict[Encoding, Encodings]] = {"four-byte": Encodings.FOUR_BYTE, "eight-byte": Encodings.EIGHT_BYTE}
 
 BLOCK: Final = 1 << 18
 """Bytes of units that are written at once."""
@@ -42,8 +44,8 @@ class ClpIrWriter(Writer):
         pattern: str = DEFAULT_PATTERN,
         zone: str = DEFAULT_ZONE,
         reference_ms: int = 0,
-        encoding: str = "four-byte",
-        codec: str | None = None,
+        encoding: Encoding = "four-byte",
+        codec: Codec | None = None,
         level: int | None = None,
         overwrite: bool = False,
     ) -> None:
@@ -133,8 +135,8 @@ def create(
     pattern: str = DEFAULT_PATTERN,
     zone: str = DEFAULT_ZONE,
     reference_ms: int = 0,
-    encoding: str = "four-byte",
-    codec: str | None = None,
+    encoding: Encoding = "four-byte",
+    codec: Codec | None = None,
     level: int | None = None,
     overwrite: bool = False,
 ) -> ClpIrWriter:

@@ -27,6 +27,8 @@ from exhume.formats.clp_s.write.options import (
     DEFAULT_TABLE_SIZE,
     DEFAULT_TARGET_SIZE,
     DEFAULT_VERSION,
+    InputName,
+    OnError,
     WriterOptions,
     check_properties,
 )
@@ -413,12 +415,12 @@ def create(
     max_document_size: int = DEFAULT_DOCUMENT_SIZE,
     creator_id: str | None = None,
     properties: Mapping[str, Any] | None = None,
-    on_error: str = "fail",
+    on_error: OnError = "fail",
     allow_loss: bool = False,
     jobs: int = 1,
     overwrite: bool = False,
     directory: bool = False,
-    input: str = "auto",
+    input: InputName = "auto",
 ) -> ClpSWriter:
     """A writer for a new archive; its `add_files`, `write` and `write_json_line` take records.
 

@@ -10,7 +10,7 @@ from exhume.archive import Progress, no_progress
 from exhume.choices import passes_on
 from exhume.codecs.checksums import sha256
 from exhume.errors import WriterError
-from exhume.formats.data_bundle.writer import METHODS, DataBundleWriter
+from exhume.formats.data_bundle.writer import METHODS, CompressionName, DataBundleWriter
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def recode(
     stored: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
-    codec: str | None = None,
+    codec: CompressionName | None = None,
     level: str | None = None,
     jobs: int = 1,
     **options: Any,

@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.codecs import compress
@@ -57,7 +57,13 @@ SNIFF = 64
 _PLAIN_LEAF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+ -]{0,199}")
 """Last components of names that are safe in a directory that is."""
 
-METHODS = {"none": Compression.NONE, "snappy": Compression.SNAPPY, "zlib": Compression.ZLIB}
+CompressionName = Literal["none", "snappy", "zlib"]
+
+METHODS: Final[dict[CompressionName, Compression]] = {
+    "none": Compression.NONE,
+    "snappy": Compression.SNAPPY,
+    "zlib": Compression.ZLIB,
+}
 
 
 @dataclass(slots=True)
@@ -126,7 +132,7 @@ class DataBundleWriter(Writer):
         self,
         target: str | os.PathLike[str],
         *,
-        compression: str = "zlib",
+        compression: CompressionName = "zlib",
         level: int | None = None,
         stored: bool = False,
         record_size: int = RECORD_SIZE,
@@ -134,7 +140,7 @@ class DataBundleWriter(Writer):
         shards: int = 1,
         jobs: int = 1,
         raw_packed: bool | None = None,
-        index_compression: str = "snappy",
+        index_compression: Literal["none", "snappy"] = "snappy",
         progress: Progress = no_progress,
     ) -> None:
         if compression not in METHODS:

@@ -10,7 +10,7 @@ from exhume.archive import Progress, no_progress
 from exhume.errors import WriterError
 from exhume.formats.kv_ir.reader import StreamArchive
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.writer import CODECS
+from exhume.formats.kv_ir.writer import CODECS, Codec
 from exhume.io.output.atomic import AtomicFile
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -22,7 +22,7 @@ def recode(
     stored: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
-    codec: str | None = None,
+    codec: Codec | None = None,
     level: int | None = None,
     jobs: int = 1,
 ) -> None:

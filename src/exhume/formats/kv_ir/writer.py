@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Literal
 
 import zstandard
 
@@ -51,7 +51,10 @@ _LETTERS: Final = {
     "\\": "\\\\",
 }
 
-CODECS: Final = ("none", "zstd")
+Codec = Literal["none", "zstd"]
+"""What may be around a stream."""
+
+CODECS: Final[tuple[Codec, ...]] = ("none", "zstd")
 
 _NAMES: Final = {True: (AUTO.encode(), USER.encode()), False: None}
 """The members of a line with the pairs of the logger and of the user, where it has both."""
@@ -69,7 +72,7 @@ class KvIrWriter(Writer):
         target: str | os.PathLike[str],
         *,
         metadata: Mapping[str, Any] | None = None,
-        codec: str | None = None,
+        codec: Codec | None = None,
         level: int | None = None,
         overwrite: bool = False,
     ) -> None:
@@ -291,7 +294,7 @@ def create(
     target: str | os.PathLike[str],
     *,
     metadata: Mapping[str, Any] | None = None,
-    codec: str | None = None,
+    codec: Codec | None = None,
     level: int | None = None,
     overwrite: bool = False,
 ) -> KvIrWriter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from exhume.codecs import compress
 from exhume.codecs.checksums import crc64_xz
@@ -16,7 +17,10 @@ from exhume.formats.zs.layout import build_block
 from exhume.formats.zs.layout_facts import DECODERS, STORED_CODECS
 from exhume.native.kernel import scan_records
 
-LEVELS = {
+Codec = Literal["none", "deflate", "lzma"]
+"""The codecs of data and index blocks."""
+
+LEVELS: dict[Codec, tuple[str, ...]] = {
     "none": ("fast",),
     "deflate": ("fast", *map(str, range(1, 13)), "isal", "stored"),
     "lzma": ("fast", "0", "0e", "1", "1e", "stored"),
@@ -28,7 +32,7 @@ records for lzma; the numbers are those of libdeflate and xz; `stored` wraps pay
 Compressor = Callable[[bytes], bytes]
 
 
-def compressor(codec: str, level: str | int | None = None) -> Compressor:
+def compressor(codec: Codec, level: str | int | None = None) -> Compressor:
     """A function that compresses one payload.  Raises `WriterError` for unknown codecs and levels."""
     if codec not in STORED_CODECS:
         raise WriterError("unknown codec", expected=f"one of {', '.join(STORED_CODECS)}", actual=codec)

@@ -7,6 +7,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.choices import passes_on
+from exhume.formats.zs.encode import Codec
 from exhume.formats.zs.layout_facts import STORED_CODECS
 from exhume.formats.zs.reader import ZsArchive
 from exhume.formats.zs.writer import ZsWriter
@@ -22,7 +23,7 @@ def recode(
     stored: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
-    codec: str | None = None,
+    codec: Codec | None = None,
     level: str | None = None,
     block_size: int | None = None,
     jobs: int = 1,

@@ -422,7 +422,7 @@ def _records(recovery: Recovery, sorter: ExternalSorter, jobs: int) -> Iterator[
 
 
 def _write_archive(recovery: Recovery, output: Path, jobs: int) -> None:
-    codec = {stored: name for name, stored in STORED_CODECS.items()}[recovery.file.header.codec]
+    codec: Any = {stored: name for name, stored in STORED_CODECS.items()}[recovery.file.header.codec]
     with (
         ZsWriter(output, metadata=recovery.metadata, codec=codec, default_metadata=False, jobs=jobs) as writer,
         ExternalSorter() as sorter,

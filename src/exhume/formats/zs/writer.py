@@ -14,7 +14,7 @@ from exhume.archive import Progress, Writer, no_progress
 from exhume.codecs.checksums import crc64_xz, sha256
 from exhume.counts import counted
 from exhume.errors import Span, WriterError
-from exhume.formats.zs.encode import Encoded, compressor, encode_block, encode_data, shortest_key
+from exhume.formats.zs.encode import Codec, Encoded, compressor, encode_block, encode_data, shortest_key
 from exhume.formats.zs.framing import Framing, framing
 from exhume.formats.zs.layout import (
     MAX_INDEX_LEVEL,
@@ -86,7 +86,7 @@ class ZsWriter(Writer):
         target: str | os.PathLike[str],
         *,
         metadata: Mapping[str, Any] | None = None,
-        codec: str = "lzma",
+        codec: Codec = "lzma",
         level: str | int | None = None,
         block_size: int = BLOCK_SIZE,
         branching_factor: int = BRANCHING_FACTOR,

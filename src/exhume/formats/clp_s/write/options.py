@@ -6,11 +6,14 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import NodeType, Version
 from exhume.formats.clp_s.write.kinds import KINDS
+
+OnError = Literal["fail", "skip"]
+InputName = Literal["auto", "text", "json", "ir"]
 
 VERSIONS: Final[dict[str, Version]] = {
     "0.3.1": (0, 3, 1),
@@ -99,12 +102,12 @@ class WriterOptions:
     max_document_size: int = DEFAULT_DOCUMENT_SIZE
     creator_id: str | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
-    on_error: str = "fail"
+    on_error: OnError = "fail"
     allow_loss: bool = False
     jobs: int = 1
     overwrite: bool = False
     directory: bool = False
-    input: str = "auto"
+    input: InputName = "auto"
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
