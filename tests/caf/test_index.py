@@ -330,7 +330,7 @@ def test_compiled_walk_agrees_with_its_twin(text: bytes, name: bytes, tail: byte
         except UnicodeDecodeError:
             return "not UTF-8"
 
-    assert outcome(kernel.entries) == outcome(pykernel.caf_entries)
+    assert outcome(kernel.caf_entries) == outcome(pykernel.caf_entries)
 
 
 @given(st.lists(NAMES, unique=True, max_size=10))

@@ -132,7 +132,7 @@ def caf(data: bytes) -> None:
     for start in (0, min(at, len(text))):
         caf_kernel.walk(text, start, name)
         with contextlib.suppress(UnicodeDecodeError):
-            caf_kernel.entries(text, start)
+            caf_kernel.caf_entries(text, start)
 
 
 REGISTRY = load_registry(ALL_TYPES)

@@ -252,7 +252,8 @@ def recorded() -> Iterator[Reads]:  # noqa: C901 - replacing and restoring belon
                 replaced.append((fast, name, value))
                 setattr(fast, name, partial(_noted_numbers, schema, reads))
     for kernel, twin in TWINS:
-        functions = {name: value for name, value in vars(kernel).items() if callable(value) and hasattr(twin, name)}
+        names = [name for name, value in vars(twin).items() if callable(value) and hasattr(kernel, name)]
+        functions = {name: getattr(kernel, name) for name in names}
         instead |= {value: getattr(twin, name) for name, value in functions.items() if value is not getattr(twin, name)}
     for module in [one for name, one in sys.modules.items() if name.startswith("exhume")]:
         for name, value in list(vars(module).items()):

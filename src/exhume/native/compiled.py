@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from exhume_ksy.fast import ELEMENTS, _layout
@@ -45,3 +47,20 @@ NOT_USED = frozenset(("stale", "broken", "partial"))
 def pick(twin: str) -> Any:
     """The compiled kernel if it can be used, else the interpreted module of that name, which does the same."""
     return KERNEL if KERNEL is not None else importlib.import_module(twin)
+
+
+def bind(selector: str, /, **others: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module `selector` named `kernel`, whose names are those of `pykernel` next to it.
+
+    Each is looked up when it is first imported, so that no module lists the names again; `others` are names of the
+    selector that the compiled kernel has under another name.
+    """
+
+    def lookup(name: str) -> Any:
+        if name.startswith("__"):  # asked for by the import system
+            raise AttributeError(f"module {selector!r} has no attribute {name!r}")
+        found = getattr(pick(f"{selector.rpartition('.')[0]}.pykernel"), others.get(name, name))
+        setattr(sys.modules[selector], name, found)
+        return found
+
+    return lookup

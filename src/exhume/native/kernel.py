@@ -8,60 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native.compiled import KERNEL, pick
-from exhume.native.pykernel import (
-    BLOCK_BOMB,
-    BLOCK_FINE,
-    BLOCK_LENGTHS,
-    BLOCK_SHARED,
-    BLOCK_SHORT_KEY,
-    build_uleb128,
-)
-from exhume.native.types import MalformedRecordsError, Scan
+from exhume.native.compiled import KERNEL, bind
+from exhume.native.pykernel import BLOCK_BOMB as BLOCK_BOMB
+from exhume.native.pykernel import BLOCK_FINE as BLOCK_FINE
+from exhume.native.pykernel import BLOCK_LENGTHS as BLOCK_LENGTHS
+from exhume.native.pykernel import BLOCK_SHARED as BLOCK_SHARED
+from exhume.native.pykernel import BLOCK_SHORT_KEY as BLOCK_SHORT_KEY
+from exhume.native.pykernel import build_uleb128 as build_uleb128
+from exhume.native.types import MalformedRecordsError as MalformedRecordsError
+from exhume.native.types import Scan as Scan
+
+if TYPE_CHECKING:
+    from exhume.native.pykernel import *  # noqa: F403
+else:
+    __getattr__ = bind(__name__)
 
 COMPILED = KERNEL is not None
-if TYPE_CHECKING:
-    from exhume.native import pykernel as _implementation
-else:
-    _implementation = pick("exhume.native.pykernel")
-
-split_records = _implementation.split_records
-scan_records = _implementation.scan_records
-find_range = _implementation.find_range
-terminate_records = _implementation.terminate_records
-record_values = _implementation.record_values
-frame_records = _implementation.frame_records
-frame_terminated = _implementation.frame_terminated
-take_records = _implementation.take_records
-copy_parts = _implementation.copy_parts
-block_entries = _implementation.block_entries
-internal_entries = _implementation.internal_entries
-find_blocks = _implementation.find_blocks
-next_block = _implementation.next_block
-find_patterns = _implementation.find_patterns
-
-__all__ = [
-    "BLOCK_BOMB",
-    "BLOCK_FINE",
-    "BLOCK_LENGTHS",
-    "BLOCK_SHARED",
-    "BLOCK_SHORT_KEY",
-    "COMPILED",
-    "MalformedRecordsError",
-    "Scan",
-    "block_entries",
-    "build_uleb128",
-    "copy_parts",
-    "find_blocks",
-    "find_patterns",
-    "find_range",
-    "frame_records",
-    "frame_terminated",
-    "internal_entries",
-    "next_block",
-    "record_values",
-    "scan_records",
-    "split_records",
-    "take_records",
-    "terminate_records",
-]

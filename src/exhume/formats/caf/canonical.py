@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 
-from exhume.formats.caf.kernel import entries
+from exhume.formats.caf.kernel import caf_entries
 from exhume.formats.caf.pykernel import OFFSET, PUNCTUATION, TEXT
 from exhume.formats.caf.table import Index
 
@@ -30,7 +30,7 @@ def parse_canonical(data: bytes) -> Index | None:
     if len(data) == len(PREFIX) + len(SUFFIX):
         return index
     try:
-        found = entries(data, len(PREFIX))
+        found = caf_entries(data, len(PREFIX))
     except UnicodeDecodeError:
         return None
     if found is None:

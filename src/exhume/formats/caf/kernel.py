@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.formats.caf.pykernel import Entries, Walk
-from exhume.native.compiled import pick
+from exhume.formats.caf.pykernel import Walk
+from exhume.native.compiled import bind, pick
 
 if TYPE_CHECKING:
-    from exhume.formats.caf import pykernel as _implementation
+    from exhume.formats.caf.pykernel import *  # noqa: F403
 else:
-    _implementation = pick("exhume.formats.caf.pykernel")
-
-entries = _implementation.caf_entries
+    __getattr__ = bind(__name__)
 
 
 def walk(text: bytes | memoryview, at: int, name: bytes) -> Walk:
-    """What `pykernel.caf_walk` says."""
-    return Walk(*_implementation.caf_walk(text, at, name))
-
-
-__all__ = ["Entries", "Walk", "entries", "walk"]
+    """`caf_walk` with a named result, which the compiled kernel has as a plain tuple."""
+    return Walk(*pick("exhume.formats.caf.pykernel").caf_walk(text, at, name))

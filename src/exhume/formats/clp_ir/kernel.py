@@ -8,14 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native.compiled import pick
+from exhume.native.compiled import bind
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_ir import pykernel as _implementation
+    from exhume.formats.clp_ir.pykernel import *  # noqa: F403
 else:
-    _implementation = pick("exhume.formats.clp_ir.pykernel")
-
-ClpIrDecoder = _implementation.ClpIrDecoder
-ClpIrEncoder = _implementation.ClpIrEncoder
-
-__all__ = ["ClpIrDecoder", "ClpIrEncoder"]
+    __getattr__ = bind(__name__)

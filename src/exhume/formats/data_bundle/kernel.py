@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native.compiled import pick
+from exhume.native.compiled import bind
 
 if TYPE_CHECKING:
-    from exhume.formats.data_bundle import pykernel as _implementation
+    from exhume.formats.data_bundle.pykernel import *  # noqa: F403
 else:
-    _implementation = pick("exhume.formats.data_bundle.pykernel")
-
-bundle_file_row = _implementation.bundle_file_row
-bundle_record_row = _implementation.bundle_record_row
-
-__all__ = ["bundle_file_row", "bundle_record_row"]
+    __getattr__ = bind(__name__)

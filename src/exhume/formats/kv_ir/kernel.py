@@ -8,15 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native.compiled import pick
+from exhume.native.compiled import bind
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir import pykernel as _implementation
+    from exhume.formats.kv_ir.pykernel import *  # noqa: F403
 else:
-    _implementation = pick("exhume.formats.kv_ir.pykernel")
-
-KvIrDecoder = _implementation.KvIrDecoder
-KvIrEncoder = _implementation.KvIrEncoder
-scan_units = _implementation.scan_units
-
-__all__ = ["KvIrDecoder", "KvIrEncoder", "scan_units"]
+    __getattr__ = bind(__name__)

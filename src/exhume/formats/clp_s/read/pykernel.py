@@ -40,23 +40,10 @@ from exhume.formats.clp_s.read.program import (
     Fault,
     clps_escape,
 )
-from exhume.formats.clp_s.read.pytables import ClpsMerged, ClpsTables
-from exhume.formats.clp_s.read.pytimes import ClpsPatterns, clps_civil
-
-__all__ = [
-    "ClpsLogTypes",
-    "ClpsMerged",
-    "ClpsPatterns",
-    "ClpsProgram",
-    "ClpsStrings",
-    "ClpsTables",
-    "clps_civil",
-    "clps_decode_float",
-    "clps_format_float",
-    "clps_merge_order",
-    "clps_undelta",
-    "clps_variables_of",
-]
+from exhume.formats.clp_s.read.pytables import ClpsMerged as ClpsMerged
+from exhume.formats.clp_s.read.pytables import ClpsTables as ClpsTables
+from exhume.formats.clp_s.read.pytimes import ClpsPatterns as ClpsPatterns
+from exhume.formats.clp_s.read.pytimes import clps_civil as clps_civil
 
 Buffer = bytes | bytearray | memoryview
 
