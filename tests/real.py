@@ -51,7 +51,7 @@ class RealSamples:
         for root in self.roots:
             if (path := root.joinpath(*parts)).exists():
                 return path
-        pytest.skip(f"{'/'.join(parts[:2])} is not among the samples of the repository, and none lie beside it")
+        pytest.skip(f"{'/'.join(parts[:2])} is not among the samples of the repository, and no others are next to it")
 
 
 REAL = RealSamples(REPOSITORY, MORE)

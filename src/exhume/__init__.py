@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 _NAMES = {
     "open": "exhume.engines.opening:open_archive",

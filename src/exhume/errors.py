@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import re
 from typing import Any, NamedTuple
 
 from exhume.redaction import redact
@@ -56,13 +57,17 @@ class Span(NamedTuple):
             out["payload_start"], out["payload_end"] = self.payload
         return out
 
-    def __str__(self) -> str:
+    @property
+    def position(self) -> str:
+        """The offset in decimal and hexadecimal; empty for a file as a whole."""
         if self.source and self.start == self.end == 0 and self.payload is None:
-            return shorten(self.source, 400)  # about the file as a whole
-        where = f"offset {self.start} (0x{self.start:x})"
-        if self.payload is not None:
-            where += f" + {self.payload[0]} of its payload"
-        return f"{shorten(self.source, 400)}: {where}" if self.source else where
+            return ""
+        where = f"{self.start} (0x{self.start:x})"
+        return where if self.payload is None else f"{where} + {self.payload[0]} of its payload"
+
+    def __str__(self) -> str:
+        parts = (shorten(self.source, 400) if self.source else "", f"offset {self.position}" if self.position else "")
+        return ": ".join(filter(None, parts))
 
 
 def shorten(value: Any, limit: int = 80) -> str:
@@ -136,7 +141,16 @@ class ExhumeError(Exception):
         }
 
     def __str__(self) -> str:
-        return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual)
+        return self.line()
+
+    def line(self, remedy: str = "") -> str:
+        """The error as one line of text, with a remedy before its code, if there is one."""
+        return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual, remedy)
+
+    @property
+    def summary(self) -> str:
+        """The line without target and offset, for output that shows these next to it."""
+        return describe(self.code, self.message, None, self.field_path, self.expected, self.actual)
 
     def __reduce__(self) -> Any:
         # Keyword-only state: exceptions cross process borders (distributed runs) and must arrive whole.
@@ -155,20 +169,33 @@ def _rebuild(cls: type[ExhumeError], message: str, state: dict[str, Any]) -> Exh
 
 
 def describe(
-    code: str, message: str, span: Span | None, field_path: str | None, expected: Any = None, actual: Any = None
+    code: str,
+    message: str,
+    span: Span | None,
+    field_path: str | None,
+    expected: Any = None,
+    actual: Any = None,
+    remedy: str = "",
 ) -> str:
-    """The line of text that errors and findings share: code, message, place, expected and actual value."""
-    line = f"{code}: {message}"
+    """The line of text that errors and findings share: `TARGET: problem at OFFSET (0xHEX): values; remedy [CODE]`.
+
+    Both values of a checksum (codes 2xx) are called stored and computed, those of other data expected and found.  A
+    single actual value, such as the text of another library, follows the colon as it is.
+    """
+    line = message
     if span is not None:
-        place = str(span)
-        line += f" {'at' if 'offset ' in place else 'in'} {place}"
+        line = f"{shorten(span.source, 400)}: {message}" if span.source else message
+        line += f" at {span.position}" if span.position else ""
     if field_path:
-        line += f" [{field_path}]"
-    if expected is not None:
+        line += f", field {field_path}"
+    words = ("stored", "computed") if re.search(r"-2\d\d$", code) else ("expected", "found")
+    if expected is not None and actual is not None:
+        line += f": {words[0]} {shorten(expected)}, {words[1]} {shorten(actual)}"
+    elif expected is not None:
         line += f": expected {shorten(expected)}"
-    if actual is not None:
-        line += f"{',' if expected is not None else ':'} found {shorten(actual)}"
-    return line
+    elif actual is not None:
+        line += f": {shorten(actual)}"
+    return f"{line}; {remedy} [{code}]" if remedy else f"{line} [{code}]"
 
 
 class FormatError(ExhumeError, ValueError):

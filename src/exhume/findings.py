@@ -84,7 +84,16 @@ class Finding(NamedTuple):
         return self.severity in (Severity.ERROR, Severity.UNCHECKED)
 
     def __str__(self) -> str:
-        return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual)
+        return self.line()
+
+    def line(self, remedy: str = "") -> str:
+        """The finding as one line of text, with a remedy before its code, if there is one."""
+        return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual, remedy)
+
+    @property
+    def summary(self) -> str:
+        """The line without target and offset, for output that shows these next to it."""
+        return describe(self.code, self.message, None, self.field_path, self.expected, self.actual)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

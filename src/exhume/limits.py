@@ -95,7 +95,7 @@ class Limits(_Caps):
         cap = getattr(self, name)
         if value > cap:
             raise LimitExceededError(
-                f"limit {name} exceeded (raise it if the data is legitimate)",
+                f"limit {name} exceeded",
                 span=span,
                 expected=f"at most {cap}",
                 actual=value,

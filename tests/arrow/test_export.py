@@ -183,7 +183,7 @@ def test_wrong_options_are_named(samples: Path, tmp_path: Path, exhume_cli: Run)
         (caf, ["--to", "csv", "--columns", "nam"], 1, "expected one of name, kind, size"),
         (caf, ["--to", "csv", "--columns", "name,name"], 1, "named twice"),
         (clps, ["--to", "parquet", "--columns", "zzz"], 1, "no such column"),
-        (clps, ["--to", "jsonl", "--columns", "n,zz"], 1, "no record has such a column: found zz"),
+        (clps, ["--to", "jsonl", "--columns", "n,zz"], 1, "no record has such a column: zz"),
         (log, ["--to", "jsonl", "--columns", "x"], 1, "columns does not apply to jsonl"),
         (log, ["--to", "mcap", "--columns", "x"], 1, "columns does not apply to mcap"),
         (log, ["--to", "parquet", "--payload", "json"], 1, "payload does not apply to parquet"),

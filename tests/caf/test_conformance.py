@@ -88,7 +88,7 @@ def test_rebuilt_byte_for_byte(valid_corpus: Corpus, tmp_path: Path) -> None:
         assert writer.chunks[0].unreferenced_bytes == expected.get("unreferenced_bytes", 0)
 
 
-def test_malformed_chunks_are_told(malformed_corpus: Corpus) -> None:
+def test_malformed_chunks_are_reported(malformed_corpus: Corpus) -> None:
     assert malformed_corpus.expected
     for name, expected in malformed_corpus.expected.items():
         path = malformed_corpus.root / name

@@ -47,8 +47,7 @@ def test_nothing_recognised(exhume_cli: Cli, tmp_path: Path) -> None:
     }
     ran = exhume_cli("info", noise)
     assert (ran.code, ran.out) == (1, b"")
-    advice = "(--format FORMAT forces one)"
-    assert ran.err == f"exhume: EX-101: no known archive format in {noise} {advice}\n"
+    assert ran.err == f"exhume: {noise}: format not recognized; use --format FORMAT to choose one [EX-101]\n"
     body = json.loads(exhume_cli("info", "--json", noise).err)
     assert (body["schema"], body["code"]) == ("exhume.error/1", "EX-101")
     assert exhume_cli("verify", noise).code == 4
@@ -68,8 +67,8 @@ def test_the_folder_above_an_archive_gets_a_hint(exhume_cli: Cli, samples: Path,
     ran = exhume_cli("info", tmp_path / "box")
     assert ran.code == 1
     hint = "but inside it: 0-words-none.zs (zs), 1-sorted.caf (caf), 3-words-lzma.zs (zs) and more"
-    told = f"exhume: EX-101: no known archive format ({hint}) in {tmp_path / 'box'} "
-    assert ran.err == f"{told}(--format FORMAT forces one; --recursive takes each archive inside)\n"
+    told = f"exhume: {tmp_path / 'box'}: format not recognized ({hint}); "
+    assert ran.err == f"{told}use --format FORMAT to choose one, or use --recursive for the archives inside [EX-101]\n"
 
 
 def test_missing_files(exhume_cli: Cli, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_damage_is_shown_with_the_fields_that_it_concerns(tmp_path: Path, sample
     sections, damage = ran.text.split("\n\n")
     assert len(sections.splitlines()) == 12
     assert damage.startswith(f"== data-4  {span.start}..{span.end}")
-    assert "! ZS-202" in damage
+    assert "! block checksum mismatch" in damage
     assert "[CRC-64/XZ: MISMATCH" in damage
     assert "len_body" not in damage, "what nothing is wrong with"
     assert damage.count("== ") == 1

@@ -186,7 +186,7 @@ def test_what_has_no_document_says_so(exhume_cli: Cli, samples: Path, tmp_path: 
     caf = samples / SAMPLES["caf"]
     exhume_cli("catalog", "build", tmp_path / "c.db", caf)
     for args, told_ in (
-        (("export", caf, "--to", "csv"), "--json reports on a file: give -o FILE"),
+        (("export", caf, "--to", "csv"), "--json requires -o FILE"),
         (("extract", caf, "--tar", "-"), "--json reports on a file or directory"),
         (("catalog", "find", tmp_path / "c.db", "*", "--cat"), "--cat and --json exclude each other"),
         (("cat", samples / SAMPLES["ark"], "--raw"), "--raw and --json exclude each other"),

@@ -32,7 +32,7 @@ MESSAGES = st.lists(st.tuples(WORDS, st.sampled_from([" ", "", "=", ", ", "/"]))
     lambda parts: "".join(word + blank for word, blank in parts)
 )
 TIMES = st.integers(0, 2_000_000_000_000) | st.integers(1_700_000_000_000, 1_700_000_100_000)
-"""Until 2033: dateutil, which clp-ffi-py prints times with, knows no zone behind 2037."""
+"""Until 2033: dateutil, which clp-ffi-py prints times with, knows no zone after 2037."""
 EVENTS = st.lists(st.tuples(TIMES, MESSAGES), max_size=12)
 ZONES = st.sampled_from(["UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia"])
 ASCII = st.text(st.characters(max_codepoint=127), max_size=20)
@@ -77,7 +77,7 @@ def test_the_same_bytes_both_ways(
             assert (archive.pattern, archive.zone) == (pattern, zone)
             shown = b"".join(archive.text_chunks(times="iso")).decode()
         found = oracle.ask(read={"stream": base64.b64encode(data).decode()})
-        if "\0" not in shown:  # it gives no more of a message than what is before one
+        if "\0" not in shown:  # it returns a message only up to the first one
             assert [(time, message) for time, message, _ in found] == events
             assert "".join(printed for _, _, printed in found) == shown
 

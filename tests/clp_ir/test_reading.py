@@ -1,4 +1,5 @@
-"""Reading streams: by hand, cut, damaged; the compiled decoder and its twin; patterns, zones, searches, tables."""
+"""Reading streams: by hand, cut, damaged; the compiled decoder and the pure-Python one; patterns, zones, searches,
+tables."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ def test_both_decoders_say_the_same_of_broken_streams(name: str, monkeypatch: py
 @pytest.mark.parametrize("data", [SMALL, STREAMS["eight"]], ids=["four", "eight"])
 @pytest.mark.parametrize("how", [How.CHECK, How.TEXT, How.LINES, How.COLUMNS, How.LENIENT])
 def test_both_decoders_are_one(data: bytes, how: How) -> None:
-    """Of every beginning, every single changed byte: the same output, state and verdict."""
+    """For every prefix and every single changed byte: the same output, state and verdict."""
     body = data[data.index(b"}") + 1 :]
     inputs = [body[:size] for size in range(len(body) + 1)]
     for place in range(len(body)):

@@ -38,7 +38,7 @@ records = st.dictionaries(st.sampled_from("ak"), values | st.dictionaries(st.sam
 
 
 def expected(lines: list[bytes], path: list[str]) -> tuple[Any, Any, list[Any]]:
-    """The smallest, the largest and the different values of a field in printed records, one after the other."""
+    """The smallest, the largest and the different values of a field in printed records, in sequence."""
     least = most = None
     different: set[tuple[int, Any]] = set()
     for line in lines:

@@ -1,4 +1,4 @@
-"""Text logs: where events begin, what becomes of every byte, and that the interpreted twin does the same."""
+"""Text logs: where events begin, what becomes of every byte, and that the interpreted encoder does the same."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     python -m tests.compiler.specs
 
-writes what it makes of them now beside them: look at every change.
+writes the current output next to them: examine every change.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def test_numbers_that_do_not_fit_the_machine_are_reckoned_with_as_they_are(every
     assert difference(plain, native, most, []) == ""
     assert native.read(most).product == (2**32 - 1) * -1 * (2**64 - 1)
     with pytest.raises(LayoutError, match=r"far"):
-        native.read(most).far  # noqa: B018 - it lies where no file reaches
+        native.read(most).far  # noqa: B018 - its offset is past the end of any file
 
 
 @compiler

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -155,7 +156,7 @@ def test_info_says_what_it_came_upon(
     assert ran.code == 3
     assert body["findings"][0]["code"] == code
     assert "fields" not in body
-    assert f"exhume: error: {code}: " in ran.err
+    assert re.search(rf"exhume: error: .* \[{code}\]\n", ran.err)
     plain = exhume_cli("info", "--format", format, target)
     assert (plain.code, plain.err) == (3, ran.err)
     assert exhume_cli("list", "--sections", "--format", format, target).code == 3
@@ -246,7 +247,7 @@ def test_what_is_left_of_a_zs_file(tmp_path: Path, exhume_cli: Cli) -> None:
     assert [finding["code"] for finding in info["findings"]] == ["ZS-303"]
     text = exhume_cli("explain", "--all", path).text
     assert "CRC-64/XZ: matches" in text
-    assert "SHA-256: not checked: ZS-304" in text
+    assert re.search(r"SHA-256: not checked: .*\[ZS-304\]", text)
     path.write_bytes(path.read_bytes()[:60])
     info = json.loads(exhume_cli("info", "--json", path).out)
     assert info["fields"]["header"] == {"ofs_root": 664, "len_root": 41, "len_file": 705}

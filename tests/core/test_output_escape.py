@@ -223,7 +223,7 @@ def test_an_extraction_stops_at_its_quota(tmp_path: Path, samples: Path, exhume_
     ran = exhume_cli("extract", samples / "caf/sorted.caf", "-o", tmp_path / "out", "--limit", "output_files=2")
     assert ran.code == 1
     assert "EX-505" in ran.err
-    assert "--limit NAME=VALUE raises a limit" in ran.err
+    assert "use --limit NAME=VALUE to raise the limit" in ran.err
     assert list((tmp_path / "out").iterdir()) == []  # all of it would have come at once
     with exhume.open(samples / "caf/sorted.caf") as archive:
         names: Any = archive

@@ -29,7 +29,7 @@ KEYS = bytes(sorted(Tags(tag) for tag in NODES))
 
 
 def content(kind: str, out: bytes) -> Any:
-    """What was printed; the order of keys in an object depends on how many events are searched together."""
+    """The printed output; the order of keys in an object depends on how many events are searched together."""
     return out if kind == "text" else [json.loads(line) for line in out.splitlines()]
 
 
@@ -40,7 +40,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Logger(threading.Thread):
-    """Writes the pieces of a stream to a file, each after the one before was printed.
+    """Writes the chunks of a stream to a file, each after the one before was printed.
 
     `printed` is how much has been printed so far.
     """

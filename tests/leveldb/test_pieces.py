@@ -108,7 +108,7 @@ def test_blocks_lie_one_behind_the_other_or_it_is_said(size: int, monkeypatch: p
     for away in (Handle((1 << 64) - 1, SIZE), Handle(1 << 40, SIZE), Handle(0, SIZE), last):
         assert told(first, away, last)  # as many bytes as there are from the first to the last
     overlap = told(metaindex=Handle(FURTHER + 3, SIZE))
-    assert len([line for line in overlap if "overlaps what lies before it" in line]) == 2
+    assert len([line for line in overlap if "overlaps the bytes before it" in line]) == 2
     assert len([line for line in overlap if "no block claims these bytes" in line]) == 1
 
 

@@ -247,7 +247,7 @@ def test_a_table_of_range_deletions_alone_is_not_lost(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("folder", "code"), [("/var/logs", "LDB-113"), ("", "LDB-310")])
 def test_a_log_that_is_not_there_is_lost(tmp_path: Path, folder: str, code: str) -> None:
-    """It is missing, or in another directory (RocksDB's `wal_dir`), which is no damage."""
+    """It is missing, or in another directory (RocksDB's `wal_dir`), which does not count as damage."""
     files = build_database() | {"OPTIONS-000009": f"[DBOptions]\n  wal_dir={folder}\n".encode()}
     del files[LOG]
     found = [finding.code for finding in exhume.verify(MemoryTree(files), format="leveldb") if finding.is_problem]

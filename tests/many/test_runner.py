@@ -117,7 +117,7 @@ def test_dead_processes_cost_their_own_units_only() -> None:
     assert [one.unit for one in results] == list(range(14))
     told = {one.unit: str(one.error) for one in results if one.error}
     assert sorted(told) == [3, 10]
-    assert told[3] == "EX-609: the worker died: found killed by signal 9"
+    assert told[3] == "worker process died: killed by signal 9 [EX-609]"
     assert all(one.value == 2 * one.unit for one in results if one.ok)
 
 
@@ -294,7 +294,7 @@ def test_what_ends_a_thread_is_a_failure_of_its_units() -> None:
     assert "SystemExit" in str(results[0].error)
     (result,) = run(run_out, [1], retries=0)
     assert result.error is not None
-    assert str(result.error) == "EX-610: out of memory while working on a unit: found MemoryError"
+    assert str(result.error) == "out of memory while working on a unit: MemoryError [EX-610]"
 
 
 def test_threads_that_are_closed_do_no_more() -> None:

@@ -100,7 +100,7 @@ def test_a_signature_alone_is_not_extracted_and_no_error(tmp_path: Path) -> None
     assert not names & {report.get("handler_name") for task in json.loads(text) for report in task["reports"]}
 
 
-def test_what_is_lost_is_reported_to_unblob(samples: Path, tmp_path: Path) -> None:
+def test_losses_are_reported_to_unblob(samples: Path, tmp_path: Path) -> None:
     whole = (samples / "leveldb/small/000005.ldb").read_bytes()
     image = tmp_path / "image"
     image.write_bytes(bytes(500) + bytes([whole[0] ^ 1]) + bytes([whole[1] ^ 0xFF]) + whole[2:])

@@ -50,7 +50,7 @@ def test_several_tables_are_listed(samples: Path, tmp_path: Path) -> None:
     assert [row["cols"] for row in rows] == [len(names) for names in wanted.values()]
 
 
-def test_what_is_no_archive_is_refused_in_a_line(tmp_path: Path) -> None:
+def test_other_files_are_rejected_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no archive")
     said = run("vd", "-b", "-f", "exhume", tmp_path / "notes.txt", "-o", tmp_path / "out.json", code=None)
     assert "EX-101" in said.stderr + said.stdout

@@ -37,7 +37,7 @@ def said(ran: Ran, code: str = "EX-601") -> str:
     """The one line that a failed command said."""
     assert ran.code == 1
     assert ran.out == b""
-    assert re.fullmatch(rf"exhume: {code}: [^\n]+\n", ran.err), ran.err
+    assert re.fullmatch(rf"exhume: [^\n]+ \[{code}\]\n", ran.err), ran.err
     return ran.err
 
 

@@ -71,7 +71,7 @@ def records(path: Path, count: int) -> None:
 
 
 def entries(path: Path, count: int) -> None:
-    """Events with strings and texts that are not alike."""
+    """Events with strings and messages that differ."""
     _events(
         path, "clp-s", ({"a": f"w{number}x", "b": f"a {'z' * (number % 97)} {number:x}x"} for number in range(count))
     )

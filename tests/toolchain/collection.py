@@ -50,8 +50,8 @@ SECONDS, MEMORY = 60, 2 << 30
 """For one specification: Kaitai's readers may neither end nor stop to take memory."""
 
 KNOWN = {
-    "bcd": "of a choice without a case that fits Kaitai's Python puts nothing into a list, where None stands here",
-    "microsoft_cfb": "nests instances without end, and each gives up at another depth",
+    "bcd": "for a choice without a matching case, Kaitai's Python puts nothing into a list, where None is used here",
+    "microsoft_cfb": "nests instances without end, and each fails at another depth",
 }
 """Where the two differ, and why."""
 
@@ -211,8 +211,8 @@ def figures(collection: Collection) -> str:
     lines = [
         f"Of {len(collection.files)} specifications of the public collection {covered} are covered. Kaitai's own",
         f"compiler makes Python that runs of {compared} of those, and {compared - len(differ)} of these read and",
-        f"refuse the same on {total:,} inputs; {whole:,} of the inputs, of {reached} specifications, were read to",
-        "their end.",
+        f"refuse the same on {total:,} inputs; {whole:,} of the inputs, of {reached} specifications, were read",
+        "completely.",
     ]
     lines += ["", "| refused for | specifications |", "| --- | ---: |"]
     lines += [f"| {why} | {many} |" for why, many in sorted(refused.items())]

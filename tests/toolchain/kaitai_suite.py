@@ -284,12 +284,12 @@ def figures(suite: Suite, results: list[Result], wrong: list[Result]) -> str:
     warned = [one for one in wrong if one.verdict != "refused" and only_warned(suite, one.name)]
     accepted = [one for one in wrong if one.verdict == "passed" and one not in warned]
     lines = [
-        f"Of the {len(results)} specs for Python {len(passed)} pass, {len(refused)} are refused when compiled,",
-        f"and {len(failed)} fail. Of the {len(wrong)} wrong specifications {len(wrong) - len(warned) - len(accepted)}",
-        f"are refused, {len(warned)} are accepted since Kaitai's compiler accepts them as well, and {len(accepted)}",
+        f"{len(passed)} of {len(results)} specs for Python pass, {len(refused)} are rejected when compiled,",
+        f"and {len(failed)} fail. {len(wrong) - len(warned) - len(accepted)} of {len(wrong)} wrong specifications",
+        f"are rejected, {len(warned)} are accepted since Kaitai's compiler accepts them as well, and {len(accepted)}",
         "are accepted that are wrong.",
     ]
-    notes = [(one.name, one.why.partition(" in /")[0].removeprefix("EX-404: ")) for one in refused]
+    notes = [(one.name, re.sub(r"^/[^:]*: |, field .*| \[EX-404\]$", "", one.why)) for one in refused]
     notes += [(one.name, "fails") for one in failed] + [(one.name, "is accepted") for one in accepted]
     return "\n".join([*lines, "", *(f"- `{name}`: {why}" for name, why in notes)])
 

@@ -81,7 +81,7 @@ def told(specification: Specification, data: bytes, given: list[Any]) -> Any:
 def difference(plain: Specification, native: Specification, data: bytes, given: list[Any]) -> str:
     """Where two readings differ; nothing when they do not."""
     one, other = told(plain, data, given), told(native, data, given)
-    if one == other or repr(one) == repr(other):  # what is no number differs from itself
+    if one == other or repr(one) == repr(other):  # a NaN differs from itself
         return ""
     return f"{data.hex()[:2000]} {given}\n  {_first(one, other)}"
 

@@ -60,9 +60,9 @@ REST = {
     "an object: a table that the generated reader filled",
     "clp_ir": "`formats/clp_ir`: metadata of the preamble is JSON, and the kernel reads tokens by itself where it can",
     "clp_s_table": "columns whose values cannot be wrong are not read by `verify`",
-    "data_bundle_shard": "`verify`: what lies before the records is zeros, a piece at a time since it may be large",
-    "leveldb_block": "nobody: restart points of names and handles, which are always read from the first",
-    "leveldb_properties": "nobody: restart points, as in `leveldb_block`",
+    "data_bundle_shard": "`verify`: the bytes before the records are zeros, checked in chunks since they may be large",
+    "leveldb_block": "no reader: restart points of names and handles, which are always read from the first",
+    "leveldb_properties": "no reader: restart points, as in `leveldb_block`",
     "zstd_frame": "the zstd library",
 }
 """By schema, what reads the bytes that no generated reader goes over, and why."""

@@ -144,13 +144,13 @@ VALUES = {
 """Values of an instance, and why they are refused."""
 
 KEYS = {
-    "seq: [{id: a, size: '\"x\"'}]": r"`size` is an integer, not a text.* \[one.a: size\]",
-    "seq: [{id: a, type: u1, if: 1}]": r"`if` is a truth value, not an integer.* \[one.a: if\]",
+    "seq: [{id: a, size: '\"x\"'}]": r"`size` is an integer, not a text.*, field one.a: size",
+    "seq: [{id: a, type: u1, if: 1}]": r"`if` is a truth value, not an integer.*, field one.a: if",
     "seq: [{id: a, type: u1, repeat: expr, repeat-expr: true}]": r"`repeat-expr` is an integer, not a truth value",
     "seq: [{id: a, type: u1, repeat: until, repeat-until: _}]": r"`repeat-until` is a truth value, not an integer",
     "seq: [{id: a, type: u1, repeat: until, repeat-until: _.real == 1}]": r"an integer has no `real`",
-    "instances: {a: {pos: 0, io: 5, type: u1}}": r"`io` is a stream, not an integer.* \[one.a: io\]",
-    "instances: {a: {pos: _io, type: u1}}": r"`pos` is an integer, not a stream.* \[one.a: pos\]",
+    "instances: {a: {pos: 0, io: 5, type: u1}}": r"`io` is a stream, not an integer.*, field one.a: io",
+    "instances: {a: {pos: _io, type: u1}}": r"`pos` is an integer, not a stream.*, field one.a: pos",
     "seq: [{id: a, type: u1, valid: {expr: _.denominator == 1}}]": r"an integer has no `denominator`",
     "seq: [{id: a, type: u1, valid: {expr: _}}]": r"`expr` is a truth value, not an integer",
     "seq: [{id: a, type: u1, valid: {any-of: ['\"x\"']}}]": r"`==` does not take an integer and a text",
@@ -212,7 +212,7 @@ def test_a_value_reaches_nothing_but_values(compiled: Any, value: str) -> None:
     with pytest.raises(SpecificationError, match=VALUES[value] or "one.v") as caught:
         compiled(f"{BASE}instances:\n  v:\n    value: '{quoted}'\n")
     assert "\n" not in str(caught.value)
-    assert "[one.v" in str(caught.value)
+    assert "field one.v" in str(caught.value)
 
 
 @pytest.mark.parametrize("rest", KEYS)

@@ -169,7 +169,7 @@ def test_rows_before_damage_come_first(tmp_path: Path, text: str) -> None:
     specification = compiled(text, tmp_path)
     reader = specification.batches(bytes(5 * 700) + b"\0\0\0\0\5a", "rows", rows=100)
     many = 0
-    with pytest.raises(TruncatedError, match=r"offset 3505 .*\[rows\[700\]\.data\]: expected 5 bytes, found 1 byte"):
+    with pytest.raises(TruncatedError, match=r"at 3505 .*field rows\[700\]\.data: expected 5 bytes, found 1 byte"):
         for batch in reader:
             many += batch.num_rows
     assert many == 700

@@ -36,7 +36,7 @@ def files_of(name: str, samples: RealSamples) -> list[Path]:
         expected = samples.expected("zs")
         found = [file for file in found if expected[file.name]["valid"]]
     if not found:
-        pytest.skip(f"no sample of the repository is described by {name} as a whole, and no others lie beside it")
+        pytest.skip(f"no sample of the repository is described by {name} as a whole, and no others are next to it")
     return found[:: len(found) // MAX_FILES + 1]
 
 

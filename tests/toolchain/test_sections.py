@@ -51,7 +51,7 @@ def pieces() -> dict[str, list[Piece]]:
 def test_sections_are_what_their_schema_says(name: str) -> None:
     found = pieces().get(name)
     if not found and not HAS_MORE:
-        pytest.skip(f"no section of the repository's samples is described by {name}, and no others lie beside it")
+        pytest.skip(f"no section of the repository's samples is described by {name}, and no others are next to it")
     assert found, "no archive has such a section"
     with tempfile.TemporaryDirectory() as scratch:
         items = []

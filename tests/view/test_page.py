@@ -229,7 +229,7 @@ def use_damaged(tmp_path: Path) -> None:
         assert seen["elsewhere"]["selected"] == "header"
         for shown in (seen["opened"], seen["clicked"]):
             assert (shown["selected"], shown["cursor"]) == ("block", span.start), "the error is where it opens"
-            assert shown["finding"].startswith("ZS-202: ")
+            assert shown["finding"].endswith("[ZS-202]")
             assert shown["whole"], "nothing of the finding is cut off"
             assert shown["marked"] == span.size or mode == "telephone"
             assert shown["both"] not in (shown["damaged"], shown["panel"], None), "selected and damaged is told apart"

@@ -10,21 +10,24 @@ import click
 from exhume.errors import ExhumeError
 
 ADVICE: Mapping[str, Mapping[str, str]] = {
-    "EX-101": {"--format": "--format FORMAT forces one", "--recursive": "--recursive takes each archive inside"},
-    "EX-501": {"--limit": "--limit NAME=VALUE raises a limit"},
-    "EX-505": {"--limit": "--limit NAME=VALUE raises a limit"},
-    "EX-602": {"--allow-full-download": "--allow-full-download reads it whole"},
-    "EX-607": {"--allow-full-download": "--allow-full-download goes on"},
-    "EX-613": {"--chunks-in": "--chunks-in names the directory or URL prefix of chunks"},
-    "EX-611": {"--add": "--add enters the others beside what it holds"},
-    "EX-612": {"--follow-redirects": "--follow-redirects follows it"},
-    "EX-702": {"--overwrite": "--overwrite replaces it"},
+    "EX-101": {
+        "--format": "use --format FORMAT to choose one",
+        "--recursive": "use --recursive for the archives inside",
+    },
+    "EX-501": {"--limit": "use --limit NAME=VALUE to raise the limit"},
+    "EX-505": {"--limit": "use --limit NAME=VALUE to raise the limit"},
+    "EX-602": {"--allow-full-download": "use --allow-full-download to read all of it"},
+    "EX-607": {"--allow-full-download": "use --allow-full-download to continue"},
+    "EX-613": {"--chunks-in": "use --chunks-in to name the directory or URL prefix of chunks"},
+    "EX-611": {"--add": "use --add to add the readable ones"},
+    "EX-612": {"--follow-redirects": "use --follow-redirects to follow it"},
+    "EX-702": {"--overwrite": "use --overwrite to replace it"},
 }
-"""For the code of an error, what each option does about it."""
+"""The remedy for an error code, by the option that it names."""
 
 
 def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> str:
-    """` (--format FORMAT forces one)` and the like, for those options that the verb has; "" when there are none."""
+    """The remedies for an error, such as `use --overwrite to replace it`, with options of this verb; "" without any."""
     where = error.span.source if error.span is not None else ""
     return advice_on(error.code, options_of(main, arguments), where) if error.code in ADVICE else ""
 
@@ -33,7 +36,7 @@ def advice_on(code: str, options: Collection[str], where: str) -> str:
     """The same as `advice` for an error code, the names of the options that the verb has, and the target."""
     without = set() if "://" in where or Path(where).is_dir() else {"--recursive"}
     said = [text for option, text in ADVICE.get(code, {}).items() if option in options and option not in without]
-    return f" ({'; '.join(said)})" if said else ""
+    return ", or ".join(said)
 
 
 def options_of(main: click.Group, arguments: Sequence[str]) -> set[str]:

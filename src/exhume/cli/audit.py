@@ -209,7 +209,7 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
     """
     context = click.get_current_context()
     if "retries" in context.params and (context.params["cluster"] or context.params["jobs"] != 1):
-        raise click.UsageError("--audit records what this process does: leave out --jobs and --cluster", context)
+        raise click.UsageError("--audit cannot be combined with --jobs or --cluster", context)
     for parameter in context.command.params:
         given = context.params.get(parameter.name or "")
         named = parameter.name != "audit" and isinstance(parameter, click.Option)

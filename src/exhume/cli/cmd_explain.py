@@ -176,7 +176,7 @@ def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:
     if ksy is not None:
         raise click.UsageError("--recursive does not apply with --ksy: give one file")
     if not coverage_:
-        raise click.UsageError("--recursive needs --coverage: the fields of one archive fill a screen")
+        raise click.UsageError("--recursive requires --coverage")
 
 
 def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any:

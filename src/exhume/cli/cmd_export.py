@@ -133,7 +133,7 @@ def command(
         if len(targets) != 1:
             raise click.UsageError("--ksy takes one file")
         if run.machine and output == "-":
-            raise click.UsageError("--json reports on a file: give -o FILE")
+            raise click.UsageError("--json requires -o FILE")
         chosen_columns = split_columns(columns)
         form: dict[str, Any] = {"to": to, "overwrite": overwrite, "columns": chosen_columns}
         return export_specified(run, targets[0], output, ksy, imports, path, **form)
@@ -194,7 +194,7 @@ def _export(
     **events: str,
 ) -> ExitCode:
     if run.machine and output == "-":
-        raise click.UsageError("--json reports on a file: give -o FILE (what is exported goes to standard output else)")
+        raise click.UsageError("--json requires -o FILE: the exported data goes to standard output")
     described = recognised_format(run, target)
     jobs = values.get("jobs", 1)
     if not any(one.name == "jobs" for one in getattr(format_cli(described), "OPTIONS", {}).get("export", ())):

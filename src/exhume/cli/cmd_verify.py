@@ -31,7 +31,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
     Continues after each finding.  Exit code 4 if there are errors (or, with --fail-on warning, warnings) or the format
     is unknown, and 3 if something could not be checked: a limit, an unsupported feature, a missing package.  If one of
     several targets cannot be read, that is reported (code EX-6xx), and the exit code is 1.  It is also 1 if the content
-    of an EWF image (.E01) does not have the MD5 that the image stores (--quick does not compute that).  Of several
+    of an EWF image (.E01) does not have the MD5 that the image stores (--quick does not compute that).  For several
     targets, the total is the worst verdict.
     """
     chosen = many.targets(run, targets)

@@ -203,7 +203,7 @@ class _Drive:
             if len(group) > 1:  # one of them may be the reason: alone, it cannot harm the others
                 self._again.extend(group)
                 return
-            error = SourceError("the worker died", code="EX-609", actual=answer.reason)
+            error = SourceError("worker process died", code="EX-609", actual=answer.reason)
             answer = [TaskResult(error=error, passing=not answer.final)]
         for one, got in zip(group, answer, strict=True):
             one.attempts += 1

@@ -51,7 +51,7 @@ class Selection:
     not small when `parsed_in_all` are used up (half of them are kept for sections with findings), are given without
     their fields.  Without `payloads`, no payload is decompressed.
 
-    Of arrays, a range has the elements that touch it and one on either side; in payloads, of which no byte lies in the
+    Of arrays, a range has the elements that touch it and one on either side; in payloads, which have no bytes in the
     file, the first ones.  One section, and everything with `whole`, has all of them.  With `stream`, long lists of a
     file that a foreign specification describes can be looked at once: their elements are made then
     (`exhume.layout.trees`).
@@ -379,7 +379,7 @@ def _place(item: Explained, near: _Near) -> None:
     for at, (finding, _) in enumerate(near):
         if at in holders:
             node = holders[at]
-            node.note = f"{node.note}; {finding}" if node.note else str(finding)
+            node.note = f"{node.note}; {finding.summary}" if node.note else finding.summary
         else:
             item.findings.append(finding)
 

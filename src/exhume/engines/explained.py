@@ -76,7 +76,7 @@ class Explained:
         return out
 
     def json_pieces(self) -> Iterator[str]:
-        """The text of `to_dict` in JSON, in pieces: elements that are made when they are looked at are not kept."""
+        """The text of `to_dict` in JSON, in chunks: elements that are created on access are not kept."""
         if not any(map(_has_elements, self.trees())):
             yield dumps(self.to_dict())
             return
@@ -187,7 +187,7 @@ def explain_section(
     try:
         data = section.load()
     except ExhumeError as error:
-        out.note = f"the payload cannot be decoded: {error}"
+        out.note = f"payload not decoded: {error.summary}"
         out.complete = False
         return out
     if len(data) > limit:
@@ -263,4 +263,4 @@ def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
     except ExhumeError as error:
         if error.code.startswith("EX-6"):
             raise
-        return Check.skipped(str(error))
+        return Check.skipped(error.summary)

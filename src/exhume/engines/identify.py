@@ -107,9 +107,9 @@ def recognise(source: Source | Tree) -> str:
     if not candidates:
         within = inside(source)
         hint = f" (but inside it: {within})" if within else ""
-        raise UnrecognizedFormatError(f"no known archive format{hint}", span=span)
+        raise UnrecognizedFormatError(f"format not recognized{hint}", span=span)
     guesses = ", ".join(f"{c.format} ({c.confidence:.0%}: {', '.join(c.evidence)})" for c in candidates)
-    raise UnrecognizedFormatError("not sure which format this is", span=span, actual=guesses)
+    raise UnrecognizedFormatError("ambiguous format", span=span, actual=guesses)
 
 
 def _candidates(source: Source | Tree) -> list[Identification]:

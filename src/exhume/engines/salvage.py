@@ -138,9 +138,7 @@ def _refuse_in_place(source: Source | Tree, output: Path) -> None:
         return
     evidence, out = Path(location).resolve(), output.resolve()
     if out == evidence or out.is_relative_to(evidence):
-        raise WriterError(
-            "salvage never writes in place: choose another output", span=Span(str(output), 0, 0), code="EX-705"
-        )
+        raise WriterError("output must differ from the input", span=Span(str(output), 0, 0), code="EX-705")
 
 
 def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Progress, jobs: int) -> Iterator[Finding]:

@@ -176,7 +176,7 @@ def load_sqlite(data: bytes, name: str) -> Store:
 def _failed(name: str, error: BaseException) -> SourceError:
     text = str(error).strip().splitlines() or [type(error).__name__]
     return SourceError(
-        "the catalog database failed", code="EX-606", span=Span(name, 0, 0), actual=shorten(text[0], 200)
+        "cannot use the catalog database", code="EX-606", span=Span(name, 0, 0), actual=shorten(text[0], 200)
     )
 
 

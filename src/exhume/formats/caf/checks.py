@@ -31,14 +31,14 @@ TOO_SMALL = _rule(
 )
 INDEX_TOO_LARGE = _rule(
     102,
-    "the footer claims an index larger than the file",
+    "footer states an index larger than the file",
     spec=FOOTER,
     hint="The footer is missing, overwritten or followed by other bytes. `exhume salvage` looks for the index itself.",
 )
-INDEX_EMPTY = _rule(103, "the footer claims an index of zero bytes", spec=FOOTER)
+INDEX_EMPTY = _rule(103, "footer states an index of zero bytes", spec=FOOTER)
 NOT_AN_INDEX = _rule(
     104,
-    "what the footer points at is not a JSON object",
+    "footer does not point to a JSON object",
     spec=INDEX,
     error=UnrecognizedFormatError,
     hint="The size in the footer is wrong, the file is cut, or it is not a CAF.",
@@ -50,7 +50,7 @@ BAD_VERSION = _rule(
     error=UnsupportedFeatureError,
     hint="Only 1.0 is defined. `any_version=True` reads the chunk as if it said 1.0.",
 )
-NO_FILES = _rule(106, "the index has no object `files`", spec=INDEX)
+NO_FILES = _rule(106, "index has no object `files`", spec=INDEX)
 TRAILING_BYTES = _rule(
     107,
     "bytes after the footer",
@@ -59,41 +59,41 @@ TRAILING_BYTES = _rule(
 )
 
 # 3xx: the index as JSON, the ranges as a layout
-BAD_JSON = _rule(301, "the index is not JSON", spec=INDEX)
-INDEX_TOO_DEEP = _rule(302, "the index is nested too deep", spec=INDEX, error=LimitExceededError)
+BAD_JSON = _rule(301, "index is not JSON", spec=INDEX)
+INDEX_TOO_DEEP = _rule(302, "index is nested too deeply", spec=INDEX, error=LimitExceededError)
 DUPLICATE_NAME = _rule(
     303,
-    "the same name twice in the index",
+    "duplicate name in the index",
     spec=INDEX,
     hint="Readers see the last entry only. The Go writer makes these when two names collapse onto one.",
 )
-DUPLICATE_KEY = _rule(304, "the same key twice in one JSON object", spec=INDEX, hint="The last one counts.")
+DUPLICATE_KEY = _rule(304, "duplicate key in a JSON object", spec=INDEX, hint="The last one counts.")
 UNKNOWN_MEMBER = _rule(
     305,
-    "the index has a key that the specification does not name",
+    "index key that the specification does not name",
     spec=INDEX,
     severity=Severity.NOTE,
     hint="Ignored. A name that differs only in case (`Files`) is seen by the Go reader and by no other.",
 )
-BAD_ENTRY = _rule(306, "an entry is not an object with start_byte and end_byte", spec=INDEX)
+BAD_ENTRY = _rule(306, "entry is not an object with start_byte and end_byte", spec=INDEX)
 BAD_OFFSET = _rule(
     307,
-    "an offset is not an integer",
+    "offset is not an integer",
     spec=INDEX,
     hint="Strings, fractions, booleans and null are coerced by one reader, refused by the other, and refused here.",
 )
 ODD_NUMBER = _rule(
     308,
-    "an offset is not written as a plain decimal integer",
+    "offset is not written as a plain decimal integer",
     spec=INDEX,
     hint="1.0 and 1e3 are integers to one reader and errors to the other; here the entry is refused.",
 )
 END_BEFORE_START = _rule(309, "end_byte is smaller than start_byte", spec=INDEX)
 NEGATIVE_START = _rule(310, "start_byte is negative", spec=INDEX)
 RANGE_IN_INDEX = _rule(
-    311, "a range reaches into the index or footer", spec=DATA, hint="The data section ends where the index starts."
+    311, "range reaches into the index or footer", spec=DATA, hint="The data section ends where the index starts."
 )
-RANGE_PAST_END = _rule(312, "a range reaches past the end of the file", spec=DATA, error=TruncatedError)
+RANGE_PAST_END = _rule(312, "range reaches past the end of the file", spec=DATA, error=TruncatedError)
 OVERLAP = _rule(
     313,
     "two files share bytes",
@@ -102,7 +102,7 @@ OVERLAP = _rule(
 )
 GAP = _rule(
     314,
-    "bytes of the data section belong to no file",
+    "unused bytes in the data section",
     spec=DATA,
     severity=Severity.WARNING,
     hint="The first version of a name added twice, or a file that the writer lost (`__proto__` in TypeScript).",
@@ -116,15 +116,15 @@ INCLUSIVE_ENDS = _rule(
 )
 DEAD_TAIL = _rule(
     316,
-    "bytes between the last file and the index belong to no file",
+    "unused bytes between the last file and the index",
     spec=DATA,
     severity=Severity.WARNING,
-    hint="A stream failed or lied about its length; the offsets of later files may be shifted.",
+    hint="A stream failed or misstated its length; the offsets of later files may be shifted.",
 )
 EMPTY_OUTSIDE = _rule(317, "empty file outside the data section", spec=DATA)
 OTHER_FORM = _rule(
     318,
-    "the index is not in the form that the known writers use",
+    "index formatting differs from known writers",
     spec=INDEX,
     severity=Severity.NOTE,
     hint="White space, member order or spelling differ. Readable, but made or edited by something else.",
@@ -133,34 +133,34 @@ OTHER_FORM = _rule(
 # 4xx: names and sizes
 COLLAPSED_NAME = _rule(
     401,
-    "a name holds U+FFFD, the sign for bytes that were not UTF-8",
+    "name contains U+FFFD, the replacement for bytes that were not UTF-8",
     spec=INDEX,
     severity=Severity.WARNING,
     hint="The original name is lost, and other names may have collapsed onto this one.",
 )
-BAD_UTF8 = _rule(402, "a name is not valid UTF-8", spec=INDEX, hint="Each bad sequence is shown as U+FFFD.")
+BAD_UTF8 = _rule(402, "name is not valid UTF-8", spec=INDEX, hint="Each bad sequence is shown as U+FFFD.")
 LONE_SURROGATE = _rule(
     403,
-    "a name holds a lone surrogate",
+    "name contains a lone surrogate",
     spec=INDEX,
     severity=Severity.WARNING,
     hint="Kept as it is, but it has no UTF-8 form, so it cannot become a file name.",
 )
 CHUNK_TOO_LARGE = _rule(
-    404, "the chunk is larger than 32 GiB", spec=LIMITS, severity=Severity.WARNING, hint="The hard limit of the format."
+    404, "chunk is larger than 32 GiB", spec=LIMITS, severity=Severity.WARNING, hint="The hard limit of the format."
 )
 
 # 5xx: safety
 UNSAFE_NAME = _rule(
     501,
-    "a name cannot be extracted safely",
+    "name cannot be extracted safely",
     spec=INDEX,
     severity=Severity.WARNING,
     hint="`..`, absolute, empty, over-long or NUL: readable by name, refused by `extract`.",
 )
 NAME_CLASH = _rule(
     502,
-    "a name is both a file and a directory of other files",
+    "name is both a file and a directory of other files",
     spec=INDEX,
     severity=Severity.WARNING,
     hint="Legal in object storage, impossible in a file system: `extract` refuses one of them.",

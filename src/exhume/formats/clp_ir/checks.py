@@ -34,16 +34,16 @@ UNKNOWN_VERSION = _rule(103, "unknown version of IR streams", spec=PREAMBLE, err
 
 # 3xx: structure and order
 
-PREAMBLE_CUT = _rule(301, "the stream ends inside its preamble", spec=PREAMBLE, error=TruncatedError)
-BAD_PREAMBLE = _rule(302, "the preamble is malformed", spec=PREAMBLE)
+PREAMBLE_CUT = _rule(301, "stream ends inside its preamble", spec=PREAMBLE, error=TruncatedError)
+BAD_PREAMBLE = _rule(302, "preamble is malformed", spec=PREAMBLE)
 NO_END = _rule(
     303,
-    "the stream has no end",
+    "stream has no end",
     spec=UNITS,
     error=TruncatedError,
     hint="The logger is still writing or was stopped, or the file was cut between two events. All events are read.",
 )
-UNIT_CUT = _rule(304, "the stream ends inside an event", spec=UNITS, error=TruncatedError)
+UNIT_CUT = _rule(304, "stream ends inside an event", spec=UNITS, error=TruncatedError)
 UNKNOWN_TAG = _rule(305, "invalid token tag", spec=UNITS, hint="Where the next event begins is not known.")
 UNEXPECTED = _rule(
     306,
@@ -51,8 +51,8 @@ UNEXPECTED = _rule(
     spec=EVENTS,
     hint="Also a variable or a time of the other encoding: four bytes in a stream of eight, or eight in one of four.",
 )
-FRAME_CORRUPT = _rule(307, "the zstd frame cannot be decoded", spec=WRAPPING, error=CodecError)
-FRAME_CUT = _rule(308, "the file ends inside a zstd frame", spec=WRAPPING, error=TruncatedError)
+FRAME_CORRUPT = _rule(307, "zstd frame cannot be decoded", spec=WRAPPING, error=CodecError)
+FRAME_CUT = _rule(308, "file ends inside a zstd frame", spec=WRAPPING, error=TruncatedError)
 TRAILING_BYTES = _rule(
     309,
     "bytes after the end of the stream",
@@ -63,24 +63,24 @@ TRAILING_BYTES = _rule(
 
 # 4xx: content
 
-METADATA_JSON = _rule(401, "the metadata are not a JSON object", spec=PREAMBLE)
+METADATA_JSON = _rule(401, "metadata is not a JSON object", spec=PREAMBLE)
 REFERENCE_TIME = _rule(
     402,
-    "the metadata do not state the time that the first event counts from",
+    "metadata does not state the time that the first event counts from",
     spec=TIMES,
     hint="Times are read as if it were 0: their differences are right, the times are not.",
 )
-BAD_TEXT = _rule(403, "the variables of a message do not match its log type", spec=MESSAGES)
+BAD_TEXT = _rule(403, "variables of a message do not match its log type", spec=MESSAGES)
 TIME_RANGE = _rule(
     404,
-    "a time is outside the years 1 to 9999",
+    "time outside the years 1 to 9999",
     spec=TIMES,
     severity=Severity.WARNING,
     hint="It is printed as its number of milliseconds.",
 )
 NOT_UTF8 = _rule(
     405,
-    "a message is not UTF-8",
+    "message is not UTF-8",
     spec=MESSAGES,
     severity=Severity.WARNING,
     hint="Reading returns the bytes as they are; other programs may refuse the event.",
@@ -95,7 +95,7 @@ PATTERN = _rule(
 ZONE = _rule(407, "unknown time zone", spec=TIMES, severity=Severity.NOTE, hint="Times are printed in UTC.")
 OFFSET = _rule(
     408,
-    "an offset from UTC is a day or more",
+    "offset from UTC is a day or more",
     spec=TIMES,
     severity=Severity.WARNING,
     hint="It is ignored when times are printed.",

@@ -126,7 +126,7 @@ def check_time(time_ms: Any) -> None:
     if not isinstance(time_ms, int) or isinstance(time_ms, bool):
         raise WriterError("a time is a number of milliseconds", actual=repr(time_ms)[:80])
     if not FIRST_MS <= time_ms <= LAST_MS:
-        raise WriterError("a time is outside the years 1 to 9999", actual=time_ms)
+        raise WriterError("time outside the years 1 to 9999", actual=time_ms)
 
 
 def create(

@@ -38,21 +38,19 @@ UNKNOWN_VERSION = _rule(
     error=UnsupportedFeatureError,
     hint="It is read like the nearest version known; text and timestamps may have changed since.",
 )
-BAD_SEGMENT_COUNT = _rule(
-    104, "the archive has another number of segments than 1", spec=METADATA, error=UnsupportedFeatureError
-)
+BAD_SEGMENT_COUNT = _rule(104, "segment count is not 1", spec=METADATA, error=UnsupportedFeatureError)
 NO_HEADER_FILE = _rule(
     105,
-    "a directory archive of a version that wrote no header file",
+    "directory archive of a version that wrote no header file",
     spec=HEADER,
     error=UnsupportedFeatureError,
-    hint="clp-s of before January 2025 wrote timestamp.dict instead. Nothing in such a directory tells its version.",
+    hint="clp-s of before January 2025 wrote timestamp.dict instead. Such a directory does not state its version.",
 )
 
-SHORT_HEADER = _rule(301, "the file is shorter than a header", spec=HEADER, error=TruncatedError)
+SHORT_HEADER = _rule(301, "file is shorter than a header", spec=HEADER, error=TruncatedError)
 FILE_TOO_SHORT = _rule(
     302,
-    "the file is shorter than its header says",
+    "file is shorter than its header states",
     spec=HEADER,
     error=TruncatedError,
     hint="A cut download or an interrupted writer. Tables before the cut are still read.",
@@ -60,12 +58,12 @@ FILE_TOO_SHORT = _rule(
 TRAILING_BYTES = _rule(
     303, "bytes after the end of the archive", spec=HEADER, severity=Severity.WARNING, hint="Upstream ignores them."
 )
-BAD_METADATA_SIZE = _rule(304, "the metadata section does not fit the archive", spec=HEADER)
-BAD_METADATA = _rule(305, "the metadata packets are malformed", spec=METADATA)
-BAD_FILE_INFO = _rule(306, "the list of sections is missing or malformed", spec=FILE_INFO)
-MISSING_SECTION = _rule(307, "a section is missing", spec=FILE_INFO)
-BAD_SECTION_OFFSET = _rule(308, "a section lies outside the archive or before its predecessor", spec=FILE_INFO)
-BAD_FRAME = _rule(309, "a compressed section cannot be decoded", spec=FILES, error=CodecError)
+BAD_METADATA_SIZE = _rule(304, "metadata section does not fit the archive", spec=HEADER)
+BAD_METADATA = _rule(305, "metadata packets are malformed", spec=METADATA)
+BAD_FILE_INFO = _rule(306, "list of sections is missing or malformed", spec=FILE_INFO)
+MISSING_SECTION = _rule(307, "section is missing", spec=FILE_INFO)
+BAD_SECTION_OFFSET = _rule(308, "section is outside the archive or before its predecessor", spec=FILE_INFO)
+BAD_FRAME = _rule(309, "compressed section cannot be decoded", spec=FILES, error=CodecError)
 TRAILING_PAYLOAD = _rule(
     310,
     "bytes after the last structure of a section",
@@ -76,21 +74,21 @@ TRAILING_PAYLOAD = _rule(
 RESERVED_NOT_ZERO = _rule(311, "reserved header bytes are not zero", spec=HEADER, severity=Severity.WARNING)
 FILE_TOO_LONG = _rule(
     312,
-    "a file of the directory is longer than its header says",
+    "file is longer than the header states",
     spec=FILE_INFO,
     hint="It belongs to another archive, or something was appended to it. It is not read; salvage takes what is in it.",
 )
 FOREIGN_HEADER = _rule(
     313,
-    "most files of the directory have another size than the header says",
+    "most file sizes do not match the header",
     spec=FILE_INFO,
     hint="The header belongs to another archive, or copying was interrupted. Salvage does without it.",
 )
-BAD_TREE = _rule(320, "the schema tree is malformed", spec=TREE)
-BAD_PARENT = _rule(321, "a node does not come after its parent", spec=TREE)
+BAD_TREE = _rule(320, "schema tree is malformed", spec=TREE)
+BAD_PARENT = _rule(321, "node does not come after its parent", spec=TREE)
 REPEATED_NODE = _rule(
     322,
-    "a node occurs twice in the schema tree",
+    "duplicate node in the schema tree",
     spec=TREE,
     severity=Severity.WARNING,
     hint="Upstream merges the two, which moves all later ids down by one; exhume reads it the same way.",
@@ -101,20 +99,20 @@ NO_ROOT = _rule(
     "no root object",
     spec=TREE,
     severity=Severity.NOTE,
-    hint="Upstream prints such records as {}; --complete prints what they hold.",
+    hint="Upstream prints such records as {}; --complete prints their content.",
 )
-BAD_SCHEMA_MAP = _rule(330, "the schema map is malformed", spec=SCHEMAS)
-BAD_SCHEMA_NODE = _rule(331, "a schema names a node that does not exist", spec=SCHEMAS)
-BAD_RUN = _rule(332, "the layout of a structured array is malformed", spec=SCHEMAS)
-REPEATED_SCHEMA = _rule(333, "a schema id occurs twice", spec=SCHEMAS, severity=Severity.WARNING)
+BAD_SCHEMA_MAP = _rule(330, "schema map is malformed", spec=SCHEMAS)
+BAD_SCHEMA_NODE = _rule(331, "schema names a node that does not exist", spec=SCHEMAS)
+BAD_RUN = _rule(332, "layout of a structured array is malformed", spec=SCHEMAS)
+REPEATED_SCHEMA = _rule(333, "duplicate schema id", spec=SCHEMAS, severity=Severity.WARNING)
 UNSUPPORTED_COLUMN = _rule(
-    334, "a column type that cannot occur in a structured array", spec=SCHEMAS, error=UnsupportedFeatureError
+    334, "column type that cannot occur in a structured array", spec=SCHEMAS, error=UnsupportedFeatureError
 )
-BAD_TABLE_METADATA = _rule(340, "the table metadata is malformed", spec=TABLES)
+BAD_TABLE_METADATA = _rule(340, "table metadata is malformed", spec=TABLES)
 SEPARATE_COLUMNS = _rule(341, "separately stored columns", spec=TABLES, error=UnsupportedFeatureError)
-BAD_STREAM_ID = _rule(342, "a table names a stream that does not exist", spec=TABLES)
-BAD_STREAM_OFFSET = _rule(343, "a stream lies outside the tables section or before its predecessor", spec=TABLES)
-BAD_TABLE_OFFSET = _rule(344, "a table lies outside its stream or before its predecessor", spec=TABLES)
+BAD_STREAM_ID = _rule(342, "table names a stream that does not exist", spec=TABLES)
+BAD_STREAM_OFFSET = _rule(343, "stream is outside the tables section or before its predecessor", spec=TABLES)
+BAD_TABLE_OFFSET = _rule(344, "table is outside its stream or before its predecessor", spec=TABLES)
 STREAM_ORDER = _rule(
     345,
     "tables are not in the order of their streams",
@@ -122,47 +120,45 @@ STREAM_ORDER = _rule(
     severity=Severity.WARNING,
     hint="Upstream stops at such a table; exhume reads it.",
 )
-UNKNOWN_SCHEMA = _rule(346, "a table names a schema that does not exist", spec=TABLES)
-BAD_STREAM_SIZE = _rule(347, "a stream has another size than the table metadata says", spec=SEGMENTS)
+UNKNOWN_SCHEMA = _rule(346, "table names a schema that does not exist", spec=TABLES)
+BAD_STREAM_SIZE = _rule(347, "stream size does not match the table metadata", spec=SEGMENTS)
 BAD_TABLE_SIZE = _rule(
     348,
-    "a table has another size than its columns take",
+    "table size does not match its columns",
     spec=SEGMENTS,
     hint="Also what upstream writes for records with two equal keys of the same type; it cannot read them either.",
 )
-BAD_DICTIONARY = _rule(350, "a dictionary is malformed", spec=DICTIONARIES)
+BAD_DICTIONARY = _rule(350, "dictionary is malformed", spec=DICTIONARIES)
 REPEATED_ENTRY = _rule(
     351,
-    "a dictionary holds the same value twice",
+    "duplicate value in a dictionary",
     spec=DICTIONARIES,
     severity=Severity.WARNING,
     hint="Reading is not affected; upstream's search finds only the first.",
 )
 
-BAD_LOG_TYPE_ID = _rule(401, "a row names a log type that does not exist", spec=SEGMENTS)
-BAD_VARIABLE_ID = _rule(402, "a reference to a variable that does not exist", spec=SEGMENTS)
+BAD_LOG_TYPE_ID = _rule(401, "row names a log type that does not exist", spec=SEGMENTS)
+BAD_VARIABLE_ID = _rule(402, "reference to a variable that does not exist", spec=SEGMENTS)
 BAD_VARIABLE_OFFSET = _rule(
     403,
-    "the variables of a row lie outside its column",
+    "variables of a row are outside its column",
     spec=SEGMENTS,
-    hint="Writers up to 0.3.2 merge texts that differ only by a raw 0x11 or 0x12 byte; upstream prints garbage then.",
+    hint="Writers up to 0.3.2 merge strings that differ only by a raw 0x11 or 0x12 byte; upstream prints garbage then.",
 )
-BAD_ENCODED_FLOAT = _rule(404, "an encoded float has impossible digit counts", spec=SEGMENTS)
-UNKNOWN_PATTERN = _rule(405, "a timestamp names a pattern that does not exist", spec=SEGMENTS)
-BAD_PATTERN = _rule(406, "a timestamp pattern is malformed", spec=TIMESTAMPS)
-UNPRINTABLE_TIMESTAMP = _rule(407, "a timestamp cannot be printed with its pattern", spec=TIMESTAMPS)
-BAD_TIMESTAMP_DICTIONARY = _rule(408, "the timestamp dictionary is malformed", spec=TIMESTAMPS)
-BAD_RANGE_INDEX = _rule(409, "the range index is malformed", spec=RANGES)
+BAD_ENCODED_FLOAT = _rule(404, "encoded float has impossible digit counts", spec=SEGMENTS)
+UNKNOWN_PATTERN = _rule(405, "timestamp names a pattern that does not exist", spec=SEGMENTS)
+BAD_PATTERN = _rule(406, "timestamp pattern is malformed", spec=TIMESTAMPS)
+UNPRINTABLE_TIMESTAMP = _rule(407, "timestamp cannot be printed with its pattern", spec=TIMESTAMPS)
+BAD_TIMESTAMP_DICTIONARY = _rule(408, "timestamp dictionary is malformed", spec=TIMESTAMPS)
+BAD_RANGE_INDEX = _rule(409, "range index is malformed", spec=RANGES)
 RANGE_ORDER = _rule(410, "ranges of the range index overlap or are out of order", spec=RANGES)
-RANGE_COVERAGE = _rule(
-    411, "the range index does not cover the records exactly", spec=RANGES, severity=Severity.WARNING
-)
-TIMESTAMP_BOUNDS = _rule(412, "timestamps lie outside their recorded range", spec=TIMESTAMPS)
+RANGE_COVERAGE = _rule(411, "range index does not match the records exactly", spec=RANGES, severity=Severity.WARNING)
+TIMESTAMP_BOUNDS = _rule(412, "timestamp outside its recorded range", spec=TIMESTAMPS)
 LOG_ORDER = _rule(413, "log_event_idx does not increase within a table", spec=SEGMENTS)
 NOT_UTF8 = _rule(414, "text is not UTF-8", spec=DICTIONARIES, severity=Severity.WARNING)
 NO_TABLES = _rule(
     415,
-    "the archive has no records",
+    "archive has no records",
     spec=TABLES,
     severity=Severity.NOTE,
     hint="Upstream writes such archives but refuses to read them.",
@@ -174,7 +170,7 @@ HIDDEN_DATA = _rule(
     severity=Severity.NOTE,
     hint="Root arrays and auto-generated keys: `cat --complete` and events() give them.",
 )
-BAD_TIMESTAMP_NODE = _rule(417, "the timestamp dictionary names a node that does not exist", spec=TIMESTAMPS)
+BAD_TIMESTAMP_NODE = _rule(417, "timestamp dictionary names a node that does not exist", spec=TIMESTAMPS)
 
-TOO_LARGE = _rule(501, "a section is larger than is allowed", spec=FILES, error=LimitExceededError)
-TOO_COMPLEX = _rule(502, "a schema takes too many steps to lay out", spec=SCHEMAS, error=LimitExceededError)
+TOO_LARGE = _rule(501, "section exceeds the limit", spec=FILES, error=LimitExceededError)
+TOO_COMPLEX = _rule(502, "schema takes too many steps to lay out", spec=SCHEMAS, error=LimitExceededError)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--min-table-size", type=SIZE, default=1 << 20, help="Tables compressed together.  [default: 1M]")
 @click.option("--max-document-size", type=SIZE, default=512 << 20, help="Largest record.  [default: 512M]")
 @click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Say this about every input.")
-@click.option("--creator-id", metavar="TEXT", help="Use this creator id: the same input then gives the same bytes.")
+@click.option("--creator-id", metavar="TEXT", help="Use this creator id: the same input then produces the same bytes.")
 @click.option(
     "--on-error",
     type=Choice(["fail", "skip"]),

@@ -100,4 +100,4 @@ def _sized(tags: tuple[int, int, int], value: bytes) -> bytes:
     for tag, (bits, form) in zip(tags, forms, strict=True):
         if len(value) < 1 << bits:
             return bytes((tag,)) + struct.pack(form, len(value)) + value
-    raise WriterError("a text is too large", expected="less than 4 GiB", actual=len(value))
+    raise WriterError("string is too large", expected="less than 4 GiB", actual=len(value))

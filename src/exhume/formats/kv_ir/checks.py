@@ -38,26 +38,24 @@ UNSTRUCTURED = _rule(
     error=UnsupportedFeatureError,
     hint="Open it as clp-ir.",
 )
-UNKNOWN_VERSION = _rule(103, "a version of IR streams that is not known", spec=PREAMBLE, error=UnsupportedFeatureError)
+UNKNOWN_VERSION = _rule(103, "unknown version of IR streams", spec=PREAMBLE, error=UnsupportedFeatureError)
 
 # 3xx: structure and order
 
-PREAMBLE_CUT = _rule(301, "the stream ends inside its preamble", spec=PREAMBLE, error=TruncatedError)
-BAD_PREAMBLE = _rule(302, "the preamble is malformed", spec=PREAMBLE)
+PREAMBLE_CUT = _rule(301, "stream ends inside its preamble", spec=PREAMBLE, error=TruncatedError)
+BAD_PREAMBLE = _rule(302, "preamble is malformed", spec=PREAMBLE)
 NO_END = _rule(
     303,
-    "the stream has no end",
+    "stream has no end",
     spec=UNITS,
     error=TruncatedError,
     hint="The logger is still writing or was stopped, or the file was cut between two events. All events are read.",
 )
-UNIT_CUT = _rule(304, "the stream ends inside a unit", spec=UNITS, error=TruncatedError)
-UNKNOWN_TAG = _rule(
-    305, "a byte where a token should start is none", spec=UNITS, hint="What follows cannot be told apart any more."
-)
-UNEXPECTED = _rule(306, "a token that must not stand here", spec=UNITS)
-FRAME_CORRUPT = _rule(307, "the zstd frame cannot be decoded", spec=WRAPPING, error=CodecError)
-FRAME_CUT = _rule(308, "the file ends inside a zstd frame", spec=WRAPPING, error=TruncatedError)
+UNIT_CUT = _rule(304, "stream ends inside a unit", spec=UNITS, error=TruncatedError)
+UNKNOWN_TAG = _rule(305, "invalid token tag", spec=UNITS, hint="The units after this byte cannot be located.")
+UNEXPECTED = _rule(306, "unexpected token", spec=UNITS)
+FRAME_CORRUPT = _rule(307, "zstd frame cannot be decoded", spec=WRAPPING, error=CodecError)
+FRAME_CUT = _rule(308, "file ends inside a zstd frame", spec=WRAPPING, error=TruncatedError)
 TRAILING_BYTES = _rule(
     309,
     "bytes after the end of the stream",
@@ -78,21 +76,21 @@ NOT_EMPTY = _rule(326, "an object that is null or empty has members", spec=EVENT
 
 # 4xx: content
 
-METADATA_JSON = _rule(401, "the metadata are not a JSON object", spec=PREAMBLE)
-USER_METADATA = _rule(402, "the user-defined metadata are not an object", spec=PREAMBLE)
-BAD_TEXT = _rule(403, "a text cannot be put together: its variables do not fit its log type", spec=TEXTS)
-BAD_ARRAY = _rule(404, "the text of an array is not a JSON array", spec=TEXTS)
+METADATA_JSON = _rule(401, "metadata is not a JSON object", spec=PREAMBLE)
+USER_METADATA = _rule(402, "user-defined metadata is not an object", spec=PREAMBLE)
+BAD_TEXT = _rule(403, "encoded text does not match its log type", spec=TEXTS)
+BAD_ARRAY = _rule(404, "text of an array is not a JSON array", spec=TEXTS)
 NOT_UTF8 = _rule(
     405,
-    "a text or a key is not UTF-8",
+    "string or key is not UTF-8",
     spec=TEXTS,
-    hint="Reading gives the bytes as they are; other programs may refuse the event.",
+    hint="Reading returns the bytes unchanged; other programs may reject the event.",
 )
 
 # 5xx: safety
 
 TOO_DEEP = _rule(
-    501, "keys nest deeper than is read", spec=KEYS, error=LimitExceededError, hint="The bound is 1,000 levels."
+    501, "keys are nested too deeply", spec=KEYS, error=LimitExceededError, hint="The bound is 1,000 levels."
 )
 
 OF_STATUS: dict[int, Rule] = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--metadata", metavar="JSON", help="A JSON object that is said about the stream.")
 @click.option("--pairs", type=Choice(["user", "both"]), default="user", show_default=True,
               help="What a record is: pairs of the user, or both as cat prints them.")  # fmt: skip
-@click.option("--codec", type=Choice(["none", "zstd"]), help="Whether it lies in a zstd frame (default: by its name).")
+@click.option("--codec", type=Choice(["none", "zstd"]), help="Whether to write a zstd frame (default: by the name).")
 @click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
 @INPUT
 @click.option(cls=Jobs)

@@ -106,5 +106,5 @@ def rest(units: Units) -> Iterator[Finding]:
     if stream.wrapped and stream.stored < stream.source.size:
         span = stream.source.span(stream.stored, stream.source.size)
         yield stream.rules.trailing_bytes.finding(
-            "behind the zstd frames", span=span, actual=counted(span.size, "bytes")
+            "after the zstd frames", span=span, actual=counted(span.size, "bytes")
         )

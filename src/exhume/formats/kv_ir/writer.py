@@ -174,7 +174,7 @@ class KvIrWriter(Writer):
             raise WriterError("nested too deeply", expected=f"at most {MAX_DEPTH} levels")
         for name, value in values.items():
             if not isinstance(name, str):
-                raise WriterError("keys are texts", actual=shorten(repr(name)))
+                raise WriterError("keys must be strings", actual=shorten(repr(name)))
             type, stored = _value(value)
             known = self._trees[auto]
             triple = (parent, name, type)
@@ -230,7 +230,7 @@ def _stored(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise WriterError("half of a surrogate pair, which UTF-8 cannot hold", actual=ascii(text)) from None
+        raise WriterError("lone surrogate, which UTF-8 cannot encode", actual=ascii(text)) from None
 
 
 def take_apart(text: bytes) -> bytes:
@@ -279,7 +279,7 @@ def array_text(value: Any) -> str:
         return short if float(short) == value else repr(value)
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
-            raise WriterError("keys are texts")
+            raise WriterError("keys must be strings")
         return "{" + ",".join(f"{array_text(key)}:{array_text(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(array_text, value)) + "]"

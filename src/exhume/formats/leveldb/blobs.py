@@ -85,7 +85,7 @@ class BlobFile:
         header, offset, size = self.header, index.offset, index.size
         span = self.source.span(min(offset, self.source.size), min(offset + size, self.source.size))
         if index.compression != header.compression:
-            checks.raise_rule(checks.BLOB_FILE, "it is compressed in another way than the entry says", span=span,
+            checks.raise_rule(checks.BLOB_FILE, "compression does not match the entry", span=span,
                         expected=codec_name(index.compression), actual=codec_name(header.compression))  # fmt: skip
         if size > self.limits.payload_size:
             raise LimitExceededError(

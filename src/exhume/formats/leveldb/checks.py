@@ -33,21 +33,21 @@ _IMPL = "LevelDB doc/impl.md"
 # 1xx identity
 NO_CURRENT = _rule(
     101,
-    "the database has no usable CURRENT file",
+    "database has no usable CURRENT file",
     spec=_IMPL,
     error=UnrecognizedFormatError,
-    hint="Without it nothing says which manifest is the valid one; the newest manifest is used for the forensic view.",
+    hint="Without it the valid manifest cannot be determined; the forensic view uses the newest one.",
 )
 NO_MANIFEST = _rule(
     102,
-    "the manifest that CURRENT names is missing",
+    "manifest named in CURRENT is missing",
     spec=_IMPL,
     error=UnrecognizedFormatError,
     hint="The forensic view takes the newest manifest that is there, or none.",
 )
 COMPARATOR = _rule(
     103,
-    "keys are ordered by a comparator that is not known",
+    "unknown comparator of keys",
     spec=_IMPL,
     error=UnsupportedFeatureError,
     hint="Every version is read, and sorted as bytes. Rules about the order of keys are not checked, and two keys that "
@@ -60,29 +60,25 @@ BAD_MAGIC = _rule(
     error=UnrecognizedFormatError,
     hint="Cut short, overwritten, or not a table. The forensic view looks for its blocks one by one.",
 )
-BAD_VERSION = _rule(
-    105, "a table version that is not read", spec="RocksDB table/format.h", error=UnsupportedFeatureError
-)
-UNSUPPORTED_CODEC = _rule(
-    106, "a block is compressed in a way that is not read", spec=_TABLE, error=UnsupportedFeatureError
-)
+BAD_VERSION = _rule(105, "unsupported table version", spec="RocksDB table/format.h", error=UnsupportedFeatureError)
+UNSUPPORTED_CODEC = _rule(106, "unsupported block compression", spec=_TABLE, error=UnsupportedFeatureError)
 CHECKSUM_TYPE = _rule(107, "unknown type of checksum", spec="RocksDB table/format.h", error=UnsupportedFeatureError)
 TABLE_KIND = _rule(
     121,
-    "a kind of table that is not read",
+    "unsupported kind of table",
     spec="RocksDB table/format.h; Pebble sstable/format.go",
     error=UnsupportedFeatureError,
     hint="RocksDB's plain and cuckoo tables, and Pebble's own formats.",
 )
 FEATURE = _rule(
     122,
-    "a table uses a feature that is not read",
+    "table uses an unsupported feature",
     spec="RocksDB include/rocksdb/table.h",
     error=UnsupportedFeatureError,
 )
 VALUE_FORM = _rule(
     123,
-    "a value in a form that is not read",
+    "unsupported form of a value",
     spec="RocksDB db/blob/blob_index.h",
     error=UnsupportedFeatureError,
 )
@@ -96,7 +92,7 @@ FRAGMENT_TYPE = _rule(
 )
 LOG_CODEC = _rule(
     109,
-    "a log is compressed with an unknown codec",
+    "log is compressed with an unknown codec",
     spec="RocksDB db/log_format.h",
     severity=Severity.UNCHECKED,
     error=UnsupportedFeatureError,
@@ -120,10 +116,10 @@ EDIT_TAG = _rule(
 )
 LOGS_ELSEWHERE = _rule(
     113,
-    "the logs are in another directory",
+    "logs are in another directory",
     spec="RocksDB include/rocksdb/options.h, wal_dir",
     error=UnsupportedFeatureError,
-    hint="Copy the logs into the directory of the database: what they hold is not read otherwise.",
+    hint="Copy the logs into the directory of the database: otherwise their rows are not read.",
 )
 OPERATION_TYPE = _rule(
     111,
@@ -135,106 +131,100 @@ OPERATION_TYPE = _rule(
 )
 
 # 2xx checksums
-LOG_CRC = _rule(201, "log fragment checksum does not match", spec=_LOG, error=ChecksumError)
+LOG_CRC = _rule(201, "log fragment checksum mismatch", spec=_LOG, error=ChecksumError)
 BLOCK_CRC = _rule(
     202,
-    "table block checksum does not match",
+    "table block checksum mismatch",
     spec=_TABLE,
     error=ChecksumError,
     hint="Entries of such a block are listed with checksum `bad` when it still decodes.",
 )
-FOOTER_CRC = _rule(203, "table footer checksum does not match", spec="RocksDB table/format.h", error=ChecksumError)
+FOOTER_CRC = _rule(203, "table footer checksum mismatch", spec="RocksDB table/format.h", error=ChecksumError)
 
-BLOB_CRC = _rule(
-    211, "checksum of a blob file does not match", spec="RocksDB db/blob/blob_log_format.h", error=ChecksumError
-)
+BLOB_CRC = _rule(211, "blob file checksum mismatch", spec="RocksDB db/blob/blob_log_format.h", error=ChecksumError)
 
 # 3xx structure and order
-FRAGMENT_LENGTH = _rule(301, "a log fragment passes the end of its 32 KiB block", spec=_LOG)
+FRAGMENT_LENGTH = _rule(301, "log fragment passes the end of its 32 KiB block", spec=_LOG)
 FRAGMENT_ORDER = _rule(302, "log fragments do not make up a record", spec=_LOG)
 LOG_TAIL = _rule(
     303,
-    "the log ends inside a record",
+    "log ends inside a record",
     spec=_LOG,
     severity=Severity.WARNING,
-    hint="Usual after a crash: the write was never finished. What is there of it is not read.",
+    hint="Usual after a crash: the write was never finished. The part of it that was written is not read.",
 )
 LOG_FILL = _rule(304, "log filler is not zero", spec=_LOG, severity=Severity.WARNING)
-BATCH = _rule(305, "a write batch cannot be read", spec="LevelDB db/write_batch.cc")
-BATCH_COUNT = _rule(
-    306, "a write batch holds another number of operations than it says", spec="LevelDB db/write_batch.cc"
-)
-EDIT = _rule(307, "a version edit cannot be read", spec="LevelDB db/version_edit.cc")
-COUNTER = _rule(308, "a counter of the manifest is missing, shrinks, or is contradicted by the files", spec=_IMPL)
-FILE_SET = _rule(309, "the manifest deletes a table that was not there, or adds one twice", spec=_IMPL)
-MISSING_FILE = _rule(310, "a file that the database needs is missing", spec=_IMPL)
-FILE_SIZE = _rule(311, "a table has another size than the manifest says", spec=_IMPL)
-KEY_RANGE = _rule(312, "a table holds keys outside the range the manifest gives", spec=_IMPL)
+BATCH = _rule(305, "write batch cannot be read", spec="LevelDB db/write_batch.cc")
+BATCH_COUNT = _rule(306, "operation count does not match", spec="LevelDB db/write_batch.cc")
+EDIT = _rule(307, "version edit cannot be read", spec="LevelDB db/version_edit.cc")
+COUNTER = _rule(308, "counter of the manifest is missing, decreases or contradicts the files", spec=_IMPL)
+FILE_SET = _rule(309, "manifest deletes a missing table or adds one twice", spec=_IMPL)
+MISSING_FILE = _rule(310, "file that the database needs is missing", spec=_IMPL)
+FILE_SIZE = _rule(311, "table size does not match the manifest", spec=_IMPL)
+KEY_RANGE = _rule(312, "table has keys outside the range in the manifest", spec=_IMPL)
 LEVEL_OVERLAP = _rule(313, "tables of one level overlap", spec=_IMPL)
-HANDLE = _rule(314, "a block handle points outside the table", spec=_TABLE)
-BLOCK = _rule(315, "a table block cannot be split into entries", spec=_TABLE)
-BLOCK_CODEC = _rule(316, "a table block does not decompress", spec=_TABLE, error=CodecError)
+HANDLE = _rule(314, "block handle points outside the table", spec=_TABLE)
+BLOCK = _rule(315, "table block cannot be split into entries", spec=_TABLE)
+BLOCK_CODEC = _rule(316, "table block does not decompress", spec=_TABLE, error=CodecError)
 KEY_ORDER = _rule(317, "keys of a table are out of order", spec=_TABLE)
-INDEX_KEY = _rule(318, "an index key does not separate its blocks", spec=_TABLE)
-RESTARTS = _rule(319, "the restart points of a block do not fit its entries", spec=_TABLE)
-UNCLAIMED = _rule(
-    320, "bytes of a table that no block claims, or that two claim", spec=_TABLE, severity=Severity.WARNING
-)
+INDEX_KEY = _rule(318, "index key does not separate its blocks", spec=_TABLE)
+RESTARTS = _rule(319, "restart points of a block do not fit its entries", spec=_TABLE)
+UNCLAIMED = _rule(320, "bytes of a table belong to no block or to two", spec=_TABLE, severity=Severity.WARNING)
 PROPERTIES = _rule(
     321,
-    "the properties of a table contradict its entries",
+    "table properties contradict its entries",
     spec="RocksDB table_properties.h",
     severity=Severity.WARNING,
 )
 SEQUENCE = _rule(
     322,
-    "a sequence number passes the last one of the manifest",
+    "sequence number is above the last one of the manifest",
     spec=_IMPL,
     severity=Severity.WARNING,
     hint="Such an entry is invisible to the database.",
 )
-TWO_FILES = _rule(323, "one number, two tables", spec=_IMPL)
+TWO_FILES = _rule(323, "two tables have the same number", spec=_IMPL)
 FOOTER_FILL = _rule(324, "footer filler is not zero", spec=_TABLE, severity=Severity.WARNING)
 RECORD_CODEC = _rule(
-    326, "a compressed log record does not decompress", spec="RocksDB db/log_reader.cc", error=CodecError
+    326, "compressed log record does not decompress", spec="RocksDB db/log_reader.cc", error=CodecError
 )
-TABLE_SHORT = _rule(325, "a table is too short to hold its footer", spec=_TABLE, error=TruncatedError)
+TABLE_SHORT = _rule(325, "table is too short to have its footer", spec=_TABLE, error=TruncatedError)
 
-BLOB_FILE = _rule(341, "a blob file cannot be read", spec="RocksDB db/blob/blob_log_format.h")
-VALUE = _rule(342, "a reference to a value cannot be read", spec="RocksDB db/blob/blob_index.h")
+BLOB_FILE = _rule(341, "blob file cannot be read", spec="RocksDB db/blob/blob_log_format.h")
+VALUE = _rule(342, "reference to a value cannot be read", spec="RocksDB db/blob/blob_index.h")
 BLOB_TAIL = _rule(
     344,
-    "a blob file ends inside a record",
+    "blob file ends inside a record",
     spec="RocksDB db/blob/blob_log_format.h",
     severity=Severity.WARNING,
     hint="Usual after a crash: the file was never closed.",
 )
 GLOBAL_SEQUENCE = _rule(
     343,
-    "the sequence number of a table that was added by ingestion contradicts the manifest",
+    "sequence number of an ingested table contradicts the manifest",
     spec="RocksDB table/block_based/block_based_table_reader.cc, GetGlobalSequenceNumber",
 )
 
 # 4xx content
 OBSOLETE = _rule(
     401,
-    "a file that the database no longer uses",
+    "file that the database no longer uses",
     spec=_IMPL,
     severity=Severity.NOTE,
     hint="Its entries are listed as unreferenced; a database library would delete it.",
 )
-ORPHAN = _rule(402, "a file that no manifest ever named", spec=_IMPL, severity=Severity.NOTE)
+ORPHAN = _rule(402, "file that no manifest names", spec=_IMPL, severity=Severity.NOTE)
 VALUE_TYPE = _rule(403, "unknown value type", spec="LevelDB db/dbformat.h", error=UnsupportedFeatureError)
 RECYCLED = _rule(
     405,
-    "the rest of the log is from an earlier use of its file",
+    "rest of the log is from an earlier use of its file",
     spec="RocksDB db/log_reader.cc",
     severity=Severity.NOTE,
     hint="RocksDB reuses the files of old logs. What is readable of the old log is listed as unreferenced.",
 )
 UNRESOLVED = _rule(
     404,
-    "a value that cannot be determined",
+    "value cannot be determined",
     spec="RocksDB include/rocksdb/merge_operator.h",
     error=UnsupportedFeatureError,
     severity=Severity.UNCHECKED,
@@ -254,7 +244,7 @@ KEY_BOMB = _rule(
 )
 TOO_LARGE = _rule(
     503,
-    "a table block is larger than is allowed",
+    "table block exceeds the limit",
     spec=_TABLE,
     error=LimitExceededError,
     hint="Raise `--limit payload_size` or `--limit expansion` if the block is legitimate.",

@@ -107,7 +107,7 @@ def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Find
                     report(checks.BLOB_CRC, span=span, field_path=name, expected=check.expected, actual=check.actual)
         if blobs.footer is not None and blobs.footer.num_blobs != count:
             span = blobs.source.span(blobs.room, blobs.source.size)
-            report(checks.BLOB_FILE, "another number of values than its footer says", span=span,
+            report(checks.BLOB_FILE, "number of values does not match its footer", span=span,
                    expected=blobs.footer.num_blobs, actual=count)  # fmt: skip
 
     _guard(found, walk)
@@ -441,6 +441,6 @@ class TableVerifier:
                 self.report(checks.UNCLAIMED, "no block claims these bytes", span=source.span(at, start))
             elif start < at:
                 self.report(
-                    checks.UNCLAIMED, f"{name} overlaps what lies before it", span=source.span(start, min(at, end))
+                    checks.UNCLAIMED, f"{name} overlaps the bytes before it", span=source.span(start, min(at, end))
                 )
             at = max(at, end)

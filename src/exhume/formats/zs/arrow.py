@@ -71,7 +71,7 @@ class RecordFormat:
         names: Any = described.get("column-names")
         types: Any = described.get("column-types")
         if not isinstance(separator, str) or not separator:
-            raise QueryError("record format: the separator is no text", actual=shorten(separator))
+            raise QueryError("record format: the separator is not a string", actual=shorten(separator))
         if names is None and types is None:
             raise QueryError("record format: neither column-names nor column-types: give one that has them")
         if names is None:
@@ -79,7 +79,7 @@ class RecordFormat:
         if types is None:
             types = ["utf8"] * len(names) if _texts(names) else names
         if not _texts(names) or len(set(names)) != len(names):
-            raise QueryError("record format: column-names are not a list of different texts", actual=shorten(names))
+            raise QueryError("record format: column-names is not a list of different strings", actual=shorten(names))
         if not _texts(types) or len(types) != len(names):
             raise QueryError(
                 "record format: column-types do not go with the names",

@@ -32,7 +32,7 @@ NOT_ZS = _rule(
 )
 INCOMPLETE = _rule(
     102,
-    "this ZS file was never finished; `exhume salvage` rebuilds what is there",
+    "unfinished ZS file; `exhume salvage` recovers its blocks",
     spec="Magic number",
     error=TruncatedError,
     hint="The magic number says `ZStoBe`: the program that wrote the file was stopped before it was done.",
@@ -49,21 +49,21 @@ UNKNOWN_CODEC = _rule(
 
 HEADER_CRC = _rule(
     201,
-    "the header's checksum does not match",
+    "header checksum mismatch",
     spec="Header, CRC-64-xz",
     error=ChecksumError,
     hint="A byte of the header, of its length field or of the checksum itself was changed.",
 )
 BLOCK_CRC = _rule(
     202,
-    "the block's checksum does not match",
+    "block checksum mismatch",
     spec="Blocks, CRC-64-xz",
     error=ChecksumError,
     hint="A byte of the block, of its length field or of the checksum itself was changed.",
 )
 DATA_SHA256 = _rule(
     203,
-    "the SHA-256 of the data does not match",
+    "data SHA-256 mismatch",
     spec="Header, SHA-256 of data",
     error=ChecksumError,
     hint="All blocks may be fine one by one while some are missing, doubled or in another order.",
@@ -71,96 +71,96 @@ DATA_SHA256 = _rule(
 
 # 3xx: structure and order
 
-HEADER_CUT = _rule(301, "the file ends inside its header", spec="Header", error=TruncatedError)
+HEADER_CUT = _rule(301, "file ends inside its header", spec="Header", error=TruncatedError)
 HEADER_LAYOUT = _rule(
     302,
-    "the header's fields do not fit its length",
+    "header fields do not fit its length",
     spec="Header",
     hint="The header is shorter than its fixed fields, or the metadata pass its end.",
 )
 FILE_LENGTH = _rule(
     303,
-    "the file does not have the length its header states",
+    "file size differs from the header",
     spec="Header, Total file length",
-    hint="Too short: cut, perhaps at a block boundary, where no checksum can tell. Too long: something was appended.",
+    hint="Too short: truncated, perhaps at a block boundary, which no checksum detects. Too long: data were appended.",
 )
-BLOCK_CUT = _rule(304, "the file ends inside a block", spec="Blocks", error=TruncatedError)
+BLOCK_CUT = _rule(304, "file ends inside a block", spec="Blocks", error=TruncatedError)
 BLOCK_LENGTH = _rule(
-    305, "a block's length is not a shortest-form uleb128 of at most 64 bits", spec="Integer representations"
+    305, "block length is not a shortest-form uleb128 of at most 64 bits", spec="Integer representations"
 )
 BLOCK_EMPTY = _rule(
     306,
-    "a block without a level byte",
+    "block has no level byte",
     spec="Blocks, Level",
-    hint="A zero byte where a block should start; often something stands between header and first block.",
+    hint="A zero byte where a block should start; often there are bytes between header and first block.",
 )
-STREAM_CORRUPT = _rule(307, "the block's payload does not decompress", spec="Header, Codec", error=CodecError)
+STREAM_CORRUPT = _rule(307, "block payload does not decompress", spec="Header, Codec", error=CodecError)
 STREAM_TRAILING = _rule(
     308,
-    "bytes after the end of the block's compressed stream",
+    "bytes after the end of a block's compressed stream",
     spec="Blocks, Compressed payload",
     error=CodecError,
-    hint="The specification gives the payload no room for anything else; the bytes may hide something.",
+    hint="The specification allows no other bytes in the payload; they may hide something.",
 )
-RECORD_CUT = _rule(309, "a record passes the end of its block's payload", spec="Data block payload")
-ENTRY_CUT = _rule(310, "an index entry passes the end of its block's payload", spec="Index block payload")
+RECORD_CUT = _rule(309, "record passes the end of its block's payload", spec="Data block payload")
+ENTRY_CUT = _rule(310, "index entry passes the end of its block's payload", spec="Index block payload")
 INTEGER_FORM = _rule(
     311,
-    "a length or offset in a payload is not a shortest-form uleb128 of at most 64 bits",
+    "length or offset in a payload is not a shortest-form uleb128 of at most 64 bits",
     spec="Integer representations",
 )
-DATA_EMPTY = _rule(312, "a data block without records", spec="Data block payload")
-INDEX_EMPTY = _rule(313, "an index block without entries", spec="Index block payload")
+DATA_EMPTY = _rule(312, "data block has no records", spec="Data block payload")
+INDEX_EMPTY = _rule(313, "index block has no entries", spec="Index block payload")
 RECORD_ORDER = _rule(
     320,
-    "a record is smaller than the one before it in its block",
+    "record is smaller than the one before it in its block",
     spec="Key invariants",
     hint="Searches miss records. Sort with `LC_ALL=C sort` and write the file again.",
 )
 BLOCK_ORDER = _rule(
     321,
-    "a data block starts with a record smaller than the last one of an earlier block",
+    "data block starts with a record smaller than the last one of an earlier block",
     spec="Key invariants",
     hint="Searches miss records. Some writers compare records within blocks only.",
 )
-KEY_ORDER = _rule(322, "an index key is smaller than the one before it in its block", spec="Key invariants")
-KEY_TOO_SMALL = _rule(323, "an index key is smaller than a record before the block it refers to", spec="Key invariants")
+KEY_ORDER = _rule(322, "index key is smaller than the one before it in its block", spec="Key invariants")
+KEY_TOO_SMALL = _rule(323, "index key is smaller than a record before the block it refers to", spec="Key invariants")
 KEY_TOO_LARGE = _rule(
-    324, "an index key is greater than the first record below the block it refers to", spec="Key invariants"
+    324, "index key is greater than the first record below the block it refers to", spec="Key invariants"
 )
-REF_DANGLING = _rule(330, "an index entry refers to an offset where no block starts", spec="Index block payload")
+REF_DANGLING = _rule(330, "index entry refers to an offset where no block starts", spec="Index block payload")
 REF_LEVEL = _rule(
     331,
-    "an index entry refers to a block that is not one level below",
+    "index entry refers to a block that is not one level below",
     spec="Key invariants",
     hint="Also what a cycle or a reference of a block to itself comes down to.",
 )
-REF_TWICE = _rule(332, "a block is referred to more than once", spec="Key invariants")
-REF_LENGTH = _rule(333, "an index entry states a wrong block length", spec="Index block payload, Block length")
-UNREFERENCED = _rule(334, "a block that no index refers to", spec="Key invariants")
+REF_TWICE = _rule(332, "block referenced more than once", spec="Key invariants")
+REF_LENGTH = _rule(333, "index entry states a wrong block length", spec="Index block payload, Block length")
+UNREFERENCED = _rule(334, "unreferenced block", spec="Key invariants")
 ROOT_OFFSET = _rule(335, "no block starts at the root index offset", spec="Header, Root index offset")
-ROOT_LENGTH = _rule(336, "the header states a wrong root index length", spec="Header, Root index length")
+ROOT_LENGTH = _rule(336, "header states a wrong root index length", spec="Header, Root index length")
 ROOT_LEVEL = _rule(
     337,
-    "the root is not an index block",
+    "root is not an index block",
     spec="Blocks, Level",
     hint="Index blocks have levels 1 to 63; the root offset leads to a data or extension block.",
 )
-ROOT_REFERENCED = _rule(338, "an index refers to the root", spec="Key invariants")
+ROOT_REFERENCED = _rule(338, "index refers to the root", spec="Key invariants")
 
 # 4xx: content
 
-METADATA_UTF8 = _rule(401, "the metadata is not UTF-8", spec="Header, Metadata")
+METADATA_UTF8 = _rule(401, "metadata is not UTF-8", spec="Header, Metadata")
 METADATA_JSON = _rule(
     402,
-    "the metadata is not JSON",
+    "metadata is not JSON",
     spec="Header, Metadata",
     hint="`NaN`, `Infinity` and a byte order mark are not JSON either, although some parsers take them.",
 )
-METADATA_OBJECT = _rule(403, "the metadata is not a JSON object", spec="Header, Metadata")
+METADATA_OBJECT = _rule(403, "metadata is not a JSON object", spec="Header, Metadata")
 METADATA_TWICE = _rule(
     404,
-    "a key occurs twice in the metadata",
+    "duplicate key in the metadata",
     spec="Header, Metadata",
     severity=Severity.WARNING,
     hint="JSON parsers differ in which of the two they keep.",
@@ -170,7 +170,7 @@ METADATA_TWICE = _rule(
 
 BOMB = _rule(
     501,
-    "the block's payload decompresses to more than is allowed (limit payload_size or expansion)",
+    "decompressed block payload exceeds the limit (payload_size or expansion)",
     spec="Blocks, Compressed payload",
     error=LimitExceededError,
     hint="Raise `--limit payload_size` or `--limit expansion` if the block is legitimate.",
@@ -184,7 +184,7 @@ TOO_MANY_PENDING = _rule(
 )
 INDEX_TOO_LARGE = _rule(
     503,
-    "an index block holds more entries than are read",
+    "index block exceeds the limit of entries",
     spec="Index block payload",
     error=LimitExceededError,
     hint="The bound is 1,000,000; writers use about 1,000.",

@@ -59,7 +59,7 @@ def parse_metadata_text(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise WriterError(f"the metadata is not JSON: {error}") from error
+        raise WriterError(f"metadata is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise WriterError("the metadata must be a JSON object", actual=type(value).__name__)
     return value

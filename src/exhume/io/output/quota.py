@@ -24,7 +24,7 @@ class Quota:
             for name, value in (("output_files", self._files), ("output_size", self._bytes)):
                 if value > getattr(self._limits, name):
                     raise OutputLimitError(
-                        f"limit {name} exceeded (raise it if the data is legitimate)",
+                        f"limit {name} exceeded",
                         span=self._span,
                         expected=f"at most {getattr(self._limits, name)}",
                         actual=value,

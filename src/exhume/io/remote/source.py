@@ -411,7 +411,7 @@ class RemoteSource(Source):
                 actual=counted(got, "bytes"),
             )
         self.check_unchanged()
-        raise ShortReadError("short answer", span=span, expected=counted(size, "bytes"), actual=counted(got, "bytes"))
+        raise ShortReadError("short response", span=span, expected=counted(size, "bytes"), actual=counted(got, "bytes"))
 
     def check_unchanged(self) -> None:
         """Asks for the object's identity again; raises `SourceChangedError` when it is another one now."""

@@ -127,7 +127,10 @@ class HttpSource(_AsyncSource):
             raise self._changed(counted(int(total), "bytes"))
         if span and span != f"{start}-{end - 1}":
             raise RangeNotSupportedError(
-                "the server sent another range", span=self.span(start, end), expected=f"{start}-{end - 1}", actual=span
+                "server returned a different byte range",
+                span=self.span(start, end),
+                expected=f"{start}-{end - 1}",
+                actual=span,
             )
 
 

@@ -179,7 +179,7 @@ def unescape(text: str, *, value: bool) -> bytes:
                 raise EscapeError("\\u needs four hexadecimal digits", cut)
             character = chr(int(digits, 16))
             if "\ud800" <= character <= "\udfff":
-                raise EscapeError("half of a surrogate pair is no character", cut)
+                raise EscapeError("lone surrogate", cut)
             at += 4
             if character in "\\*" or (character == "?" and value):
                 out += b"\\"

@@ -57,7 +57,7 @@ def parse_key_path(text: str) -> tuple[bytes, ...]:
         try:
             parts.append(unescaped.encode())
         except UnicodeEncodeError:
-            raise WriterError("not a column path (half of a surrogate pair)", actual=ascii(text)) from None
+            raise WriterError("not a column path (lone surrogate)", actual=ascii(text)) from None
         at = match.end()
         if at == len(text):
             return tuple(parts)
@@ -176,7 +176,7 @@ def check_properties(properties: Mapping[str, Any]) -> None:
 
     for name in properties:
         if not isinstance(name, str) or name.startswith("_"):
-            raise WriterError("property names are texts that do not start with _", actual=name)
+            raise WriterError("property names are strings that do not start with _", actual=name)
     try:
         json.dumps(properties, allow_nan=False)
         msgpack.packb(dict(properties))

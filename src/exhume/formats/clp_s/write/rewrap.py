@@ -46,7 +46,7 @@ def _put_file(folder: AtomicDirectory, name: str, pieces: Iterable[bytes]) -> in
     """Writes a section as a file; returns its size.  Raises `WriterError` when no file can have its name."""
     file = check_relative(name.removeprefix("/"), os.fspath(folder.path))
     if file == HEADER_FILE or "/" in file or (folder.temporary / file).exists():
-        raise WriterError("no file of a directory can be called like this section", actual=name)
+        raise WriterError("no file of a directory can be named after this section", actual=name)
     with folder.create(file) as out:
         out.writelines(pieces)
         return out.tell()
