@@ -348,7 +348,7 @@ def make_chunks(made: Inputs, folder: Path) -> None:
 
 
 def make_text_log(made: Inputs, path: Path) -> None:
-    """A text log with stack traces, the same events over and over."""
+    """Write a log with stack traces; its events repeat."""
     part = text_log("hadoop", 20_000)
     path.write_bytes(part * max(1, made.size // len(part)))
 

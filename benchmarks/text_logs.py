@@ -3,9 +3,9 @@
     python -m benchmarks.text_logs [--size 50000000] [--folder /dev/shm] [--repeat 3]
 
 Every measurement is a process of its own, interpreter start-up included, all in turns; the tables give the least CPU
-seconds, and what is left without the start, which the same command takes for very little.  `clp-s` (of the package
-`yscope-clp-core`) reads no text: it is given the same events as lines of JSON, which have to be made first.  It has no
-aggregates either: it prints the matches of the search, as exhume does without one.
+seconds, also without the start (the time of the same command for a tiny input).  `clp-s` (of the package
+`yscope-clp-core`) does not read text: it is given the same events as lines of JSON, which have to be made first.  It
+has no aggregates either: it prints the matches of the search, as exhume does without one.
 """
 
 from __future__ import annotations

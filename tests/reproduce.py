@@ -96,7 +96,7 @@ def events() -> Iterator[str]:
 
 
 def messages() -> Iterator[dict[str, Any]]:
-    """Messages of a log with their times, which go back once: numbers of all sizes, and text that is none."""
+    """Messages of a log with their times, which go back once: numbers of all sizes, and text that is not a number."""
     chance = random.Random(9)
     for number in range(1500):
         time = 1_700_000_000_000 + 61 * number**2 % 10**9 - (10**7 if number == 700 else 0)
@@ -107,7 +107,7 @@ def messages() -> Iterator[dict[str, Any]]:
 
 
 def text_log() -> bytes:
-    """A text log: lines before the first timestamp, stack traces, line ends of two kinds, bytes that are not UTF-8."""
+    """Return a log of lines before the first timestamp, stack traces, two kinds of line ends, and invalid UTF-8."""
     chance = random.Random(10)
     lines = [b"no time yet"]
     for number in range(1500):

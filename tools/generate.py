@@ -55,7 +55,7 @@ PACKAGE_DOC = '''"""Parsers compiled from `ksy/` (see `make generated`); never e
 
 - `exhume_ksy.debug`: the same with the position of every field.
 
-The specifications themselves lie beside them: `importlib.resources.files("exhume_ksy") / "ksy"`, and `exhume schema`
+The specifications themselves are next to them: `importlib.resources.files("exhume_ksy") / "ksy"`, and `exhume schema`
 prints them.
 """
 '''

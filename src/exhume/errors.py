@@ -141,9 +141,9 @@ class ExhumeError(Exception):
         }
 
     def __str__(self) -> str:
-        return self.line()
+        return self.one_line()
 
-    def line(self, remedy: str = "") -> str:
+    def one_line(self, remedy: str = "") -> str:
         """The error as one line of text, with a remedy before its code, if there is one."""
         return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual, remedy)
 
@@ -187,7 +187,7 @@ def describe(
         line = f"{shorten(span.source, 400)}: {message}" if span.source else message
         line += f" at {span.position}" if span.position else ""
     if field_path:
-        line += f", field {field_path}"
+        line += f", field {shorten(field_path, 200)}"
     words = ("stored", "computed") if re.search(r"-2\d\d$", code) else ("expected", "found")
     if expected is not None and actual is not None:
         line += f": {words[0]} {shorten(expected)}, {words[1]} {shorten(actual)}"

@@ -84,9 +84,9 @@ class Finding(NamedTuple):
         return self.severity in (Severity.ERROR, Severity.UNCHECKED)
 
     def __str__(self) -> str:
-        return self.line()
+        return self.one_line()
 
-    def line(self, remedy: str = "") -> str:
+    def one_line(self, remedy: str = "") -> str:
         """The finding as one line of text, with a remedy before its code, if there is one."""
         return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual, remedy)
 

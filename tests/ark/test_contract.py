@@ -47,7 +47,7 @@ class TestArkDirectory(ArchiveContract):
 
     def test_tables_are_valid_and_stream(self, archive: Archive) -> None:
         for ask in (archive.arrow_tables, archive.to_arrow, archive.__arrow_c_stream__):
-            with pytest.raises(QueryError, match="several logs here"):
+            with pytest.raises(QueryError, match="several logs found"):
                 ask()
 
 

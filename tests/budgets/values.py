@@ -110,7 +110,7 @@ VALUES: dict[str, tuple[str, Callable[[Path, int], None], Cases]] = {
     }),
     "ark": ("a message, not compressed", _ark("none"), {"cat": 4, "cat --raw": 0, "verify": 3}),
     "ark zstd": ("a message, zstd", _ark("zstd"), {"cat": 5.5, "cat --raw": 1.5, "verify": 3.5}),
-    "kv-ir": ("a text", _kv_ir, {"cat": 5, "verify": 3}),
+    "kv-ir": ("a string", _kv_ir, {"cat": 5, "verify": 3}),
     "clp-ir": ("a message", _clp_ir, {"cat": 6, "verify": 6}),
 }  # fmt: skip
 """What is large in an archive of a format, how it is made, and what verbs cost.  Others may be added here."""

@@ -44,7 +44,7 @@ def drive(target: Path, steps: Steps, size: tuple[int, int] = (120, 40)) -> None
                     raise AssertionError(f"after {after}: {app.shown_item}")
 
                 async def press(*keys: str, until: Callable[[], bool], answer: str | None = None) -> None:
-                    """Press keys, one after the other has had its effect; `answer` is typed into the question."""
+                    """Press keys, each when the one before has had its effect; `answer` is typed into the question."""
                     await pilot.press(*keys)
                     if answer is not None:
                         await wait(lambda: app.focused is not None and app.focused.id == "ask", f"{keys}")

@@ -38,7 +38,7 @@ def test_the_output_of_a_command_is_a_target(samples: Path) -> None:
 
 
 def test_a_pipe_with_a_name_of_its_own_is_refused(tmp_path: Path, exhume_cli: Cli) -> None:
-    """Nobody may ever write to it; a link to it is the same."""
+    """It may never be written to; a link to it is the same."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
     for name in ("pipe", "link"):

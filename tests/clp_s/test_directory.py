@@ -361,7 +361,7 @@ def test_create_on_the_command_line(tmp_path: Path, exhume_cli: Cli) -> None:
 
 
 def test_a_folder_of_archives(tmp_path: Path, exhume_cli: Cli) -> None:
-    """A folder is not an archive itself: its archives are named, and --recursive takes each with its files."""
+    """A folder is not an archive itself: its archives are named, and use --recursive for with its files."""
     for name in ("one", "two"):
         written(tmp_path / name)
     (tmp_path / "one" / "notes").write_text("?")
@@ -369,7 +369,7 @@ def test_a_folder_of_archives(tmp_path: Path, exhume_cli: Cli) -> None:
         refused = exhume_cli(*args)
         assert refused.code == 1
         assert "one (clp-s), two (clp-s)" in refused.err
-        assert "--recursive takes each" in refused.err
+        assert "use --recursive for" in refused.err
     assert exhume_cli("cat", "--recursive", tmp_path).out == build.DEMO_TEXT * 2
     found = exhume_cli("search", "--recursive", tmp_path, "n: *", "--count")
     assert found.text == f"{tmp_path}/one: 2\n{tmp_path}/two: 2\ntotal: 4\n"

@@ -126,7 +126,7 @@ def test_errors_of_recode_are_those_of_one_thread(name: str, whole: Path, tmp_pa
     for jobs in (1, 3):
         with pytest.raises(ExhumeError) as raised:
             exhume.recode(evidence, tmp_path / "x", format=name, stored=True, jobs=jobs)
-        told.append((raised.value.code, raised.value.message.partition(" at /")[0], str(raised.value.span)[:4]))
+        told.append((raised.value.code, raised.value.message, str(raised.value.span)[:4]))
         assert not (tmp_path / "x").exists()
     assert told[0] == told[1]
 

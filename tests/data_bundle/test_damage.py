@@ -322,7 +322,7 @@ def test_bombs_are_refused(bundle: Bundle) -> None:
     bundle.rows[F] = FileMetadata(1, 0, 0, 10, crc32c(bytes(10))).build()
     path = bundle.build()
     limits = exhume.Limits(payload_size=1 << 20)
-    with exhume.open(path, limits=limits) as archive:  # in chunks, of which the first is enough
+    with exhume.open(path, limits=limits) as archive:  # in chunks: the first is enough
         assert isinstance(archive, DataBundleArchive)
         assert archive.read_member("f") == bytes(10)
     assert [str(f) for f in exhume.verify(path, limits=limits) if f.is_problem] == []

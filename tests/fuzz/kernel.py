@@ -459,7 +459,7 @@ def clp_ir_write(data: bytes) -> None:
 
 
 def text_log(data: bytes) -> None:
-    """A text log into records and lines of JSON, in two pieces or as a whole; joined they are its bytes again."""
+    """Split a log into records and lines of JSON, in two chunks or as a whole; joined they are its bytes again."""
     if not data:
         return
     log, cut = data[1:], len(data[1:]) * data[0] // 256

@@ -42,8 +42,9 @@ def test_a_second_stream_stops_a_conversion(
     file.write_bytes(b"".join(pieces))
     ran = exhume_cli("create", to, file, "-o", tmp_path / "made")
     assert (ran.code, ran.err.count("\n")) == (1, 1)
-    assert f"{code}: bytes after the end of the stream" in ran.err
-    assert f"offset {len(one)}" in ran.err
+    assert ": bytes after the end of the stream" in ran.err
+    assert f"[{code}]" in ran.err
+    assert f"at {len(one)} (0x" in ran.err
     assert not (tmp_path / "made").exists()
     assert [finding.code for finding in exhume.verify(file) if finding.severity is Severity.WARNING] == [code]
 

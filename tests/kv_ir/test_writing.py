@@ -47,7 +47,7 @@ def test_lines_of_the_user(exhume_cli: Cli, tmp_path: Path) -> None:
         ('{"a": 9223372036854775808}', "does not fit"),
         ("{", "line 1: not JSON in column 2"),
         ('{}\n\n{"a": [1, ', "line 3: not JSON in column 11: Expecting value at "),
-        ('{}\n\n{"a": [1, ', "offset 4 (0x4)"),
+        ('{}\n\n{"a": [1, ', "at 4 (0x4)"),
         ('{"\udcff": 1}', "line 1: not UTF-8 in column 3"),
         ("[" * 100_000, "line 1: nested too deeply"),
     ],

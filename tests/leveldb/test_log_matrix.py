@@ -46,7 +46,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "large": (False, True),
     "buffer": (20_000, 1 << 20),
 }
-"""The options of OPTIONS, and what is written."""
+"""The options of OPTIONS, and the rows to write."""
 OPTIONS = list(CHOICES)[: list(CHOICES).index("families")]
 
 

@@ -80,14 +80,17 @@ def test_the_public_collection_is_read_as_kaitai_reads_it() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SEQ + "[{id: a, type: u4}]", "u4 has no byte order, line 2 in {file} [one.a]"),
+        (SEQ + "[{id: a, type: u4}]", "{file}: u4 has no byte order, line 2, field one.a [EX-404]"),
         (
             SEQ + "[{id: a, size: 1, process: mine.own}]",
-            "`process: mine.own` is not supported, line 2 in {file} [one.a]",
+            "{file}: `process: mine.own` is not supported, line 2, field one.a [EX-404]",
         ),
-        (SEQ + "[{id: a, typ: u1}]", "`typ` is not a key here: did you mean `type`?, line 2 in {file} [one.a: typ]"),
-        (SEQ + "[{id: a, type: other}]", "no type other, line 2 in {file} [one.a]"),
-        (SEQ + "[{id: a, size: b}]", "one has no b, line 2 in {file} [one.a: size]"),
+        (
+            SEQ + "[{id: a, typ: u1}]",
+            "{file}: `typ` is not a key here: did you mean `type`?, line 2, field one.a: typ [EX-404]",
+        ),
+        (SEQ + "[{id: a, type: other}]", "{file}: no type other, line 2, field one.a [EX-404]"),
+        (SEQ + "[{id: a, size: b}]", "{file}: one has no b, line 2, field one.a: size [EX-404]"),
         (
             SEQ + "[{id: a, type: u1}, {id: a, type: u1}]",
             "{file}: there is another field of this name, line 2, field one.a [EX-404]",
@@ -116,14 +119,17 @@ def test_the_public_collection_is_read_as_kaitai_reads_it() -> None:
             "meta: {id: one, imports: ['a b']}",
             "{file}: the import 'a b' is no path of a specification, line 1, field meta: imports [EX-404]",
         ),
-        ("seq: []", "`meta: id` is missing in {file}"),
-        ("- a", "`meta: id` is missing in {file}"),
-        ("a: b: c", "the file is not YAML: mapping values are not allowed in this context, line 1 in {file}"),
-        ("\0", "the file is not YAML: unacceptable character #x0000: control characters are not allowed in {file}"),
-        ("meta: {id: one, id: two}", "the key 'id' is given twice, line 1 in {file}"),
-        ("meta: &a {id: one}\nseq: []", "anchors and aliases (`&`, `*`) are not supported, line 1 in {file}"),
-        ("meta: !!python/name:os.system {id: one}", "tags (`!`) are not supported, line 1 in {file}"),
-        ("meta: {id: one}\nx: " + "[" * 200 + "]" * 200, "the YAML is nested too deeply, line 2 in {file}"),
+        ("seq: []", "{file}: `meta: id` is missing [EX-404]"),
+        ("- a", "{file}: `meta: id` is missing [EX-404]"),
+        ("a: b: c", "{file}: the file is not YAML: mapping values are not allowed in this context, line 1 [EX-404]"),
+        (
+            "\0",
+            "{file}: the file is not YAML: unacceptable character #x0000: control characters are not allowed [EX-404]",
+        ),
+        ("meta: {id: one, id: two}", "{file}: the key 'id' is given twice, line 1 [EX-404]"),
+        ("meta: &a {id: one}\nseq: []", "{file}: anchors and aliases (`&`, `*`) are not supported, line 1 [EX-404]"),
+        ("meta: !!python/name:os.system {id: one}", "{file}: tags (`!`) are not supported, line 1 [EX-404]"),
+        ("meta: {id: one}\nx: " + "[" * 200 + "]" * 200, "{file}: the YAML is nested too deeply, line 2 [EX-404]"),
     ],
 )
 def test_a_specification_is_refused_in_one_line(compiled: Any, tmp_path: Path, text: str, said: str) -> None:

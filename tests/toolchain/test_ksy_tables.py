@@ -134,7 +134,7 @@ def test_rows_of_a_size_are_read_in_batches(tmp_path: Path) -> None:
     assert [one.num_rows for one in batches] == [256, 300, 144]
     assert batches[2].to_pylist()[-1] == {"n": 699, "s": "ab", "far": 704}
     assert pa.Table.from_batches(batches) == specification.to_arrow(data, "rows")
-    with pytest.raises(TruncatedError, match=r"offset 3501 .*\[rows\[700\]\]: expected 5 bytes, found 2 bytes"):
+    with pytest.raises(TruncatedError, match=r"at 3501 .*field rows\[700\]: expected 5 bytes, found 2 bytes"):
         list(specification.batches(data + b"xy", "rows", rows=300))
 
 
@@ -222,7 +222,7 @@ def peak(text: str, folder: Path, many: int) -> int:
 
 @pytest.mark.parametrize("text", [EVENTS, ROWS], ids=["objects", "columns"])
 def test_memory_is_that_of_one_batch(tmp_path: Path, text: str) -> None:
-    sizes = 5_000, 40_000  # the files are larger than what is read rather than mapped
+    sizes = 5_000, 40_000  # the files are large enough to be mapped
     spawn = multiprocessing.get_context("spawn")
     less, more = (
         ProcessPoolExecutor(1, mp_context=spawn).submit(peak, text, tmp_path, many).result() for many in sizes

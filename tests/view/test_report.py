@@ -184,5 +184,5 @@ def test_a_file_where_the_folder_belongs_is_named(tmp_path: Path, exhume_cli: An
     (tmp_path / "case").touch()
     ran = exhume_cli("report", tmp_path / "image", "-o", tmp_path / "case.html", "--overwrite")
     assert (ran.code, ran.err.count("\n")) == (1, 1)
-    assert f"a file, where the outputs need a directory in {tmp_path / 'case'}" in ran.err
+    assert f"{tmp_path / 'case'}: a file, where the outputs need a directory" in ran.err
     assert not (tmp_path / "case.html").exists()

@@ -141,7 +141,7 @@ TILING = {
     "zstd_frame::block_content": ("zstd_frame", "read_block_content", ""),
     "zstd_frame::block_header": ("zstd_frame", "read_block_header", ""),
 }
-"""Of a structure: the module and name of its reader, and the list in it that has to be asked for."""
+"""Module and name of the reader of each structure, and the list in it to read, if any."""
 
 SIZES = {
     "ark_manifest::latching": 1,

@@ -103,7 +103,7 @@ def _say(run: Run, finding: Finding) -> None:
     options = {option for param in command.params for option in param.opts}
     where = "" if finding.span is None else finding.span.source
     run.print(
-        f"{run.screen.word(finding.severity)}: {printable(str(finding))}{advice_on(finding.code, options, where)}"
+        f"{run.screen.word(finding.severity)}: {printable(finding.one_line(advice_on(finding.code, options, where)))}"
     )
     if run.verbose and finding.spec_ref:
         run.print(f"  rule: {finding.spec_ref}")

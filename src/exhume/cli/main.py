@@ -162,7 +162,7 @@ def _say_error(error: ExhumeError, argv: list[str]) -> None:
         return
     from exhume.cli.advice import advice
 
-    click.echo(f"exhume: {error.line(advice(error, main, argv))}", err=True)
+    click.echo(f"exhume: {error.one_line(advice(error, main, argv))}", err=True)
     if isinstance(error, QueryError) and (pointer := error.pointer()):
         click.echo("\n".join(f"  {line}" for line in pointer.split("\n")), err=True)
 

@@ -256,7 +256,7 @@ def _schemas(found: SectionMap) -> Counter[str | None]:
 def _judge(
     explained: Explained, schemas: Mapping[str | None, int], near: _Near, unchecked: str, note: bool = False
 ) -> None:
-    """Computes the checksums of a section, and notes at its fields what was found."""
+    """Compute the checksums of a section, and note each result at its field."""
     section = explained.section
     explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)
     for tree in explained.trees():

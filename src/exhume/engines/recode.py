@@ -121,7 +121,7 @@ def _prove(archive: Archive, made: Path, limits: Limits, jobs: int) -> str:
         if findings:
             first = next((finding for finding in findings if finding.severity is Severity.ERROR), findings[0])
             problem = "does not verify" if first.severity is Severity.ERROR else "could not be verified completely"
-            raise WriterError(f"the recoded archive {problem}: {first}", code="EX-706")
+            raise WriterError(f"the recoded archive {problem}: {first.summary}", code="EX-706")
         digest, after = map_ordered(lambda each: each.content_digest(), (archive, copy), jobs)
     if after != digest:
         raise WriterError(

@@ -39,7 +39,7 @@ MOST_NESTED = 100
 """Structures within structures that are shown; a specification can nest them without end."""
 
 MOST_SHOWN = 10_000
-"""Fields and elements of a third-party specification that are shown in addition to four for each byte: instances that
+"""Fields and elements of third-party specifications that are shown in addition to four for each byte: instances that
 read the same bytes again and again would double with each level.
 """
 

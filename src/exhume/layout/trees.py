@@ -105,7 +105,7 @@ def held(node: Field) -> Iterator[Field]:
 
 
 def paged(page: tuple[str, int] | None, path: str, count: int, size: int) -> Sequence[int] | None:
-    """The elements of an array that are shown of a page of `size` elements: those on it, or the one that it lies in.
+    """The elements of an array to show for a page of `size` elements: those on the page, or the one that contains it.
 
     `page` is the path of an array and the number of the first element; None: the page is not about the array at `path`.
     """

@@ -32,7 +32,7 @@ MOST_BYTES = 1 << 20
 """The most sections, and the most bytes, that one request is answered with."""
 
 PARSED = 256 << 20
-"""Sections and payloads up to so many bytes are parsed: of long arrays, only what is looked at becomes objects."""
+"""Sections and payloads of at most this many bytes are parsed; elements of long arrays become objects when shown."""
 
 KEPT = 64 << 20
 """Bytes of decompressed payloads that are kept for the next request; the latest is, whatever its size."""

@@ -100,7 +100,7 @@ def node_values(node: Field, space: int) -> dict[str, Any]:
 
 
 def more_values(first: int, count: int, which: str = "more") -> list[dict[str, Any]]:
-    """What stands for elements of an array that are not given; a page goes on with them at the element `first`."""
+    """A placeholder for the elements of an array that are left out; a page continues with them at element `first`."""
     return [{"n": f"… {count} {which}", "t": "", "g": first}] if count else []
 
 

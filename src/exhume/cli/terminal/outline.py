@@ -227,7 +227,7 @@ def _is_bad(field: Field) -> bool:
 
 
 def details(item: Item) -> list[tuple[str, str]]:
-    """What is known about an item, as names and texts."""
+    """The facts about an item, as names and values."""
     rows: list[tuple[str, Any]] = []
     if item.span is not None and item.place is not None:
         start, end = item.place

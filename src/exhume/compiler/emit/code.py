@@ -392,7 +392,7 @@ class Code(abc.ABC):
         return f"{self.module.helper(helper)}({run}{self._code(of)}, {classes}, {told(one)!r})"
 
     def _is_long(self, expr: ex.Expr) -> bool:
-        """Whether a value of a third-party specification may be long: a string, bytes, a list."""
+        """Whether a value may be long (a string, bytes, a list) in third-party specifications."""
         long = self.module.foreign and not isinstance(expr, (ex.Literal, ex.Array))
         return long and family(combined(self.kind(expr))) in ("text", "bytes", "sequence")
 

@@ -33,7 +33,7 @@ def tiling_text(model: Model) -> str:
         for found, size in (sizes, _size(type)), (rows, _row(type)):
             if size is not None:
                 found.append(f'    "{type.where}": {size},')
-    about = '"""Of a structure: the module and name of its reader, and the list in it that has to be asked for."""'
+    about = '"""Module and name of the reader of each structure, and the list in it to read, if any."""'
     told = ["}", '"""Bytes of all of it."""', ""]
     return "\n".join([DOC, *read, "}", about, "", *sizes, *told, *rows, "}", '"""Bytes of each element."""', ""])
 

@@ -122,7 +122,7 @@ INDEX_ORDER = rule(
 ENTRY_OUTSIDE = rule(325, "message outside the file", spec=_SPLIT, error=TruncatedError)
 ENTRY_ID = rule(
     326,
-    "unknown short identifier in an index entry",
+    "undeclared short identifier in an index entry",
     spec=_SPLIT,
     hint="The bytes of the message may be whole, but its channel is unknown and is not guessed.",
 )

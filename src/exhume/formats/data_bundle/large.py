@@ -66,7 +66,7 @@ class RecordStream:
 
 
 class LargeReader:
-    """Ranges of the content of large records.  A range after the one before it goes on from there.  Thread-safe."""
+    """Ranges of the content of large records; consecutive ranges continue without a seek.  Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: tuple[int, Forward] | None = None

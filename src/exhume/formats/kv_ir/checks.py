@@ -66,13 +66,13 @@ TRAILING_BYTES = _rule(
 APPENDED = "find a stream that was appended with `exhume carve`"
 """What to do about bytes after the end of a stream that is converted."""
 
-BAD_PARENT = _rule(320, "a new key stands in what is no known object", spec=KEYS)
-KNOWN_KEY = _rule(321, "a new key is known already", spec=KEYS)
-UNKNOWN_KEY = _rule(322, "an event refers to a key that is not known", spec=EVENTS)
-KEY_ORDER = _rule(323, "a key of the logger stands behind one of the user", spec=EVENTS)
-VALUE_TYPE = _rule(324, "a value is not of the type of its key", spec=EVENTS)
-REPEATED_KEY = _rule(325, "a key is there twice in one object of an event", spec=EVENTS)
-NOT_EMPTY = _rule(326, "an object that is null or empty has members", spec=EVENTS)
+BAD_PARENT = _rule(320, "new key has no known parent object", spec=KEYS)
+KNOWN_KEY = _rule(321, "new key is already declared", spec=KEYS)
+UNKNOWN_KEY = _rule(322, "event refers to an undeclared key", spec=EVENTS)
+KEY_ORDER = _rule(323, "auto-generated key after a user key", spec=EVENTS)
+VALUE_TYPE = _rule(324, "value does not match the type of its key", spec=EVENTS)
+REPEATED_KEY = _rule(325, "duplicate key in an object", spec=EVENTS)
+NOT_EMPTY = _rule(326, "null or empty object has members", spec=EVENTS)
 
 # 4xx: content
 
@@ -110,7 +110,7 @@ OF_STATUS: dict[int, Rule] = {
 """The rule that a decoder's verdict stands for."""
 
 LOSES_COUNT = frozenset((Status.PARENT, Status.TWICE_KNOWN, Status.DEPTH))
-"""Verdicts on a new key after which the numbers of later keys cannot be determined."""
+"""Verdicts on a new key after which the numbers of later keys can no longer be determined."""
 
 
 class StreamRules(NamedTuple):

@@ -247,7 +247,7 @@ cdef inline uint64_t ir_equal(uint64_t word, uint64_t byte) noexcept nogil:
 
 
 cdef inline void ir_copy(char* to, const char* text, Py_ssize_t size) noexcept nogil:
-    """What memcpy does; most texts are short, and a call would take longer than the copy."""
+    """Copy as memcpy does; most strings are short, and a call would take longer than the copy."""
     cdef uint64_t first, last
     cdef uint32_t low, high
     if size > 16:

@@ -168,7 +168,7 @@ def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
     try:
         return read_leveldb_varint(contents, 0, len(contents))
     except LayoutError as error:
-        raise CodecError("the block has no readable size in front", actual=error.found) from error
+        raise CodecError("the block does not start with a readable size", actual=error.found) from error
 
 
 def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) -> bytes:

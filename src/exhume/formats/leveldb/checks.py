@@ -250,7 +250,7 @@ TOO_LARGE = _rule(
     hint="Raise `--limit payload_size` or `--limit expansion` if the block is legitimate.",
 )
 UNREAD = frozenset((HANDLE, BLOCK, BLOCK_CODEC, UNSUPPORTED_CODEC, KEY_BOMB, TOO_LARGE, FEATURE))
-"""Rules after whose violation entries are missing from the data."""
+"""Rules whose violation means that entries could not be read."""
 
 
 class Report(Protocol):

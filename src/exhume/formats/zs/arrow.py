@@ -114,8 +114,8 @@ def to_arrow(
     `prefix` select records through the index, `columns` names columns, and `jobs` threads decompress.
 
     A string that is not UTF-8 and a record that does not fit the record format raise `StructureError`;
-    `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `losses`.  Raises `QueryError` when there
-    is no usable record format and `EntryNotFoundError` for an unknown column; damage is raised as `records` does.
+    `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `losses`.  Raises `QueryError` without
+    a usable record format and `EntryNotFoundError` for an unknown column; damage is raised as `records` does.
     """
     pa = import_pyarrow()
     import numpy
