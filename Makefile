@@ -19,7 +19,7 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: flips budgets memory scaling help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
+.PHONY: prose flips budgets memory scaling help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection kaitai-suite differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults signals fuzz fuzz-expressions fuzz-kernel mutation \
         coverage bench build dist release-check clean site
@@ -45,7 +45,7 @@ test-thorough: setup node setup-oracles plugins  ## every test at full size, and
 oracles: setup node setup-oracles plugins  ## compare with every independent implementation within 10 minutes; counts in docs/testing.md
 	@$(BIN)/python -m pytest -q -n auto --dist loadgroup -m conformance -p tools.oracle_table $(ARGS)
 
-check: lint types ksy-lint check-generated check-code check-docs  ## everything that is not a test: lint, types, freshness
+check: lint types ksy-lint prose check-generated check-code check-docs  ## everything that is not a test: lint, types, freshness
 
 setup: $(STAMP) $(TOOLS)  ## make .venv with exhume (editable) and what its tests and linters need
 
@@ -147,6 +147,9 @@ $(SMALL):
 
 web-ide: $(SMALL)  ## write one self-contained .ksy per schema into build/web-ide/
 	@PYTHONPATH=src:generated $(<D)/bin/python -m tools.web_ide
+
+prose: $(TOOLS)  ## find words and phrases to avoid in everything that people read (CONTRIBUTING.md, Writing)
+	@$(BIN)/python -m tools.prose_lint
 
 lint: $(TOOLS)  ## ruff
 	$(BIN)/ruff check .

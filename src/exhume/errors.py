@@ -182,9 +182,9 @@ def describe(
     Both values of a checksum (codes 2xx) are called stored and computed, those of other data expected and found.  A
     single actual value, such as the text of another library, follows the colon as it is.
     """
-    line = message
+    line = shorten(message, 500)
     if span is not None:
-        line = f"{shorten(span.source, 400)}: {message}" if span.source else message
+        line = f"{shorten(span.source, 400)}: {line}" if span.source else line
         line += f" at {span.position}" if span.position else ""
     if field_path:
         line += f", field {shorten(field_path, 200)}"

@@ -257,7 +257,7 @@ def cost(name: str) -> dict[str, Any]:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             for step, work in steps(spec, file):
                 began = time.process_time()
-                found["codes"].append(str(work())[:300])
+                found["codes"].append(str(work())[:3000])
                 found["seconds"][step] = round(time.process_time() - began, 2)
                 sys.stdout.seek(0)
                 sys.stdout.truncate()
