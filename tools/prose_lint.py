@@ -40,7 +40,7 @@ COVERED = (
 )
 """The folders and files that are checked by default."""
 
-SKIPPED = ("tests/golden", "tests/samples", "docs/man")
+SKIPPED = ("tests/.cache", "tests/golden", "tests/samples", "docs/man")
 """Folders with outputs of the program or files of other projects."""
 
 RULES: dict[str, str] = {

@@ -252,7 +252,8 @@ def remove(path: Path) -> None:
 
 
 OFFSET = re.compile(
-    r"shard-\d+/\w+@\d+|got offset \d+|(?<=offset )\d+|(?<=at )\d+(?= \(0x)|(?<=\(0x)[0-9a-f]+|(?<=@)\d+|(?<=: )\d+(?=\.\.)|(?<=\.\.)\d+"
+    r"shard-\d+/\w+@\d+|got offset \d+|(?<=offset )\d+|(?<=at )\d+(?= \(0x)|"
+    r"(?<=\(0x)[0-9a-f]+|(?<=@)\d+|(?<=: )\d+(?=\.\.)|(?<=\.\.)\d+"
 )
 """Offsets in messages: of errors, of the names of sections, and the ranges in a picture.
 
