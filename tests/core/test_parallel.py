@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from exhume.io.parallel import BackgroundRunner, map_ordered
+from exhume.io.parallel import BackgroundRunner, OrderedCalls, map_ordered
 
 
 @pytest.mark.parametrize("leave", [False, True], ids=["waits", "leaves"])
@@ -128,3 +128,18 @@ def test_threads_have_the_context_of_their_caller() -> None:
         return threading.current_thread() is threading.main_thread(), variable.get()
 
     assert sorted(map_ordered(work, range(2), 2)) == [(False, 7), (True, 7)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_submitted_calls_return_in_order_and_raise_in_their_place(jobs: int) -> None:
+    calls = OrderedCalls[int, int](lambda item: 60 // item, jobs)
+    for item in (1, 2, 0, 3):
+        calls.submit(item)
+    assert [calls.next(), calls.next(), len(calls)] == [60, 30, 2]
+    with pytest.raises(ZeroDivisionError):
+        calls.next()
+    assert calls.next() == 20
+    calls.submit(4)
+    calls.close()
+    calls.close()
+    assert len(calls) == 0

@@ -88,7 +88,61 @@ class BackgroundRunner:
             self._last = None
 
 
-def map_ordered(  # noqa: C901 - keeping and releasing results belongs in one place
+class OrderedCalls(Generic[T, R]):
+    """Calls of one function on `jobs` threads, the caller's among them; results come in the order of the items.
+
+    Threads start when there is work for them, and have the context variables of the caller.
+    """
+
+    def __init__(self, function: Callable[[T], R], jobs: int) -> None:
+        self._function = function
+        self._most = jobs - 1
+        self._waiting: deque[_Call[T, R]] = deque()
+        self._todo: SimpleQueue[_Call[T, R] | None] = SimpleQueue()
+        # Threads of our own: `concurrent.futures` takes longer to import than many a short command needs in all.
+        self._threads: list[threading.Thread] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, item: T) -> None:
+        """Adds an item; a thread starts at once, since the next item may take long to come."""
+        call: _Call[T, R] = _Call(item)
+        self._waiting.append(call)
+        self._todo.put(call)
+        if len(self._threads) < min(self._most, len(self._waiting)):
+            run = partial(copy_context().run, _work, self._function, self._todo)
+            thread = threading.Thread(target=run, name="exhume", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def help(self) -> bool:
+        """Makes one call in the caller's thread while the next result is pending; False when there is none to make."""
+        if self._waiting[0].finished or (call := _taken(self._todo)) is None:
+            return False
+        call.run(self._function)
+        return True
+
+    def next(self) -> R:
+        """The result of the oldest item, which is dropped; makes calls instead of waiting.  Raises its error."""
+        while self.help():
+            pass
+        return self._waiting.popleft().result()
+
+    def close(self, *, wait: bool = True) -> None:
+        """Drops what has not started, and ends the threads; with `wait`, waits for what they are doing."""
+        while _taken(self._todo) is not None:
+            pass
+        self._waiting.clear()
+        for _ in self._threads:
+            self._todo.put(None)
+        for thread in self._threads if wait else ():
+            with suppress(RuntimeError):  # an interruption came before it was started
+                thread.join()
+        self._threads.clear()
+
+
+def map_ordered(
     function: Callable[[T], R],
     items: Iterable[T],
     jobs: int = 1,
@@ -115,47 +169,26 @@ def map_ordered(  # noqa: C901 - keeping and releasing results belongs in one pl
         return
     depth = ahead or 2 * jobs
     source = iter(items)
-    waiting: deque[_Call[T, R]] = deque()
-    todo: SimpleQueue[_Call[T, R] | None] = SimpleQueue()
-    # Threads of our own: `concurrent.futures` takes longer to import than many a short command needs in all.
-    threads: list[threading.Thread] = []
+    calls = OrderedCalls(function, jobs)
     open_ended, failure, wait = True, None, True
     try:
         while True:
-            while open_ended and len(waiting) < depth:
+            while open_ended and len(calls) < depth:
                 try:
-                    call: _Call[T, R] = _Call(next(source))
+                    calls.submit(next(source))
                 except StopIteration:
                     open_ended = False
                 except Exception as error:  # raised again after the results of the items before it
                     open_ended, failure = False, error
-                else:
-                    waiting.append(call)
-                    todo.put(call)
-                    del call  # neither it nor its result is to be kept here
-                    if len(threads) < min(jobs - 1, len(waiting)):  # at once: the next item may take long to come
-                        run = partial(copy_context().run, _work, function, todo)
-                        thread = threading.Thread(target=run, name="exhume", daemon=True)
-                        threads.append(thread)
-                        thread.start()
-            if not waiting:
+            if not calls:
                 break
-            if not waiting[0].finished and (other := _taken(todo)) is not None:
-                other.run(function)
-                del other
-                continue
-            yield waiting.popleft().result()
+            if not calls.help():
+                yield calls.next()
     except KeyboardInterrupt:
         wait = not leave
         raise
     finally:
-        while _taken(todo) is not None:
-            pass
-        for _ in threads:
-            todo.put(None)
-        for thread in threads if wait else ():
-            with suppress(RuntimeError):  # an interruption came before it was started
-                thread.join()
+        calls.close(wait=wait)
     if failure is not None:
         raise failure
 

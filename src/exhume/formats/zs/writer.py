@@ -5,9 +5,8 @@ Spec: zs.txt; order of writing: "Magic number"."""
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, BinaryIO
 
 from exhume.archive import Progress, Writer, no_progress
@@ -30,6 +29,7 @@ from exhume.formats.zs.layout_facts import INCOMPLETE_MAGIC, MAGIC
 from exhume.formats.zs.metadata import encode_metadata
 from exhume.io.heap import keep_freed_memory
 from exhume.io.output.atomic import AtomicFile
+from exhume.io.parallel import OrderedCalls
 from exhume.limits import DEFAULT_LIMITS, cpu_count
 from exhume.native.kernel import MalformedRecordsError, frame_records, scan_records
 
@@ -113,8 +113,7 @@ class ZsWriter(Writer):
             encode_metadata(metadata or {}, default_metadata=default_metadata),
         )
         self._jobs = jobs or cpu_count()
-        self._pool: ThreadPoolExecutor | None = None
-        self._waiting: deque[Future[Encoded]] = deque()
+        self._calls = OrderedCalls(partial(encode_data, compress_payload=self._compress), self._jobs)
         self._digest = sha256()
         self._last: bytes | None = None
         self._pending: list[list[IndexEntry]] = []
@@ -209,15 +208,13 @@ class ZsWriter(Writer):
         if self._jobs == 1:
             self._put_data(encode_data(payload, self._compress))
             return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._jobs, thread_name_prefix="exhume-zs")
-        self._waiting.append(self._pool.submit(encode_data, payload, self._compress))
-        while len(self._waiting) > 2 * self._jobs:
-            self._put_data(self._waiting.popleft().result())
+        self._calls.submit(payload)
+        self._drain(2 * self._jobs)
 
-    def _drain(self) -> None:
-        while self._waiting:
-            self._put_data(self._waiting.popleft().result())
+    def _drain(self, most: int = 0) -> None:
+        """Writes blocks until at most so many are waiting."""
+        while len(self._calls) > most:
+            self._put_data(self._calls.next())
 
     def _put_data(self, encoded: Encoded) -> None:
         if self._last is not None and encoded.first < self._last:
@@ -319,12 +316,7 @@ class ZsWriter(Writer):
 
     def _close(self) -> None:
         self._closed = True
-        for future in self._waiting:
-            future.cancel()
-        self._waiting.clear()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True)
-            self._pool = None
+        self._calls.close()
 
 
 LARGEST_RECORD = LARGEST_BLOCK
