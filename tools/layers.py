@@ -1,4 +1,4 @@
-"""The layers of the source: which imports which, and that nothing imports in a circle.
+"""The layers of the source: which imports which, that nothing imports in a circle, and how large a module may be.
 
 A layer is a folder of `src/exhume`; the modules of the root are the base that all others use.  Imports inside functions
 and imports for type checkers count.  `make layers` writes the table into `docs/architecture.md`.
@@ -43,6 +43,61 @@ LAYERS = {
 
 FRONT_DOOR = ("__main__", "ark", "caf", "clpir", "clps", "databundle", "kvir", "leveldb", "zs")
 """Modules above all layers, as `exhume` itself is: the command, and each format as users of the library open it."""
+
+MOST_LINES, LEAST_LINES = 450, 40
+
+LARGE = {
+    "archive": "the contracts of archives, members and writers, which are read together",
+    "compiler.emit.code": "to be divided: expressions and statements",
+    "compiler.emit.elements": "to be divided: parsing and skipping",
+    "compiler.emit.layout": "the runtime of generated readers, copied into `generated/` as one file",
+    "compiler.emit.statements": "to be divided with `compiler.emit.code`",
+    "compiler.front.expressions": "one grammar: its tokens, its parser and its tree",
+    "compiler.instances.solve": "one solver, a case for each operator",
+    "formats.ark.writer": "one writer: columns and the splits that they fill",
+    "formats.clp_s.read.pykernel": "one file for one compiled file, function by function",
+    "formats.clp_s.salvage": "to be divided: tables and dictionaries",
+    "formats.clp_s.write.pykernel": "one file for one compiled file, function by function",
+    "formats.clp_s.write.timestamps": "one pattern language: its reader and its printer",
+    "formats.clp_s.writer": "to be divided: encoding and the sections of the file",
+    "formats.data_bundle.writer": "one writer: shards, index and rows",
+    "formats.kv_ir.pykernel": "one file for one compiled file, function by function",
+    "formats.kv_ir.salvage": "to be divided: finding units and writing them",
+    "formats.kv_ir.stream": "to be divided: a stream and a pass over its units",
+    "formats.leveldb.layout": "one layout of the format, as in every format",
+    "io.remote.source": "one source: windows, retries and validation of one object",
+}
+"""Modules above `MOST_LINES` with the reason."""
+
+SMALL = {
+    "__main__": "`python -m exhume`",
+    "cli.container": "four verbs share it",
+    "cli.exit_code": "every verb imports it and nothing else of the others",
+    "compiler.emit.flat": "one of the forms of a reader, as the modules next to it",
+    "compiler.front.encodings": "the front end and the emitter share it",
+    "compiler.refusal": "every stage of the compiler raises it",
+    "counts": "below everything, `errors` included",
+    "engines.evidence": "imported only if the target is an image with a checksum of its own",
+    "filesystems.upath": "`universal_pathlib` loads it by its name",
+    "formats.ark.names": "names of files, which `probe` needs and which import no layout",
+    "formats.ark.places": "imports the layout, which `probe` needs only for what may be an Ark log",
+    "formats.clp_ir.recode": "the hook of a format whose content KV-IR recodes",
+    "formats.clp_s.names": "names of sections, which `probe` needs and which import no layout",
+    "formats.clp_s.query.options": "KV-IR takes the same options and imports no query",
+    "formats.data_bundle.pykernel": "the pure-Python form of the compiled loops, as in every format",
+    "formats.zs.layout_facts": "facts of the layout, which import no reader",
+    "io.activity": "what opens files imports it; only `--audit` sets the observer",
+    "io.cached": "below all that reads",
+    "io.mapped": "imports `mmap`, which only specifications of others need",
+    "late": "below all that has hooks",
+    "native.kernel": "chooses the compiled or the pure-Python loops",
+}
+"""Modules below `LEAST_LINES` with the reason."""
+
+SHAPED = re.compile(
+    r"__init__|cli\.cmd_\w+|export\.\w+|formats\.(\w+\.)+(cli|kernel|locate|model|parts|probe|sections)"
+)
+"""Modules that are found by their name, whatever their size: packages, verbs, forms of exports, hooks of formats."""
 
 
 @functools.cache
@@ -159,6 +214,24 @@ def upward(*, types: bool = False) -> list[str]:
     ]
 
 
+def sizes() -> list[str]:
+    """Modules that are too large or too small without a stated reason, and reasons that no longer apply."""
+    found = []
+    lines = {
+        "__init__" if file.name == "__init__.py" else name.removeprefix("exhume."): len(file.read_bytes().splitlines())
+        for name, file in modules().items()
+    }
+    for name, count in lines.items():
+        if count > MOST_LINES and name not in LARGE:
+            found.append(f"{name} has {count} lines, more than {MOST_LINES}")
+        if count < LEAST_LINES and name not in SMALL and not SHAPED.fullmatch(name):
+            found.append(f"{name} has {count} lines, less than {LEAST_LINES}")
+    found += [f"{name} has a reason to be large and is not" for name in LARGE if lines.get(name, 0) <= MOST_LINES]
+    return found + [
+        f"{name} has a reason to be small and is not" for name in SMALL if lines.get(name, 99) >= LEAST_LINES
+    ]
+
+
 def table() -> str:
     """The layers from the top down: the purpose of each, and its imports."""
     edges = between_layers(types=True)
@@ -175,8 +248,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail where the page is not what the code says")
     check = parser.parse_args().check
     wrong = [f"a circle: {' -> '.join(group)}" for group in circles(graph(types=True))]
-    wrong += upward(types=True)
-    print("\n".join(wrong) or f"{len(modules())} modules: no circle, nothing imports upwards")
+    wrong += [*upward(types=True), *sizes()]
+    print("\n".join(wrong) or f"{len(modules())} modules: no circle, nothing imports upwards, none too large or small")
     if check:
         return 1 if wrong or read_block("architecture.md", "layers").strip() != table() else 0
     write_block("architecture.md", "layers", table())

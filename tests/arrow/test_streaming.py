@@ -17,9 +17,8 @@ from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import open_archive as open_clp
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.zs.reader import ZsArchive
-from exhume.io.cost import AT_HAND, Cost
 from exhume.io.local import FileSource, LocalTree
-from exhume.io.source import BytesSource
+from exhume.io.source import AT_HAND, BytesSource, Cost
 from exhume.io.tree import MemoryTree
 from exhume.tabular import arrow
 from exhume.testing.sources import CountingSource

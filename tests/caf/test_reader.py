@@ -22,9 +22,8 @@ from exhume.formats.caf.build import build_index
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.verify import index_order
 from exhume.formats.caf.writer import create
-from exhume.io.cost import AT_HAND, Cost
 from exhume.io.local import FileSource
-from exhume.io.source import BytesSource, Source
+from exhume.io.source import AT_HAND, BytesSource, Cost, Source
 from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.testing.sources import CountingSource, MisreportingSource

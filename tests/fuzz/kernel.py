@@ -52,8 +52,7 @@ from exhume.formats.kv_ir.columns import print_array
 from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder, scan_units
 from exhume.formats.kv_ir.units import AUTO, USER, How
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.keys import key_text
-from exhume.formats.leveldb.wire import BlockIndex, Handle
+from exhume.formats.leveldb.wire import BlockIndex, Handle, key_text
 from exhume.native import kernel
 from tests.ark.test_rbuf import ALL_TYPES, everything
 from tests.clp_ir import streams as text_streams

@@ -13,9 +13,9 @@ import pytest
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.findings import Severity
-from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.locate import locate
 from exhume.formats.leveldb.salvage import salvage
+from exhume.formats.leveldb.wire import key_text
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.recovery import CarveVerdict, SalvageMode

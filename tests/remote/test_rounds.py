@@ -19,8 +19,8 @@ from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY
 from exhume.formats.leveldb.log import build_batch, build_log
-from exhume.io.cost import Cost
 from exhume.io.remote.source import HEAD, TAIL
+from exhume.io.source import Cost
 from tests.archives import label, own_archives, real_archives
 from tests.data_bundle.make_samples import add_history, write_bundle
 from tests.remote.server import serving

@@ -21,8 +21,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from exhume.compiler.instances.draft import SeededRandom
 from exhume.compiler.instances.draw import NoneDrawnError, draw
-from exhume.compiler.instances.random_source import SeededRandom
 from tests.conftest import ROOT
 from tests.toolchain.differential import damaged, model
 from tests.toolchain.refusals import check, is_compiled

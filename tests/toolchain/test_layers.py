@@ -19,6 +19,10 @@ def test_imports_run_one_way() -> None:
     assert layers.upward(types=True) == []
 
 
+def test_no_module_is_too_large_or_too_small_without_a_reason() -> None:
+    assert layers.sizes() == []
+
+
 def test_every_folder_is_a_layer() -> None:
     folders = {path.parent.name for path in layers.SRC.glob("*/__init__.py")}
     assert folders <= layers.LAYERS.keys()

@@ -10,14 +10,10 @@ import contextlib
 import io
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, NamedTuple, Self
 
 from exhume.counts import counted
 from exhume.errors import ShortReadError, SourceError, Span, TruncatedError, source_error_type
-from exhume.io.cost import AT_HAND, Cost
-
-if TYPE_CHECKING:
-    pass  # imported where it is used: one file is opened without it
 
 COALESCE_GAP = 64 << 10
 """Ranges closer than this are fetched in one request: nearly everywhere a request costs more than 64 KiB do."""
@@ -27,6 +23,26 @@ COALESCE_SIZE = 8 << 20
 
 STREAM_CHUNK = 1 << 20
 """Bytes per read wherever a span is copied or hashed in chunks."""
+
+
+class Cost(NamedTuple):
+    """How to read from a source or directory; sizes are bytes.
+
+    `wait`: how many bytes could be read in the time that one more read takes; 0 where a read waits for nothing.
+    `piece`: how large the reads of a stream should be at least.
+    `together`: how many reads are worth making at the same time.
+    """
+
+    wait: int
+    piece: int
+    together: int
+
+
+AT_HAND = Cost(wait=0, piece=0, together=1)
+"""Memory and local files."""
+
+BEHIND_A_NETWORK = Cost(wait=64 << 10, piece=8 << 20, together=16)
+"""Object stores and web servers: nearly everywhere a request costs more than 64 KiB do."""
 
 
 class Source(abc.ABC):

@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import Self
 
 from exhume.errors import EntryNotFoundError, Span, UnsafePathError
-from exhume.io.cost import AT_HAND, Cost
 from exhume.io.portable import WINDOWS_NAMES
-from exhume.io.source import BytesSource, Source
+from exhume.io.source import AT_HAND, BytesSource, Cost, Source
 
 
 def check_relative(name: str, root: str = "") -> str:

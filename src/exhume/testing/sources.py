@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from exhume.errors import SourceError, Span
-from exhume.io.cost import BEHIND_A_NETWORK, Cost
-from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
+from exhume.io.source import BEHIND_A_NETWORK, COALESCE_GAP, COALESCE_SIZE, Cost, Source, plan_reads
 
 
 class CountingSource(Source):

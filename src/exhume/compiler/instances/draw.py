@@ -13,8 +13,7 @@ from typing import Any
 
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Sequence
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.instances.draft import NotYetError, RetryError
-from exhume.compiler.instances.random_source import Chance
+from exhume.compiler.instances.draft import Chance, NotYetError, RetryError
 from exhume.compiler.instances.roles import Use, uses_of
 from exhume.compiler.instances.solve import LARGEST, Key, Solver, limits
 from exhume.compiler.instances.structures import Structures

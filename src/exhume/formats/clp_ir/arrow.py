@@ -18,7 +18,7 @@ from exhume.formats.clp_ir.units import How
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched, text_array
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_ir.model import TextStream
+    from exhume.formats.clp_ir.stream import TextStream
 
 COLUMNS = ("timestamp", "message")
 

@@ -13,7 +13,7 @@ from exhume.formats.clp_ir.units import How
 from exhume.formats.kv_ir.stream import UnitError
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_ir.model import TextStream
+    from exhume.formats.clp_ir.stream import TextStream
 
 EVENTS = 1 << 20
 """Events that are counted at once."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, Protocol, cast
 
+from exhume.errors import Span
 from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.kernel import ClpIrDecoder
 from exhume.formats.clp_ir.layout import Encodings, LayoutError, misfit, reference_time, token_name
@@ -43,3 +44,18 @@ class TextUnits(Units):
     def token_name(self, data: bytes, at: int) -> str:
         """What kind of token is there, for people."""
         return token_name(data, at)
+
+
+class TextStream(Protocol):
+    """An open stream of text messages; see `reader.ClpIrArchive`."""
+
+    source: Source
+    stream: Stream
+    preamble: Preamble
+    metadata: dict[str, Any]
+
+    def units(self) -> TextUnits:
+        """A new pass over the units."""
+
+    def events_with_place(self) -> Iterator[tuple[Span, int, Any]]:
+        """The events (`reader.TextEvent`), each with its place and its number."""

@@ -10,12 +10,21 @@ from collections.abc import Sequence
 from typing import Final
 
 from exhume_ksy.facts.clp_s_dictionary import ClpSDictionary
+from exhume_ksy.facts.clp_s_dictionary_entries import ClassicMarks as ClassicMarks
 from exhume_ksy.facts.clp_s_dictionary_entries import Entry
+from exhume_ksy.facts.clp_s_dictionary_entries import Marks as Marks
 from exhume_ksy.facts.clp_s_metadata import ClpSMetadata, Packet, TimestampDictionary, TimestampPattern, TimestampRange
 from exhume_ksy.facts.clp_s_schema_ids import ClpSSchemaIds, Schema
 from exhume_ksy.facts.clp_s_schema_ids import Entry as SchemaEntry
 from exhume_ksy.facts.clp_s_schema_tree import ClpSSchemaTree, Node
+from exhume_ksy.facts.clp_s_table import ClassicDecimalVariable as ClassicDecimalVariable
+from exhume_ksy.facts.clp_s_table import ClassicVariable as ClassicVariable
 from exhume_ksy.facts.clp_s_table import ClpColumn, DateColumn, FormattedFloatColumn, IntegerColumn, TimestampColumn
+from exhume_ksy.facts.clp_s_table import ClpWord as ClpWord
+from exhume_ksy.facts.clp_s_table import DecimalVariable as DecimalVariable
+from exhume_ksy.facts.clp_s_table import ExponentSign as ExponentSign
+from exhume_ksy.facts.clp_s_table import FloatFormat as FloatFormat
+from exhume_ksy.facts.clp_s_table import FloatNotation as FloatNotation
 from exhume_ksy.facts.clp_s_table_metadata import ClpSTableMetadata, Stream, Table
 
 NUM_PACKETS: Final = struct.Struct(ClpSMetadata.prefix)

@@ -90,7 +90,7 @@ def listed(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterat
         return rows.text(False, key_text)
 
     from exhume.formats.leveldb import checks
-    from exhume.formats.leveldb.keys import key_text
+    from exhume.formats.leveldb.wire import key_text
 
     database, everything, jobs = archive.database, options.get("all_versions"), options.get("jobs", 1)
     if everything:
@@ -244,15 +244,15 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
 
 
 def _live_lines(rows: LeveldbRows) -> bytes:
-    from exhume.formats.leveldb.keys import key_text
+    from exhume.formats.leveldb.wire import key_text
 
     return rows.text(True, key_text)
 
 
 def _lines(rows: LeveldbRows) -> bytes:
     """Lines with the history of what is not live."""
-    from exhume.formats.leveldb.keys import key_text
     from exhume.formats.leveldb.ranges import versions_of
+    from exhume.formats.leveldb.wire import key_text
 
     marks = (("" if one.status == "live" else f"\t[{one.history}]", one) for one in versions_of(rows))
     return "".join([f"{key_text(one.key)}\t{key_text(one.value)}{mark}\n" for mark, one in marks]).encode()

@@ -6,9 +6,8 @@ import enum
 from typing import Any, NamedTuple
 
 from exhume.errors import Span
-from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout_facts import ValueTypes as ValueTypes
-from exhume.formats.leveldb.wire import Handle
+from exhume.formats.leveldb.wire import Handle, key_text
 from exhume.io.values import LargeValue
 
 BYTEWISE = "leveldb.BytewiseComparator"

@@ -8,8 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from exhume.io.cost import Cost
-from exhume.io.source import Source
+from exhume.io.source import Cost, Source
 from exhume.io.tree import Tree
 
 MOST_OPEN = 128

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.leveldb.blocks import build_block
-from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout import (
     BLOCK_TRAILER,
     LayoutError,
@@ -25,7 +24,7 @@ from exhume.formats.leveldb.layout import (
 )
 from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.model import DELETIONS, ValueTypes
-from exhume.formats.leveldb.wire import MAX_SEQUENCE, BlockIndex, InternalKey
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, BlockIndex, InternalKey, key_text
 from exhume.io.jsonout import dump_bytes
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.large import LONG
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
 from exhume.formats.leveldb.model import ELSEWHERE, PUTS, Extra, Place, Role, Status, ValueTypes, Version, type_name
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.values import Resolver, entity_columns
+from exhume.formats.leveldb.wire import key_text
 from exhume.io.parallel import map_ordered
 from exhume.io.values import LargeValue, whole
 from exhume.native.kernel import COMPILED

@@ -17,7 +17,6 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import number_range
-from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout_facts import (
     BLOB_HEADER,
     BLOB_MAGIC,
@@ -28,6 +27,7 @@ from exhume.formats.leveldb.layout_facts import (
 )
 from exhume.formats.leveldb.model import CURRENT_STATE, Role, SequenceRule, Version, type_name
 from exhume.formats.leveldb.ranges import Tally, tally_of
+from exhume.formats.leveldb.wire import key_text
 from exhume.io.source import Source, WindowSource
 from exhume.io.tree import MemoryTree, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

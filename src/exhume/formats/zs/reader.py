@@ -22,9 +22,9 @@ from exhume.formats.zs.large import LargeBlock
 from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
 from exhume.formats.zs.search import Bounds, Index, make_bounds
 from exhume.formats.zs.slices import Found, Slice, large_slices
-from exhume.io.heap import keep_freed_memory
 from exhume.io.lru import Lru
 from exhume.io.parallel import map_ordered
+from exhume.io.portable import keep_freed_memory
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -46,8 +46,6 @@ PAYLOAD_CACHE = 16 << 20
 
 LOOKUP_SIZE = 4 << 20
 """Up to this many stored bytes, a range is read at once and kept; a larger one is streamed."""
-
-KINDS = ("data", "index", "extension")
 
 
 class ByteSink(Protocol):
@@ -138,7 +136,7 @@ class ZsArchive(RecordArchive):
 
     def entries(self) -> Iterator[Entry]:
         """Every block in file order, extension blocks included; sizes are those on disk."""
-        counts = dict.fromkeys(KINDS, 0)
+        counts = dict.fromkeys(("data", "index", "extension"), 0)
         for offset, size, level in self.file.frames(self.header.blocks_offset):
             kind = kind_of(level)
             yield Entry(

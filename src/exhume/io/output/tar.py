@@ -8,7 +8,7 @@ from typing import IO, Self
 
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.io.output.names import safe_parts
-from exhume.io.output.quota import Quota
+from exhume.io.output.tree import Quota
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 _BLANK = tarfile.TarInfo().tobuf(tarfile.PAX_FORMAT)

@@ -11,13 +11,20 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from exhume.errors import ExhumeError, OutputExistsError, SourceError, Span, UnsafePathError, WriterError
+from exhume.errors import (
+    ExhumeError,
+    OutputExistsError,
+    OutputLimitError,
+    SourceError,
+    Span,
+    UnsafePathError,
+    WriterError,
+)
 from exhume.io.lru import Lru
 from exhume.io.output import folders
 from exhume.io.output.atomic import UNFINISHED, exists_error, tell
 from exhume.io.output.copying import copy_range, write_all
 from exhume.io.output.names import NAME_MAX, PATH_MAX, foreign_to_windows, safe_parts
-from exhume.io.output.quota import Quota
 from exhume.io.output.scratch import stem
 from exhume.io.portable import WINDOWS_NAMES
 from exhume.io.small_files import write_files
@@ -261,3 +268,26 @@ def _remove(name: str, folder: folders.Folder) -> None:
         except OSError:
             continue
         return
+
+
+class Quota:
+    """What may still be written; thread-safe."""
+
+    def __init__(self, limits: Limits, span: Span) -> None:
+        self._limits, self._span = limits, span
+        self._files = self._bytes = 0
+        self._lock = threading.Lock()
+
+    def take(self, files: int, size: int) -> None:
+        """Counts what will be written.  Raises `OutputLimitError` when that is too much."""
+        with self._lock:
+            self._files += files
+            self._bytes += size
+            for name, value in (("output_files", self._files), ("output_size", self._bytes)):
+                if value > getattr(self._limits, name):
+                    raise OutputLimitError(
+                        f"limit {name} exceeded",
+                        span=self._span,
+                        expected=f"at most {getattr(self._limits, name)}",
+                        actual=value,
+                    )

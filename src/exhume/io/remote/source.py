@@ -26,10 +26,9 @@ from exhume.errors import (
     source_error_type,
 )
 from exhume.io import activity
-from exhume.io.cost import BEHIND_A_NETWORK, Cost
 from exhume.io.remote.pace import AdaptiveConcurrency
 from exhume.io.remote.readahead import ReadAhead
-from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
+from exhume.io.source import BEHIND_A_NETWORK, COALESCE_GAP, COALESCE_SIZE, Cost, Source, plan_reads
 from exhume.redaction import redact
 
 RETRIES = 3

@@ -8,7 +8,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.layout_words import ClassicVariable
+from exhume.formats.clp_s.layout_packed import ClassicVariable
 from exhume.formats.clp_s.query.arrays import ArrayTest
 from exhume.formats.clp_s.query.kernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.query.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand

@@ -14,7 +14,7 @@ from itertools import compress
 from math import isfinite
 from typing import Any
 
-from exhume.formats.clp_s.layout_words import ClpWord
+from exhume.formats.clp_s.layout_packed import ClpWord
 from exhume.formats.clp_s.query.wildcard import Wildcard
 from exhume.formats.clp_s.read.pykernel import _view
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from exhume.formats.clp_s.layout_words import Marks
+from exhume.formats.clp_s.layout_packed import Marks
 from exhume.formats.clp_s.query.tree import clean_pattern, unescape_pattern
 from exhume.formats.clp_s.query.wildcard import ANY, Wildcard
 from exhume.formats.clp_s.write.texts import (

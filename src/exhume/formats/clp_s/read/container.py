@@ -34,7 +34,7 @@ from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
 from exhume.io.cached import cached_property
-from exhume.io.heap import keep_freed_memory
+from exhume.io.portable import keep_freed_memory
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.measured import note_payload

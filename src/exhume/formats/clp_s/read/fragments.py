@@ -22,8 +22,7 @@ from exhume.formats.clp_s.layout import (
     TableMetadata,
     Version,
 )
-from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, pack_schema
-from exhume.formats.clp_s.layout_words import ClpWord
+from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, ClpWord, pack_schema
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS
 from exhume.formats.clp_s.read.packets import section_list
 from exhume.formats.clp_s.read.places import Place, header_or_nothing, in_directory, section_files

@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from exhume.formats.clp_s.layout import parse_dictionary
-from exhume.formats.clp_s.layout_words import (
+from exhume.formats.clp_s.layout_packed import (
     ClassicDecimalVariable,
     ClassicMarks,
     ClassicVariable,

@@ -17,7 +17,7 @@ from exhume.codecs.frames import FramedPayload, decompress_shared
 from exhume.codecs.serial import FramePassage, LeanFrameCache, LeanPinnedFrames, Serial
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, VARIABLE_SIZE, WORD_SIZE
+from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, VARIABLE_SIZE, WORD_SIZE, ClpWord
 from exhume.formats.clp_s.layout_table import (
     CLP_S_TABLE_COLUMNS,
     SIZED_INSIDE,
@@ -25,7 +25,6 @@ from exhume.formats.clp_s.layout_table import (
     IntegerColumn,
     located_columns,
 )
-from exhume.formats.clp_s.layout_words import ClpWord
 from exhume.formats.clp_s.read.columns import Column
 from exhume.formats.clp_s.read.kernel import BAD_LOG_TYPE, clps_undelta, clps_variables_of
 from exhume.formats.clp_s.read.tables import Table, TableData

@@ -17,8 +17,8 @@ from exhume.formats.clp_s.layout_packed import (
     TIMESTAMP_SIZE,
     VARIABLE_SIZE,
     WORD_SIZE,
+    ClpWord,
 )
-from exhume.formats.clp_s.layout_words import ClpWord
 from exhume.formats.clp_s.write.build import build_dictionary
 from exhume.formats.clp_s.write.encoder import Leaf, ResolveTimestamp, double_bits
 from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Status, Token, fits_integer

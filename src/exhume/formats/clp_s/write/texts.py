@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from exhume.formats.clp_s.layout_words import (
+from exhume.formats.clp_s.layout_packed import (
     ClassicDecimalVariable,
     ClassicMarks,
     ClassicVariable,
