@@ -39,6 +39,8 @@ class Told:
             return "..."
         if isinstance(value, memoryview):
             return value.tolist() if value.format != "B" else bytes(value[:4096])
+        if isinstance(value, list) and hasattr(value, "_where"):
+            return self.value(list(value), depth), self.value(value.columns, depth)  # type: ignore[attr-defined]
         if isinstance(value, list):
             return [self.value(one, depth + 1) for one in value]
         if type(value).__name__.endswith("Columns"):

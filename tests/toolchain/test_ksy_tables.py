@@ -114,7 +114,7 @@ types:
 @pytest.mark.parametrize("data", [b"\5" + b"\1\0ab?" * 16, b"\5" + b"\1\0ab?" * 15 + b"\1\0", b"\2" + b"\1\0" * 16])
 def test_rows_of_a_size_are_the_objects_that_a_short_list_has(tmp_path: Path, data: bytes) -> None:
     found: list[list[Any]] = []
-    for how, kind in (("expr, repeat-expr: 16", "list"), ("expr, repeat-expr: len - len + 16", "RowColumns")):
+    for how, kind in (("expr, repeat-expr: 16", "list"), ("expr, repeat-expr: len - len + 16", "Rows")):
         specification = compiled(SIZED.replace("REPEAT", how), tmp_path)
         try:
             rows = specification.read(data).rows

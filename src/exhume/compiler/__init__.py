@@ -22,10 +22,11 @@ from exhume.compiler.emit.modules import module_text, module_texts
 from exhume.compiler.emit.native import native_text
 from exhume.compiler.emit.paused import pausing
 from exhume.compiler.emit.tiling import tiling_text
+from exhume.compiler.emit.wide import always_takes_bytes
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.check import check
-from exhume.compiler.front.kinds import structures
-from exhume.compiler.front.model import Field, Given
+from exhume.compiler.front.kinds import Structure, structures
+from exhume.compiler.front.model import Field, Given, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.front.validate import check_size, validate
 from exhume.compiler.needs import find_needs, words
@@ -117,7 +118,8 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
     """The specifications of others with `-columns: true` on the types whose rows become columns.
 
     Those are types whose fields are numbers, bits, bytes, strings and structures of these, and are always present; an
-    instance, which is read only when it is asked for, would be read again for each access to a row.
+    instance, which is read only when it is asked for, would be read again for each access to a row.  Types with
+    `-tabled: true` have more in them: rows of them stay objects, and become columns when these are asked for.
     """
     specs = copy.deepcopy(specs)
     model = Model(specs, foreign=True, given=given)
@@ -132,12 +134,36 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
             continue
         marks: dict[str, bool] = type.raw  # type: ignore[assignment]  # a copy
         marks["-sized"] = sized == {True}
-        try:
-            if rows_are_plain(type) and scan_text(Module(type.root, needs), type):
-                marks["-columns"] = True
-        except UnsupportedError:
-            continue
+        is_wide = model.moving is None and always_takes_bytes(type)
+        for kind, can_be in (("-columns", sized == {False} and rows_are_plain(type)), ("-tabled", is_wide)):
+            if can_be and not marks.get("-columns"):
+                marks[kind] = True
+                try:
+                    scan_text(Module(type.root, needs), type)
+                except UnsupportedError:
+                    del marks[kind]
+    _mark_rows(model)
     return specs
+
+
+def _mark_rows(model: Model) -> None:
+    """Marks the lists of objects that can give columns: those in structures that are not repeated themselves."""
+    within = {
+        type: [kind.type for one in type.fields() if one.value is None for kind in structures(one.one)]
+        for type in model.types()
+    }
+    waiting = [kind.type for type in within for one in type.fields() if one.repeat for kind in structures(one.one)]
+    many: set[Type] = set()
+    while waiting:
+        type = waiting.pop()
+        if type not in many:
+            many.add(type)
+            waiting += within.get(type, ())
+    for type in within:
+        for one in type.fields() if type not in many else ():
+            if one.repeat and isinstance(one.one, Structure) and one.one.type.raw.get("-tabled"):
+                marks: dict[str, bool] = one.raw  # type: ignore[assignment]  # a copy
+                marks["-rows"] = True
 
 
 def _is_list_of_rows(field: Field, model: Model) -> bool:

@@ -40,8 +40,8 @@ ANNOTATIONS = frozenset(("dict",))
 """Names of Python that only occur in annotations, which nothing evaluates."""
 
 HELPERS = frozenset({
-    "FAILURES", "Lazily", "LayoutError", "Paused", "Run", "Stream", "Structure", "Traced", "View", "all_taken", "bits",
-    "ended", "failed", "find",
+    "FAILURES", "Lazily", "LayoutError", "Paused", "Rows", "Run", "Stream", "Structure", "Traced", "View", "all_taken",
+    "bits", "ended", "failed", "find",
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "new", "number", "numbers",
     "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "xored",
 })  # fmt: skip
@@ -60,8 +60,8 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_accepts", "_big", "_each", "_fields", "_inside", "_io", "_parent", "_reader",
-    "_root", "_run", "_value2member_map_", "at", "base", "end", "extent", "held", "io", "left", "offset", "parent",
-    "path", "places", "problem", "resume_at", "root", "steps", "stop", "view",
+    "_root", "_run", "_scan", "_value2member_map_", "at", "base", "end", "extent", "held", "io", "left",
+    "offset", "parent", "path", "places", "problem", "resume_at", "root", "steps", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""
 
@@ -84,6 +84,10 @@ OURS = frozenset(("__init__.py", "_layout.py"))
 
 PLAIN = "_Plain_"
 """What the names of the modules begin with whose readers take no notes, in those whose readers do."""
+
+
+FAMILIES = ("integer", "enum", "bool", "float", "text", "bytes")
+"""Words for numbers, strings and bytes among choices, in the names of columns."""
 
 
 def declared(model: Model) -> frozenset[str]:
@@ -115,7 +119,7 @@ def audited(texts: Mapping[str, str], model: Model) -> None:
 
     The module that they share, and that of the package, are constants of ours.
     """
-    names, readers = declared(model), classes(model)
+    names, readers = declared(model) | {*FAMILIES, *(type.id for type in model.types())}, classes(model)
     modules = frozenset(path.removesuffix(".py") for path in texts)
     for path, text in texts.items():
         if path not in OURS:
@@ -332,9 +336,13 @@ _LOOKS: dict[type[ast.AST], Any] = {
 }
 
 
+ENDS = ("_start", "_end", "_case", "_valid", "_until")
+"""How the names of columns end that say more of a field than its value."""
+
+
 def composed(name: str, names: frozenset[str]) -> bool:
     """Whether a name is that of a column: names of fields within each other, and which of its ends it is of."""
-    for end in ("_start", "_end"):
+    for end in ENDS:
         if name.endswith(end) and composed(name.removesuffix(end), names):
             return True
     starts, whole = {0}, len(name)

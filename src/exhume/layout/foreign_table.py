@@ -14,13 +14,26 @@ from typing import Any
 
 from exhume.compiler import budgets
 from exhume.compiler.front.expressions import Literal
-from exhume.compiler.front.kinds import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch, family
+from exhume.compiler.front.kinds import (
+    BOOL,
+    BYTES,
+    TEXT,
+    Bits,
+    Integer,
+    Kind,
+    Plain,
+    Structure,
+    Switch,
+    choices,
+    family,
+)
 from exhume.compiler.front.kinds import Sequence as Many
 from exhume.compiler.front.model import Field as Described
 from exhume.compiler.front.model import Type
 from exhume.counts import counted
 from exhume.errors import LimitExceededError, SpecificationError
 from exhume.io.jsonout import dumps
+from exhume.layout.foreign_columns import ArrowColumns, computes
 from exhume.layout.tracing import slot
 from exhume.tabular.arrow import import_pyarrow
 
@@ -74,7 +87,7 @@ class Tabulator:
         self.size = size
         self.omitted: dict[str, str] = {}
         self.schema: Any = None
-        self._room = _Room(size)
+        self.room = _Room(size)
         self._around: list[Type] = []
         """The types of the structures that a column is in."""
 
@@ -85,15 +98,15 @@ class Tabulator:
         `LimitExceededError` for a batch that is too large for the file, and what instances raise.
         """
         pa, kind = self.pa, self.field.one
-        self._room = _Room(self.size)
+        self.room = _Room(self.size)
         self._around = [kind.type] if isinstance(kind, Structure) else []
+        if hasattr(type(rows), "_is_compiled"):
+            rows = rows.columns if rows._is_compiled else list(rows)  # noqa: SLF001 - of readers that we made
         if not isinstance(kind, Structure):
-            made = self._array(kind, list(rows), self.field.id, DEEPEST)
+            made = self.array(kind, list(rows), self.field.id, DEEPEST)
             columns = {} if made is None else {self.field.id: made}
         elif hasattr(rows, "resume_at"):
-            columns = self._of_columns(rows, kind.type, "", "")
-            if computed := _computed(kind.type):
-                columns |= self._of_fields(list(rows), computed, "", DEEPEST)
+            columns = self._of_columns(rows, kind.type)
         else:
             columns = self._of_objects(list(rows), kind.type, "", DEEPEST)
         if not columns:
@@ -107,35 +120,20 @@ class Tabulator:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
             raise SpecificationError(f"a column changes its type: {error}", field_path=self.field.where) from None
 
-    def _of_columns(self, rows: Any, type: Type, prefix: str, path: str) -> dict[str, Any]:
-        import numpy as np
-
-        pa, found = self.pa, {}
-        for field in self._varied(type, path):
-            name, kind = f"{prefix}{field.id}", field.one
-            self._room.take(rows)
-            if isinstance(kind, Structure):
-                inner = self._of_columns(rows, kind.type, f"{name}_", f"{path}{field.id}.")
-                if inner:
-                    found[field.id] = pa.StructArray.from_arrays(list(inner.values()), list(inner))
-            elif kind in (BYTES, TEXT):
-                starts, ends = getattr(rows, f"{name}_start"), getattr(rows, f"{name}_end")
-                held = [bytes(rows.view[a:b]) for a, b in zip(starts, ends, strict=True)]
-                encoding = field.raw.get("encoding") or field.owner.encoding if kind == TEXT else None
-                if encoding is not None:
-                    found[field.id] = pa.array([str(one, encoding) for one in held], pa.string())
-                else:
-                    found[field.id] = pa.array(held, pa.binary())
-            else:
-                numbers = np.asarray(getattr(rows, name))
-                enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
-                if enum is not None:
-                    found[field.id] = _names(pa, enum.values, numbers.tolist())
-                else:
-                    found[field.id] = pa.array(numbers).cast(_numeric(pa, kind))
+    def _of_columns(self, rows: Any, type: Type) -> dict[str, Any]:
+        """The columns of rows that were read as columns; what has computed instances in it is asked of objects."""
+        found: dict[str, Any] = {}
+        objects: list[Any] | None = None
+        made = ArrowColumns(self, rows)
+        for field in [*self.varied(type, ""), *_computed(type)]:
+            if field.value is not None or computes(field.one):
+                objects = list(rows) if objects is None else objects
+                found |= self._of_fields(objects, [field], "", DEEPEST)
+            elif (one := made.column(field, "", "", range(len(rows)))) is not None:
+                found[field.id] = one
         return found
 
-    def _varied(self, type: Type, path: str) -> list[Described]:
+    def varied(self, type: Type, path: str) -> list[Described]:
         """The fields that are not always the same."""
         found = []
         for one in type.seq:
@@ -149,19 +147,19 @@ class Tabulator:
         return found
 
     def _of_objects(self, rows: Sequence[Any], type: Type, path: str, depth: int) -> dict[str, Any]:
-        return self._of_fields(rows, [*self._varied(type, path), *_computed(type)], path, depth)
+        return self._of_fields(rows, [*self.varied(type, path), *_computed(type)], path, depth)
 
     def _of_fields(self, rows: Sequence[Any], fields: Sequence[Described], path: str, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for field in fields:
-            self._room.take(rows)
+            self.room.take(rows)
             values = [None if row is None else getattr(row, slot(field.id)) for row in rows]
-            made = self._array(field.kind, values, f"{path}{field.id}", depth)
+            made = self.array(field.kind, values, f"{path}{field.id}", depth)
             if made is not None:
                 found[field.id] = made
         return found
 
-    def _array(self, kind: Kind, values: list[Any], path: str, depth: int) -> Any:
+    def array(self, kind: Kind, values: list[Any], path: str, depth: int) -> Any:
         """One column; None for a kind of value that has no column."""
         pa = self.pa
         if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
@@ -169,7 +167,7 @@ class Tabulator:
         if isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.kind in ("float", "bool")):
             return _numbers(pa, kind, values)
         if kind in (BYTES, TEXT):
-            self._room.take(values, long=True)
+            self.room.take(values, long=True)
             held = [bytes(one) if isinstance(one, memoryview) else one for one in values]
             return pa.array(held, pa.string() if kind == TEXT else pa.binary())
         if not depth:
@@ -180,15 +178,15 @@ class Tabulator:
             self._around.append(kind.type)
             inner = self._of_objects(values, kind.type, f"{path}.", depth - 1)
             self._around.pop()
-            return self._struct(inner, values, path)
+            return self.struct(inner, values, path)
         if isinstance(kind, Switch):
             return self._one_of(kind, values, path, depth)
         if isinstance(kind, Many):
             offsets = [0]
             for one in values:
                 offsets.append(offsets[-1] + (0 if one is None else len(one)))
-            self._room.take(range(offsets[-1]))
-            flat = self._array(kind.of, [item for one in values if one is not None for item in one], path, depth - 1)
+            self.room.take(range(offsets[-1]))
+            flat = self.array(kind.of, [item for one in values if one is not None for item in one], path, depth - 1)
             if flat is None:
                 return None
             mask = pa.array([one is None for one in values], pa.bool_())
@@ -197,20 +195,28 @@ class Tabulator:
 
     def _one_of(self, kind: Switch, values: list[Any], path: str, depth: int) -> Any:
         """A struct with a field for each thing that a value may be."""
-        self._room.take(values)
+        self.room.take(values)
         found: dict[str, Any] = {}
         for name, (one, fits) in _choices(kind).items():
             chosen = [value if value is not None and fits(value) else None for value in values]
-            made = self._array(one, chosen, f"{path}.{name}", depth - 1)
+            made = self.array(one, chosen, f"{path}.{name}", depth - 1)
             if made is not None:
                 found[name] = made
-        return self._struct(found, values, path)
+        return self.struct(found, values, path)
 
-    def _struct(self, inner: dict[str, Any], values: list[Any], path: str) -> Any:
+    def struct(self, inner: dict[str, Any], values: list[Any], path: str) -> Any:
         if not inner:
             return self._none(path, "nothing in it has a column")
         missing = self.pa.array([one is None for one in values], self.pa.bool_())
         return self.pa.StructArray.from_arrays(list(inner.values()), list(inner), mask=missing)
+
+    def numeric(self, kind: Kind) -> Any:
+        """The type of a column of numbers; None if it depends on their values."""
+        return _numeric(self.pa, kind)
+
+    def choice(self, kinds: Sequence[Kind]) -> Kind:
+        """The kind of the column for what a choice may be, of one name."""
+        return _choice_kind(kinds)
 
     def _none(self, path: str, why: str) -> None:
         self.omitted[path] = why
@@ -218,22 +224,22 @@ class Tabulator:
 
 def _choices(kind: Switch) -> dict[str, tuple[Kind, Callable[[Any], bool]]]:
     """What a value of a switch may be, by the name of its column, and whether a value is that."""
-    structures: dict[str, tuple[Kind, Callable[[Any], bool]]] = {}
-    plain: dict[str, list[Kind]] = {}
-    for one in [*(found for _, found in kind.cases), *([] if kind.default is None else [kind.default])]:
-        if isinstance(one, Structure):
-            name = one.type.where.replace("::", ".") if one.type.id in structures else one.type.id
-            known = [found for found, _ in structures.values() if isinstance(found, Structure)]
-            if all(found.type is not one.type for found in known):
-                structures[name] = one, _is_of(one.type)
+    found: dict[str, tuple[Kind, Callable[[Any], bool]]] = {}
+    for name, kinds in choices(kind).items():
+        first = kinds[0]
+        if isinstance(first, Structure):
+            found[name] = first, _is_of(first.type)
         else:
-            plain.setdefault(family(one), []).append(one)
-    for word, kinds in plain.items():
-        word = "integer" if word in ("enum", "bool") and "integer" in plain else word
-        first = kinds[0] if all(one == kinds[0] for one in kinds) else None
-        general: Kind = Integer(None) if word in ("integer", "enum", "bool") else kinds[0]
-        structures[word] = general if first is None else first, _FITS.get(word, lambda value: False)
-    return structures
+            found[name] = _choice_kind(kinds), _FITS.get(family(_choice_kind(kinds)), lambda value: False)
+    return found
+
+
+def _choice_kind(kinds: Sequence[Kind]) -> Kind:
+    """The kind of the column for what a choice may be, of one name."""
+    if all(one == kinds[0] for one in kinds):
+        return kinds[0]
+    whole = family(kinds[0]) in ("integer", "enum", "bool")
+    return Integer(None) if whole else kinds[0]
 
 
 def _is_of(type: Type) -> Callable[[Any], bool]:

@@ -18,222 +18,17 @@ from array import array
 from exhume.compiler.emit.c_varints import unique_name
 from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.elements import covered
-from exhume.compiler.emit.reader import Reader
-from exhume.compiler.emit.text import CODES, Lines, columned, written_doc
-from exhume.compiler.fixed import ends_with_a_byte, fixed_bytes, numbers_of, only_number, type_size
-from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure
-from exhume.compiler.front.model import Field, Type
+from exhume.compiler.emit.scan import Column, Scan
+from exhume.compiler.emit.text import Lines, columned, written_doc
+from exhume.compiler.emit.wide import WideScan
+from exhume.compiler.fixed import only_number, type_size
+from exhume.compiler.front.kinds import DECIDED, Bits, Integer, Plain, Structure
+from exhume.compiler.front.model import Type
 from exhume.compiler.needs import is_position
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import scalar_of
-
-Column = tuple[str, str, str]
-"""Name, array code, and the expression that is appended."""
-
 
 BYTES_OF_A_STEP = 64
 """Bytes of a row in columns that are one more step of the budget."""
-
-MOST_LINES = 2_000
-"""Lines that read one row of an external specification, structures within it included."""
-
-
-class Scan(Reader):
-    """The reading of one element inside the loop; nested structures are read in place, under a prefix."""
-
-    def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
-        super().__init__(module, type)
-        self.prefix = prefix
-        self.columns: list[Column] = []
-        self.inner: dict[str, Scan] = {}
-        self.byte_fields: list[str] = []
-        self.number_fields: dict[str, tuple[str, str]] = {}
-        """The expression of the numbers of one element, and their type, by the name of the column."""
-        self.base = ""
-        """Where its stream begins, when that is known."""
-        if of is not None:
-            self.lines = of.lines
-
-    def local(self, field: Field) -> str:
-        return f"{self.prefix}{super().local(field)}"
-
-    def fixed(self, field: Field) -> bool:
-        return super().fixed(field) and not fixed_bytes(field)
-
-    def keep(self, fields: list[Field]) -> None:
-        for field in fields:
-            self._column(field)
-
-    def _column(self, field: Field) -> None:
-        name, kind, into = f"{self.prefix}{field.id}", field.one, self.local(field)
-        if field.size == ex.Literal(0) or field.id in self._sizes():
-            return
-        if "contents" in field.raw:  # always the same
-            return
-        if field.repeat:
-            raise UnsupportedError("what is repeated inside has no column")
-        if kind == TEXT and not self.module.foreign:
-            raise UnsupportedError("text has no column, since it may be none: bytes have")
-        if kind in (BYTES, TEXT):
-            self.byte_fields.append(name)
-            self._span(name, into)
-            return
-        code = None
-        if isinstance(kind, Integer) and kind.size:
-            code = CODES[kind.size].lower() if kind.signed else CODES[kind.size]
-        elif isinstance(kind, Plain) and kind.size:
-            code = "f" if kind.size == 4 else "d"
-        elif isinstance(kind, Bits) and kind.width <= 64:
-            code = "Q" if kind.width > 8 else "B"
-        elif scalar_of(kind) is not None:
-            code = "Q"
-        elif isinstance(kind, Structure):
-            return
-        if code is None:
-            raise UnsupportedError("this has no column")
-        self.columns.append((name, code, into))
-
-    def _span(self, name: str, into: str) -> None:
-        """The columns of where something starts and ends."""
-        self.columns += [(f"{name}_start", "q", f"at_{into}"), (f"{name}_end", "q", f"end_{into}")]
-
-    def _sizes(self) -> set[str]:
-        """Fields that only give the lengths of others, which follow from where those start and end."""
-        if self.module.foreign:
-            return set()
-        sizes = [one.size for one in self.type.seq if one.size is not None and one.one == BYTES]
-        found = {size.id for size in sizes if isinstance(size, ex.Name)}
-        return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
-
-    def read_bytes(self, field: Field, into: str, path: str) -> None:
-        """Positions of bytes, without copying them. Raises `UnsupportedError` for most that end with a terminator."""
-        lines = self.lines
-        if ends_with_a_byte(field) and not self.module.foreign:
-            stop, after = self.find_mark(field, path, bytes([field.raw["terminator"]]))
-            lines.add(f"at_{into} = at", f"end_{into} = {stop}", after)
-            return
-        if not {"terminator", "pad-right", "process"}.isdisjoint(field.raw) or field.raw.get("type") == "strz":
-            raise UnsupportedError("what ends with a terminator has no column")
-        lines.add(f"at_{into} = at")
-        stop = self.sized_end(field, path)
-        if field.one == TEXT:
-            lines.add(f"{into} = view[at : {stop}]")
-            self.decode(field, into, path)
-        lines.add(f"at = end_{into} = {stop}" if stop != "end" else f"at = end_{into} = max(at, end)")
-
-    def read_single(self, field: Field) -> None:
-        kind = field.one
-        if field.repeat == "until":
-            self._up_to_last(field)
-            return
-        if field.repeat:
-            self._numbers(field)
-            return
-        before = len(self.columns)
-        if field.condition is None:
-            self._read_here(field, kind)
-            return
-        with self.lines.block(f"if {self.code(field.condition)}:"):
-            self._read_here(field, kind)
-        with self.lines.block("else:"):
-            absent = [local for _, _, local in self.columns[before:]] or [self.local(field)]
-            self.lines.add(f"{' = '.join(absent)} = 0")
-
-    def _read_here(self, field: Field, kind: Kind) -> None:
-        if isinstance(kind, Structure) and scalar_of(kind) is None:
-            self._nested(field, kind)
-            return
-        self.read_field(field, self.local(field))
-        self.read.add(field.id)
-        self.keep([field])
-
-    def _nested(self, field: Field, kind: Structure) -> None:
-        if "valid" in field.raw:
-            raise UnsupportedError("a structure with a rule has no columns")
-        sized = field.size is not None
-        if self.module.foreign and len(self.lines.lines) > MOST_LINES:
-            raise UnsupportedError("a row of too many fields")
-        inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
-        inner.above_path = f"{self.above_path}{field.id}."
-        lines, rest = self.lines, f"rest_{self.local(field)}"
-        if sized:
-            stop = self.sized_end(field, self.path(field))
-            inner.base = f"base_{self.local(field)}"
-            before = len(lines.lines)
-            lines.add(f"{inner.base} = at", f"{rest} = end", f"end = {stop}")
-        inner.sequence()
-        if sized:
-            if not any(inner.base in line for line in lines.lines[before + 1 :]):
-                del lines.lines[before]
-            lines.add("at = end", f"end = {rest}")
-        self.columns += inner.columns
-        self.byte_fields += inner.byte_fields
-        self.number_fields |= inner.number_fields
-        self.inner[field.id] = inner
-        self.read.add(field.id)
-        self.bounded = ""
-
-    def _up_to_last(self, field: Field) -> None:
-        """Positions of structures up to the last one."""
-        kind, lines, into = field.one, self.lines, self.local(field)
-        last = field.last
-        if self.module.foreign or last is None or not isinstance(kind, Structure):
-            raise UnsupportedError("what is repeated inside has no column")
-        inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
-        lines.add(f"at_{into} = at", f"many_{into} = 0")
-        with lines.block("try:"), lines.block("while True:"):
-            inner.sequence()
-            lines.add(f"many_{into} += 1")
-            with lines.block(f"if {inner.code(last)}:"):
-                lines.add("break")
-        with lines.block("except LayoutError as error:"):
-            lines.add(f'error.within(f"{self.above_path}{field.id}[{{many_{into}}}]")', "raise")
-        lines.add(f"end_{into} = at")
-        self._span(f"{self.prefix}{field.id}", into)
-        self.byte_fields.append(f"{self.prefix}{field.id}")
-        self.read.add(field.id)
-        self.bounded = ""
-
-    def _numbers(self, field: Field) -> None:
-        """Positions of numbers of one width, counted by another field, without copying them."""
-        many = None if self.module.foreign or field.repeat != "expr" else numbers_of(field)
-        if many is None or field.condition is not None:
-            raise UnsupportedError("what is repeated inside has no column")
-        self.count_numbers(field, many.size)
-        into, name = self.local(field), f"{self.prefix}{many.name}"
-        self.lines.add(f"at_{into} = at", f"at += {many.size} * many", f"end_{into} = at")
-        self._span(name, into)
-        start, end = f"self.{name}_start[index]", f"self.{name}_end[index]"
-        given = f'self.view, {start}, {end} - {start}, "{many.code}", "{many.order}"'
-        kind = "float" if many.code in "fd" else "int"
-        self.number_fields[name] = f"{self.module.helper('numbers')}({given})", kind
-        self.read.add(field.id)
-
-    def above(self, name: str) -> str:
-        """The structure around, which columns do not have. Raises `UnsupportedError`."""
-        raise UnsupportedError("a structure that looks around itself has no columns")
-
-    def named(self, field: Field) -> tuple[str, int]:
-        """A field as Python. Raises `UnsupportedError` for what only an object knows."""
-        moving = field.id in (self.type.root.model.moving or ())
-        if field.parameter or moving or (field.instance and (field.value is None or is_position(field.value))):
-            raise UnsupportedError("this is not known where there is no object")
-        return super().named(field)
-
-    def sync(self) -> bool:
-        """Nothing: what would look at the stream is refused."""
-        return False
-
-    def begin(self) -> str:
-        """Where the stream of a structure within begins. Raises `UnsupportedError` for that of the element itself."""
-        if not self.base:
-            raise UnsupportedError("a structure that looks around itself has no columns")
-        return self.base
-
-    def in_place(self, id: str, name: str) -> tuple[str, int] | None:
-        inner = self.inner.get(id)
-        return inner.named(inner.type.field(name)) if inner is not None else None
 
 
 def rows_are_plain(type: Type) -> bool:
@@ -262,7 +57,7 @@ def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -
 
 def scan_text(module: Module, type: Type) -> str:
     """The class of columns and the function that fills it. Raises `UnsupportedError` for what has no columns."""
-    scan = Scan(None, module, type)
+    scan = _scan_of(module, type)
     if type.endian == DECIDED:
         raise UnsupportedError("a byte order that depends on the data has no columns", type.where)
     for one in type.instances.values():
@@ -287,7 +82,7 @@ def scan_text(module: Module, type: Type) -> str:
         *upward,
         *(["_run"] if type.root.model.foreign else []),
         *(["_each"] if each else []),
-        *(column for column, _, _ in scan.columns),
+        *(column for column, _, _ in _columns(scan)),
     ]
     if len({*slots, *methods}) < len(slots) + len(methods):
         raise UnsupportedError("two columns of one name", type.where)
@@ -312,6 +107,15 @@ def scan_text(module: Module, type: Type) -> str:
         out += ["", f"    def {field}(self, index: int) -> memoryview[{kind}]:"]
         out += ['        """The numbers of one element."""', f"        return {taken}"]
     return "\n".join([*out, "", "", *function])
+
+
+def _scan_of(module: Module, type: Type) -> Scan:
+    return (WideScan if type.raw.get("-tabled") else Scan)(None, module, type)
+
+
+def _columns(scan: Scan) -> list[Column]:
+    """The columns of the table, and those that are not as long as it."""
+    return [*scan.columns, *(scan.sets if isinstance(scan, WideScan) else ())]
 
 
 def _read_row(scan: Scan, each: bool) -> None:
@@ -352,6 +156,31 @@ RESUME = '        """Where what follows the last element begins."""'
 BEGINS = '        """Where each element begins."""'
 
 
+def _told() -> list[str]:
+    """Statements for what does not fit."""
+    out = ["    except LayoutError as error:", '        error.within(f"[{len(columns.at)}]")']
+    return [
+        *out,
+        "        columns.problem = error.with_traceback(None)  # a traceback holds this call, and so the columns",
+    ]
+
+
+def _said(scan: Scan, type: Type, each: bool) -> list[str]:
+    """The same where the reader of one element is asked what that is."""
+    failures, failed = scan.module.helper("FAILURES"), scan.module.helper("failed")
+    stop = "first + turn" if each else "end"
+    out = [f"    except {failures} as error:"]
+    out += [f"        columns.problem = error if isinstance(error, LayoutError) else {failed}(error, first)"]
+    lead = "        "
+    if each:
+        out.append(f"{lead}if 0 <= turn <= columns.end - first:")
+        lead += "    "
+    out += [f"{lead}try:", f"{lead}    {type.reader_name}(view, first, {stop}, run=run)"]
+    out += [f"{lead}except LayoutError as error:", f"{lead}    columns.problem = error"]
+    out.append('        columns.problem.within(f"[{len(columns.at)}]")')
+    return [*out, "        columns.problem = columns.problem.with_traceback(None)"]
+
+
 def _opening(type: Type) -> list[str]:
     """The start of the function that returns columns."""
     reader = type.reader_name.replace("read_", "scan_", 1)
@@ -388,7 +217,7 @@ def _taken(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
 
 def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     """What makes empty columns, and the function that fills them."""
-    columns = scan.columns
+    columns = _columns(scan)
     scan.module.arrays = True
     run = ", run" if type.root.model.foreign else ""
     more = (run and ", run: Run") + (", each: int" if run and type.raw.get("-sized") else "")
@@ -414,14 +243,13 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     tail = Lines()
     tail.depth = 3
     if run:  # a row is a step, and more for long rows
-        held = sum(array(code).itemsize for _, code, _ in columns)
+        held = sum(array(code).itemsize for _, code, _ in scan.columns)
         tail.add(f"run.steps -= {1 + held // BYTES_OF_A_STEP}", "if run.steps < 0:", "    raise run.over(first)")
-    tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in columns))
+    tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in scan.columns))
     out = [*_opening(type), *head.lines, "    try:"]
     out.append("        while at < end if count is None else len(columns.at) < count:")
     out.append("            first = at")
     out += scan.lines.lines + tail.lines
-    out += ["    except LayoutError as error:", '        error.within(f"[{len(columns.at)}]")']
-    out += ["        columns.problem = error.with_traceback(None)  # a traceback holds this call, and so the columns"]
+    out += _said(scan, type, each) if type.raw.get("-tabled") else _told()
     out += ["        columns.resume_at = first", "    else:"]
     return made, [*out, "        columns.resume_at = at", "    return columns"]

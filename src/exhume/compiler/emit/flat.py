@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from exhume.compiler.emit.c_varints import unique_name
 from exhume.compiler.emit.code import Module
-from exhume.compiler.emit.columns import Scan
+from exhume.compiler.emit.scan import Scan
 from exhume.compiler.emit.text import Lines, written_doc
 from exhume.compiler.front.model import Type
 

@@ -409,6 +409,47 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any) -> Non
         for one in vars(module).values():
             if isinstance(one, type) and issubclass(one, Structure) and one._reader in readers:
                 one._native = readers[one._reader]
+            elif getattr(one, "_scan", None) in readers:
+                one._scan = readers[one._scan]
+
+
+class Rows(list):
+    """The elements of a list, and what reads them as columns (`kind`), which is done when one is asked for.
+
+    They begin at `at`, in a stream that ends at `end`; `each` is the size of one, where all have the same.
+    """
+
+    __slots__ = ("_columns", "_where")
+
+    def __init__(self, rows: Any, kind: Any, view: View, at: int, end: int, *each: int) -> None:
+        super().__init__(rows)
+        self._columns: Any = None
+        self._where = kind, view, at, end, each
+
+    @property
+    def _is_compiled(self) -> bool:
+        """Whether reading the rows once more, as columns, takes less time than asking each of the objects."""
+        return hasattr(self._where[0]._scan, "python")
+
+    @property
+    def columns(self) -> Any:
+        """All columns; those whose names are not names of methods of lists are attributes of the list as well."""
+        if self._columns is None:
+            kind, view, at, end, each = self._where
+            self._columns = made = kind._scan(view, at, end, len(self), Run(end - at), *each)
+            if made.problem is not None:
+                raise made.problem
+            for name in ("parent", "root") if self else ():
+                if hasattr(made, name):
+                    setattr(made, name, getattr(self[0], f"_{name}"))
+            if hasattr(made, "io") and self:
+                made.io = self[0]._io
+        return self._columns
+
+    def __getattr__(self, name: str) -> Any:
+        if name[:1] == "_":
+            raise AttributeError(name)
+        return getattr(self.columns, name)
 
 
 def _over(rows: Any, reader: Any) -> Any:

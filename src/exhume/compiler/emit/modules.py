@@ -47,7 +47,7 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
         yield Class(module, type).text()
     stops = module.paused is not None and module.paused.owner is type
     yield (PausedReader if stops else Reader)(module, type).text()
-    if type.raw.get("-columns"):
+    if type.raw.get("-columns") or type.raw.get("-tabled"):
         yield scan_text(module, type)
     if type.raw.get("-element"):
         yield flat_text(module, type)
@@ -61,6 +61,8 @@ def _names(schema: Type) -> Iterator[str]:
             yield f"{enum.names} = {type.class_name}.{enum.class_name}._value2member_map_.get"
     for type in schema.all():
         yield f"{type.class_name}._reader = {type.reader_name}"
+        if type.raw.get("-tabled"):
+            yield f"{type.class_name}Columns._scan = {type.reader_name.replace('read_', 'scan_', 1)}"
         if type.params:
             yield f"{type.class_name}._accepts = ({''.join(f'{accepted(one)}, ' for one in type.params)})"
         if type.parent is None:

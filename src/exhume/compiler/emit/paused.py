@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.statements import nested_in
-from exhume.compiler.emit.text import columned
+from exhume.compiler.emit.text import tabled
 from exhume.compiler.front.kinds import Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
@@ -46,7 +46,7 @@ class PausedReader(Reader):
 
     def _rows(self, field: Field) -> bool:
         """Statements for the function that reads many elements as columns, where that can be; says whether it can."""
-        type, lines = columned(field), self.lines
+        type, lines = tabled(field), self.lines
         own = {"size-eos", "terminator", "pad-right", "process"}.isdisjoint(field.raw)
         if type is None or not own or field.repeat == "until" or (field.size is None) == bool(type.raw.get("-sized")):
             return False

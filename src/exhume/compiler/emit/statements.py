@@ -63,7 +63,9 @@ class Statements(Values):
             return
         if not self.counts and self._columns(field, into):
             return
-        lines = self.lines
+        lines, tabled = self.lines, bool(field.raw.get("-rows")) and not self.traces
+        if tabled:
+            lines.add("first = at")
         # Elements that look at their parent may look at those before them.
         upward = self.traces or any(self.module.needs[one.type].parent for one in nested_in(field.one))
         shared = self.kept(field) if upward else ""
@@ -82,6 +84,16 @@ class Statements(Values):
                 with lines.block(f"except {self.module.helper('FAILURES')}:"):
                     lines.add(f"del {shared}", "raise")
         self.index = outer
+        if tabled:
+            self._tabled(field, into)
+
+    def _tabled(self, field: Field, into: str) -> None:
+        """Statements that let a list know what reads its elements as columns."""
+        assert isinstance(field.one, Structure)
+        type = field.one.type
+        columns = self.module.name_of(type, f"{type.class_name}Columns")
+        each = f", {self.code(field.size)}" if field.size is not None else ""
+        self.lines.add(f"{into} = {self.module.helper('Rows')}({into}, {columns}, view, first, end{each})")
 
     def _loop(self, field: Field, into: str, path: str, nested: bool) -> None:
         """Statements that read one element after the other."""
@@ -148,8 +160,7 @@ class Statements(Values):
         if type is None:
             return False
         count = field.expr("repeat-expr")
-        each = bool(type.raw.get("-sized"))
-        whole = each or field.size is None or field.size == ex.Literal(type_size(type))
+        whole = field.size is None or field.size == ex.Literal(type_size(type))
         own = {"size-eos", "terminator", "pad-right", "process", "valid"}.isdisjoint(field.raw)
         if self.module.foreign and not (whole and own and field.repeat != "until"):
             return False
@@ -160,9 +171,7 @@ class Statements(Values):
         lines = self.lines
         many = "" if count is None else f", {self._count(count)}"
         if self.module.foreign:
-            many = f"{many or ', None'}, run" + (
-                f", {self.code(field.size)}" if each and field.size is not None else ""
-            )
+            many = f"{many or ', None'}, run"
         scan = self.module.name_of(type, type.reader_name.replace("read_", "scan_", 1))
         lines.add(f"{into} = {scan}(view, at, end{many})")
         with lines.block(f"if {into}.problem is not None:"):

@@ -18,8 +18,9 @@ LAYOUT_STUB = '''"""What all readers share."""
 
 import builtins as _b
 from types import TracebackType as _Traceback
-from typing import Any, Self, SupportsIndex as _Index
+from typing import Any, Self, SupportsIndex as _Index, TypeVar as _TypeVar
 
+_Row = _TypeVar("_Row")
 View = _b.bytes | _b.memoryview
 
 class LayoutError(ValueError):
@@ -72,6 +73,13 @@ class Structure:
     ) -> None: ...
     def close(self) -> None: ...
 
+class Rows(list[_Row]):
+    """Rows as objects, and as columns that are read when they are asked for."""
+
+    @property
+    def columns(self) -> Columns: ...
+    def __getattr__(self, name: str) -> Any: ...
+
 class Columns:
     """Rows as columns: an attribute for each, and an object for each row that is asked for."""
 
@@ -98,7 +106,8 @@ def _module(schema: Type) -> str:
     head += ["from collections.abc import Iterator as _Iterator", "from enum import IntEnum as _IntEnum"]
     head += ["from typing import Any as _Any", ""]
     head += [f"from . import {id} as _{id}" for id in sorted(stub.modules)]
-    head.append("from ._layout import Columns as _Columns, Stream as _Stream, Structure as _Structure, View as _View")
+    head.append("from ._layout import Columns as _Columns, Rows as _Rows, Stream as _Stream")
+    head.append("from ._layout import Structure as _Structure, View as _View")
     return "\n".join([*head, "", *body]) + "\n"
 
 
@@ -135,7 +144,7 @@ class _Stub:
         for type in schema.all():
             if type.parent is not None:
                 yield f"{type.class_name} = {self.nested(type)}"
-            if type.raw.get("-columns"):
+            if type.raw.get("-columns") or type.raw.get("-tabled"):
                 yield f"class {type.class_name}Columns(_Columns):"
                 yield f"    def __getitem__(self, index: _b.int) -> {type.class_name}: ..."
                 yield f"    def __iter__(self) -> _Iterator[{type.class_name}]: ..."
@@ -152,6 +161,8 @@ class _Stub:
     def whole(self, field: Field) -> str:
         """The annotation of a field."""
         said = self.annotation(field.kind, columned(field) is not None)
+        if field.raw.get("-rows"):
+            said = f"_Rows{said.removeprefix('_b.list')}"
         return f"{said} | None" if field.condition is not None else said
 
     def annotation(self, kind: Kind, rows: bool = False) -> str:

@@ -24,7 +24,7 @@ _MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "
 _MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits", "joined", "shifted", "multiplied", "number"}
 _MODULES |= {"taken", "all_taken", "weighed"}
 _OURS = re.compile(
-    r"(read|scan|at|end|rest|add|f|names)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|new|why|run|turn|element|each|found|index|last|rows)$"
+    r"(read|scan|at|end|rest|add|f|names|there|case|base)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|new|why|run|turn|element|each|found|index|last|rows)$"
 )
 
 
@@ -80,6 +80,14 @@ def columned(field: Field) -> Type | None:
     """The type of a field that is repeated and read as columns; None for any other."""
     kind = field.one
     return kind.type if field.repeat and isinstance(kind, Structure) and kind.type.raw.get("-columns") else None
+
+
+def tabled(field: Field) -> Type | None:
+    """The type of a field that is repeated and can be read as columns; None for any other."""
+    kind = field.one
+    if not field.repeat or not isinstance(kind, Structure):
+        return None
+    return kind.type if not {"-columns", "-tabled"}.isdisjoint(kind.type.raw) else None
 
 
 def annotation(kind: Kind) -> str:

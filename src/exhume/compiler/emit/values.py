@@ -43,18 +43,21 @@ class Values(Rules):
             if mark is None:
                 raise UnsupportedError("bytes without a size are not supported")
             stop, after = self.find_mark(field, path, mark)
+            self.cut_out(into, stop)
             self.hold(f"{stop} - at", path)
             lines.add(f"{into} = view[at : {stop}]")
         elif field.size is None:
             self.hold("end - at if end > at else 0", path)
             lines.add(f"{into} = view[at:end]")
             self._cut(field, into, mark)
+            self.cut_out(into)
             after = "at = max(at, end)"
         else:
             stop = self.sized_end(field, path)
             self.hold(stop.removeprefix("at + "), path)
             lines.add(f"{into} = view[at : {stop}]")
             self._cut(field, into, mark)
+            self.cut_out(into)
             after = f"at += {stop.removeprefix('at + ')}"
         if "process" in field.raw:
             lines.add("start = at", after)
@@ -64,6 +67,9 @@ class Values(Rules):
             self.decode(field, into, path, "start" if "process" in field.raw else "at")
         if after:
             lines.add(after)
+
+    def cut_out(self, into: str, stop: str = "") -> None:
+        """Statements for bytes that are cut out of the data, up to `stop` where that is known, before they change."""
 
     def hold(self, many: str, path: str) -> None:
         """Statements that take bytes from the budget, if there is one; a call would take longer than reading them."""

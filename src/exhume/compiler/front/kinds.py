@@ -116,6 +116,27 @@ def _both(one: Kind, other: Kind) -> Kind:
     return alike.get(families.pop(), UNKNOWN) if len(families) == 1 else UNKNOWN
 
 
+def choices(kind: Switch) -> dict[str, list[Kind]]:
+    """What a value of a switch may be, by name: a structure by its type, all others by their family.
+
+    Truth values and enums count as integers where there are integers, too.
+    """
+    found: dict[str, list[Kind]] = {}
+    plain: dict[str, list[Kind]] = {}
+    known: list[Type] = []
+    for one in [*(found for _, found in kind.cases), *([] if kind.default is None else [kind.default])]:
+        if not isinstance(one, Structure):
+            plain.setdefault(family(one), []).append(one)
+        elif all(one.type is not other for other in known):
+            known.append(one.type)
+            found[one.type.where.replace("::", ".") if one.type.id in found else one.type.id] = [one]
+    for word, kinds in plain.items():
+        word = "integer" if word in ("enum", "bool") and "integer" in plain else word
+        word = f"{word}_" if any(isinstance(one, Structure) for one in found.get(word, ())) else word
+        found[word] = [*found.get(word, []), *kinds]
+    return found
+
+
 def enum_of(kind: Kind) -> Enum | None:
     """The enum that the values of a kind have names in."""
     if isinstance(kind, (Integer, Bits)):

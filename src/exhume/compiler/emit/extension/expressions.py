@@ -254,8 +254,8 @@ class Expressions:
             ):
                 return f"ended({self.expr(run)[0]}, {self.object(data)}, {mark[0]}, {bool(more)})", OBJECT
             case ast.Call(func=ast.Name("len"), args=[one]):
-                if isinstance(one, ast.Attribute) and one.attr == "at" and "add_at" in self.columns:
-                    return f"(<int64_t> {self.variable('add_at')}.many)", Word(PLACE)
+                if isinstance(one, ast.Attribute) and f"add_{one.attr}" in self.columns:
+                    return f"(<int64_t> {self.variable(f'add_{one.attr}')}.many)", Word(PLACE)
                 return f"(<int64_t> len({self.object(one)}))", Word(PLACE)
             case ast.Call(func=ast.Name("max" | "min" as name), args=[one, other]):
                 (first, second), kind = self._unified([one, other])

@@ -1,0 +1,298 @@
+"""Rows with more in them than one value for each field: choices, fields that may be absent, lists, ended strings.
+
+A value that each row has once is a column as long as the table.  Choices and lists have columns of their own, which are
+shorter or longer (`sets`), and columns of the table state which of their values belong to a row:
+
+    x_case      what a choice is: the number of it, by `choices`, from 1; 0 for nothing
+    x_valid     1 where a field is there, 0 where its condition is not met (its columns have 0 there)
+    x_until     how many elements there are up to the end of this row
+"""
+
+from __future__ import annotations
+
+from exhume.compiler.emit.code import Module
+from exhume.compiler.emit.scan import MOST_LINES, Column, Scan, numbers_in_place
+from exhume.compiler.fixed import Numbers, contents
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure, Switch, choices
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.needs import expressions, words
+from exhume.compiler.refusal import UnsupportedError
+from exhume.compiler.varints import scalar_of
+
+CODED = frozenset(("terminator", "pad-right", "process"))
+MOST_CHOICES = 255
+
+
+class WideScan(Scan):
+    """The reading of one such row."""
+
+    def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
+        super().__init__(of, module, type, prefix)
+        outer = of if isinstance(of, WideScan) else None
+        self.sets: list[Column] = [] if outer is None else outer.sets
+        """Columns that are not as long as the table."""
+        self.around: tuple[Type, ...] = (*(() if outer is None else outer.around), type)
+        self.asked: frozenset[str] = _asked(type) if outer is None else outer.asked  # type: ignore[assignment]
+        """Every name in an expression."""
+
+    def sequence(self) -> bool:
+        """The fields in their order.  Raises `UnsupportedError` for what has no columns."""
+        type = self.type
+        if type in self.around[:-1] or type.opaque or type.endian == DECIDED:
+            raise UnsupportedError("a structure within its own type, or of a type that is given, has no columns")
+        if len(self.lines.lines) > MOST_LINES:
+            raise UnsupportedError("a row of too many fields")
+        return super().sequence()
+
+    def read_single(self, field: Field) -> None:
+        """One field, if it is there.  Raises `UnsupportedError` for what has no columns."""
+        if field.condition is None:
+            self._read_whole(field)
+            return
+        lines, into, before = self.lines, self.local(field), len(self.columns)
+        is_asked = field.id in self.asked
+        with lines.block(f"if {self.code(field.condition)}:"):
+            lines.add(f"there_{into} = 1")
+            self._read_whole(field)
+        made = self.columns[before:]
+        if is_asked and field.one == BYTES:
+            raise UnsupportedError("bytes that may be absent are known to objects only")
+        kept = [f"{into} or 0" if is_asked and value == into else value for _, _, value in made]
+        self.columns[before:] = [(name, code, value) for (name, code, _), value in zip(made, kept, strict=True)]
+        with lines.block("else:"):
+            absent = [value for value in kept if value.isidentifier()]
+            lines.add(f"{' = '.join([f'there_{into}', *absent])} = 0", *([f"{into} = None"] if is_asked else []))
+        self.columns.append((f"{self.prefix}{field.id}_valid", "B", f"there_{into}"))
+
+    def _read_whole(self, field: Field) -> None:
+        if field.repeat:
+            self._list(field)
+            self.read.add(field.id)
+        elif isinstance(field.one, Switch):
+            self.columns.append(self._choice(field, self.local(field)))
+            self.read.add(field.id)
+        else:
+            self._read_here(field, field.one)
+
+    def _nested(self, field: Field, kind: Structure) -> None:
+        before = set(self.inner)
+        super()._nested(field, kind)
+        if field.condition is not None:  # its fields are not at hand where it is absent
+            for id in set(self.inner) - before:
+                self.inner.pop(id)
+
+    # Bytes and strings.
+
+    def read_bytes(self, field: Field, into: str, path: str) -> None:
+        said = str(field.raw.get("type"))
+        if CODED.isdisjoint(field.raw) and said != "strz":
+            super().read_bytes(field, into, path)
+        else:
+            self._ended(field, field.one, into, path, said)
+
+    def _ended(self, field: Field, kind: Kind, into: str, path: str, said: str) -> None:
+        """Bytes or a string that something ends or pads."""
+        if "process" in field.raw:
+            raise UnsupportedError("what is decoded is nowhere in the file")
+        self.lines.add(f"at_{into} = at")
+        self._read_raw(field, kind, into, path, said)
+
+    def cut_out(self, into: str, stop: str = "") -> None:
+        self.lines.add(f"end_{into} = {stop or f'at_{into} + len({into})'}")
+
+    # One of several.
+
+    def _choice(self, field: Field, into: str) -> Column:
+        """Statements that read one of several; the column with the number of the choice."""
+        kind = field.one
+        assert isinstance(kind, Switch)
+        coded = {"valid", "parent", *CODED}
+        names = choices(kind)
+        if not coded.isdisjoint(field.raw) or len(names) > MOST_CHOICES or not all(map(str.isidentifier, names)):
+            raise UnsupportedError("a choice with a rule, or of bytes that are coded, has no column")
+        self.lines.add(f"case_{into} = 0")
+        self._read_one(field, kind, into, self.path(field))
+        return f"{self.prefix}{field.id}_case", "B", f"case_{into}"
+
+    def _read_case(
+        self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, said: str
+    ) -> None:
+        assert isinstance(field.one, Switch)
+        every = choices(field.one)
+        number, name = next((i, one) for i, one in enumerate(every, 1) if _is_among(kind, every[one]))
+        lines, name = self.lines, f"{self.prefix}{field.id}_{name}"
+        lines.add(f"case_{into} = {number}")
+        if isinstance(kind, Structure) and scalar_of(kind) is None:
+            self._push(self._inside(field, kind, name, base is not None))
+            return
+        one = f"{into}_{number}"
+        if kind == BYTES and base is not None:
+            lines.add(f"at_{one} = at")
+            end = self.sized_end(field, path)
+            lines.add(f"at = end_{one} = {end}" if end != "end" else f"at = end_{one} = max(at, end)")
+        elif kind in (BYTES, TEXT):
+            self._ended(field, kind, one, path, said)
+        elif isinstance(kind, (Integer, Plain)) and kind.size:
+            self._read_number(kind, one, path)
+        else:
+            raise UnsupportedError("this kind of case has no column")
+        self.align()
+        kinds = every[list(every)[number - 1]]
+        self._push(
+            [(f"{name}_start", "q", f"at_{one}"), (f"{name}_end", "q", f"end_{one}")]
+            if kind in (BYTES, TEXT)
+            else [(name, _code_of(kinds), one)]
+        )
+
+    # Lists.
+
+    def _list(self, field: Field) -> None:
+        kind, lines, name = field.one, self.lines, f"{self.prefix}{field.id}"
+        if field.to_end or not {"process", "parent"}.isdisjoint(field.raw) or isinstance(kind, Bits) or self.loose:
+            raise UnsupportedError("this kind of list has no column")
+        if self._many(field) is not None:
+            self._numbers(field)
+            return
+        if not takes_bytes(field):
+            raise UnsupportedError("a list of what may take no bytes has no column")
+        count, until = field.expr("repeat-expr"), field.expr("repeat-until")
+        opening = "while at < end:" if field.repeat == "eos" else "while True:"
+        if field.repeat == "expr":
+            assert count is not None
+            opening = f"for _ in range({self.code(count)}):"
+        with lines.block(opening):
+            weigh = self.step()
+            made, inner = self._element_of(field, kind, name)
+            self._push(made)
+            weigh()
+            if until is not None:
+                last = field.last
+                if inner is not None and last is not None:
+                    with lines.block(f"if {inner.code(last)}:"):
+                        lines.add("break")
+                elif inner is None and kind not in (BYTES, TEXT):
+                    self.item = ("one", kind)
+                    with lines.block(f"if {self.code(until)}:"):
+                        lines.add("break")
+                    self.item = None
+                else:
+                    raise UnsupportedError("what asks for an element has no column")
+        if not made:
+            raise UnsupportedError("a list of nothing has no column")
+        self.bounded = ""
+        self.columns.append((f"{name}_until", "q", f"len(columns.{made[0][0]})"))
+
+    def _element_of(self, field: Field, kind: Kind, name: str) -> tuple[list[Column], WideScan | None]:
+        """Statements that read one element, and its columns."""
+        if isinstance(kind, Switch):
+            if kind.default is None or field.repeat == "until":
+                raise UnsupportedError("a list from which elements may be missing has no column")
+            return [self._choice(field, self.local(field))], None
+        if isinstance(kind, Structure) and scalar_of(kind) is None:
+            if not {"valid", *CODED}.isdisjoint(field.raw):
+                raise UnsupportedError("structures with a rule have no column")
+            made = self._inside(field, kind, name, field.size is not None)
+            return made, self.inside
+        self._read_valid_raw(field, '""', False)
+        if kind in (BYTES, TEXT):
+            return [(f"{name}_start", "q", "at_one"), (f"{name}_end", "q", "end_one")], None
+        return [(name, _code_of([kind]), "one")], None
+
+    def _inside(self, field: Field, kind: Structure, name: str, sized: bool) -> list[Column]:
+        """Statements that read a structure that has columns of its own; these."""
+        if field.to_end:
+            raise UnsupportedError("a structure up to the end has no column")
+        lines = self.lines
+        self.inside = inner = WideScan(self, self.module, kind.type, f"{name}_")
+        inner.above_path = f"{self.above_path}{field.id}."
+        if sized:
+            stop = self.sized_end(field, self.path(field))
+            inner.base = f"base_{name}"
+            lines.add(f"{inner.base} = at", f"rest_{name} = end", f"end = {stop}")
+        inner.sequence()
+        if sized:
+            lines.add("at = end", f"end = rest_{name}")
+        self.bounded = ""
+        return inner.columns
+
+    inside: WideScan
+
+    def _push(self, columns: list[Column]) -> None:
+        known = {name for name, _, _ in self.sets}
+        self.sets += [one for one in columns if one[0] not in known]
+        self.lines.add(*(f"add_{name}({value})" for name, _, value in columns))
+
+    def _many(self, field: Field) -> Numbers | None:
+        return numbers_in_place(field)
+
+    # Names.
+
+    def named(self, field: Field) -> tuple[str, int]:
+        """A field as Python.  Raises `UnsupportedError` for what only an object knows."""
+        held = isinstance(field.one, Structure) and scalar_of(field.one) is None
+        if not field.instance and (field.repeat or held or isinstance(field.one, Switch)):
+            raise UnsupportedError("a list or a structure is known to objects only")
+        return super().named(field)
+
+    def in_place(self, id: str, name: str) -> tuple[str, int] | None:
+        """A field of a structure within.  Raises `UnsupportedError` for one that may be absent."""
+        inner = self.inner.get(id)
+        if inner is not None and inner.type.field(name).condition is not None:
+            raise UnsupportedError("what may be absent is known to objects only")
+        return super().in_place(id, name)
+
+
+def _asked(type: Type) -> frozenset[str]:
+    every = (one for other in type.root.model.types() for one in other.fields())
+    return frozenset().union(*(words(expr) for one in every for expr in expressions(one)))
+
+
+def _is_among(kind: Kind, kinds: list[Kind]) -> bool:
+    if isinstance(kind, Structure):
+        return any(isinstance(one, Structure) and one.type is kind.type for one in kinds)
+    return kind in kinds
+
+
+def _code_of(kinds: list[Kind]) -> str:
+    """The code of an array for numbers of any of some kinds.  Raises `UnsupportedError` if there is none."""
+    if all(isinstance(one, Plain) and one.kind == "float" and one.size for one in kinds):
+        return "f" if all(isinstance(one, Plain) and one.size == 4 for one in kinds) else "d"
+    numbers = [(one.size, one.signed) for one in kinds if isinstance(one, Integer) and one.size]
+    if len(numbers) < len(kinds):
+        raise UnsupportedError("this has no column")
+    if not any(signed for _, signed in numbers):
+        return {1: "B", 2: "H", 4: "I", 8: "Q"}[max(size for size, _ in numbers)]
+    if all(signed for _, signed in numbers):
+        return {1: "b", 2: "h", 4: "i", 8: "q"}[max(size for size, _ in numbers)]
+    if (8, False) in numbers:
+        raise UnsupportedError("numbers that fit no array have no column")
+    return "q"
+
+
+def takes_bytes(field: Field, around: tuple[Type, ...] = ()) -> bool:
+    """Whether a field, or an element of it, is always there and takes at least one byte."""
+    return _takes_bytes(field, field.one, around)
+
+
+def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
+    if isinstance(kind, Structure):
+        inner = kind.type
+        return inner not in around and not inner.opaque and always_takes_bytes(inner, (*around, inner))
+    if isinstance(kind, Switch):
+        kinds = [*(one for _, one in kind.cases), kind.default]
+        return all(one is not None and _takes_bytes(field, one, around) for one in kinds)
+    if "contents" in field.raw:
+        return bool(contents(field))
+    if kind in (BYTES, TEXT):
+        size, raw = field.size, field.raw
+        ended = "terminator" in raw or raw.get("type") == "strz"
+        whole = raw.get("eos-error", True) and raw.get("consume", True) and not field.to_end
+        fixed = isinstance(size, ex.Literal) and isinstance(size.value, int) and size.value > 0
+        return fixed or (size is None and ended and bool(whole))
+    return isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.size > 0)
+
+
+def always_takes_bytes(type: Type, around: tuple[Type, ...] = ()) -> bool:
+    """Whether a structure takes at least one byte."""
+    return any(one.condition is None and not one.repeat and takes_bytes(one, around or (type,)) for one in type.seq)

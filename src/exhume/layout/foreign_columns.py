@@ -1,0 +1,160 @@
+"""Columns that readers filled (`exhume.compiler.emit.columns`, `wide`) as Arrow arrays, without an object for a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from exhume.compiler.emit.scan import numbers_in_place
+from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Structure, Switch, choices
+from exhume.compiler.front.model import Field, Type
+
+
+class Room(Protocol):
+    """The remaining budget of a table."""
+
+    def take(self, values: Sequence[Any], *, long: bool = False) -> None:
+        """Takes a column of values, by their lengths too where they are `long`."""
+
+
+class Tabulator(Protocol):
+    """What is known of the columns of a table (`exhume.layout.foreign_table`)."""
+
+    pa: Any
+
+    @property
+    def room(self) -> Room:
+        """The remaining budget."""
+
+    def varied(self, type: Type, path: str) -> list[Field]:
+        """The fields that are not always the same."""
+
+    def array(self, kind: Kind, values: list[Any], path: str, depth: int) -> Any:
+        """One column; None for a kind of value that has no column."""
+
+    def struct(self, inner: dict[str, Any], values: list[Any], path: str) -> Any:
+        """Columns as one; null for each value that is None."""
+
+    def numeric(self, kind: Kind) -> Any:
+        """The type of a column of numbers."""
+
+    def choice(self, kinds: Sequence[Kind]) -> Kind:
+        """The kind of the column for what a choice may be, of one name."""
+
+
+class ArrowColumns:
+    """The arrays of one batch; `tabulator` knows names, types and the budget."""
+
+    def __init__(self, tabulator: Tabulator, rows: Any) -> None:
+        import numpy as np
+
+        self.np, self.pa, self.tabulator, self.rows = np, tabulator.pa, tabulator, rows
+
+    def _whole(self, name: str, many: Sequence[int]) -> Any:
+        """The column of a name: as many values as there are rows, or parts of them."""
+        return self.np.asarray(getattr(self.rows, name))[: len(many)]
+
+    def column(self, field: Field, prefix: str, path: str, many: Sequence[int]) -> Any:
+        """A field of `many` rows as an array, null where it is absent; None for what has no column."""
+        name, path = f"{prefix}{field.id}", f"{path}{field.id}"
+        self.tabulator.room.take(many)
+        absent = None if field.condition is None else self._whole(f"{name}_valid", many) == 0
+        if field.repeat:
+            return self._list(field, name, path, many, absent)
+        return self._one(field, field.one, name, path, many, absent)
+
+    def _one(self, field: Field, kind: Kind, name: str, path: str, many: Sequence[int], absent: Any) -> Any:
+        if isinstance(kind, Structure):
+            return self._structure(kind.type, f"{name}_", path, many, absent)
+        if isinstance(kind, Switch):
+            return self._choice(field, kind, name, path, many)
+        if kind in (BYTES, TEXT):
+            return self._bytes(field, kind, name, many, absent)
+        return self._numbers(kind, self._whole(name, many), path, absent)
+
+    def _structure(self, type: Type, prefix: str, path: str, many: Sequence[int], absent: Any) -> Any:
+        found = {}
+        for field in self.tabulator.varied(type, f"{path}."):
+            if (one := self.column(field, prefix, f"{path}.", many)) is not None:
+                found[field.id] = one
+        return self.tabulator.struct(found, self._missing(absent, many), path)
+
+    def _missing(self, absent: Any, many: Sequence[int]) -> list[Any]:
+        """A value for each row that is None where there is none."""
+        return [0] * len(many) if absent is None else [None if one else 0 for one in absent.tolist()]
+
+    def _numbers(self, kind: Kind, numbers: Any, path: str, absent: Any) -> Any:
+        plain = isinstance(kind, Integer) and kind.enum is None and kind.size == 0
+        if plain or (isinstance(kind, (Integer, Bits)) and kind.enum is not None):
+            values = numbers.tolist()
+            if absent is not None:
+                values = [None if gone else one for one, gone in zip(values, absent.tolist(), strict=True)]
+            return self.tabulator.array(kind, values, path, 1)
+        return self.pa.array(numbers, mask=absent).cast(self.tabulator.numeric(kind))
+
+    def _bytes(self, field: Field, kind: Kind, name: str, many: Sequence[int], absent: Any) -> Any:
+        pa, view = self.pa, self.rows.view
+        starts, ends = (getattr(self.rows, f"{name}_{which}")[: len(many)] for which in ("start", "end"))
+        held: list[Any] = [bytes(view[a:b]) for a, b in zip(starts, ends, strict=True)]
+        self.tabulator.room.take(held, long=True)
+        if absent is not None:
+            held = [None if gone else one for one, gone in zip(held, absent.tolist(), strict=True)]
+        if kind == TEXT:
+            encoding = str(field.raw.get("encoding") or field.owner.encoding)
+            return pa.array([None if one is None else str(one, encoding) for one in held], pa.string())
+        return pa.array(held, pa.binary())
+
+    def _choice(self, field: Field, kind: Switch, name: str, path: str, many: Sequence[int]) -> Any:
+        np, pa, case = self.np, self.pa, self._whole(f"{name}_case", many)
+        found = {}
+        for number, (word, kinds) in enumerate(choices(kind).items(), 1):
+            chosen = case == number
+            rows, first = range(int(chosen.sum())), kinds[0]
+            one = self.tabulator.choice(kinds)
+            self.tabulator.room.take(many)
+            part = self._one(
+                field, first if isinstance(first, Structure) else one, f"{name}_{word}", f"{path}.{word}", rows, None
+            )
+            if part is not None:
+                found[word] = part.take(pa.array(np.cumsum(chosen) - 1, mask=~chosen))
+        return self.tabulator.struct(found, self._missing(case == 0, many), path)
+
+    def _list(self, field: Field, name: str, path: str, many: Sequence[int], absent: Any) -> Any:
+        np, pa, kind = self.np, self.pa, field.one
+        placed = numbers_in_place(field)
+        if placed is not None:
+            starts, ends = self._whole(f"{name}_start", many), self._whole(f"{name}_end", many)
+            view = memoryview(self.rows.view)
+            held = b"".join(view[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
+            order = ">" if placed.order == "big" else "<"
+            numbers = np.frombuffer(held, np.dtype(placed.code).newbyteorder(order)).astype(placed.code)
+            until = np.cumsum(ends - starts) // placed.size
+            self.tabulator.room.take(range(len(numbers)))
+            flat = self._numbers(kind, numbers, path, None)
+        else:
+            until = self._whole(f"{name}_until", many)
+            rows = range(int(until[-1]) if len(until) else 0)
+            self.tabulator.room.take(rows)
+            flat = self._one(field, kind, name, path, rows, None)
+        if flat is None:
+            return None
+        offsets = pa.array(np.concatenate([np.zeros(1, np.int64), until]), pa.int32())
+        mask = pa.array(np.zeros(len(many), bool) if absent is None else absent)
+        return pa.ListArray.from_arrays(offsets, flat, mask=mask)
+
+
+def computes(kind: Kind) -> bool:
+    """Whether a structure that a kind may be, or one within it, has computed instances."""
+    return _computes(kind, set())
+
+
+def _computes(kind: Kind, seen: set[Type]) -> bool:
+    if isinstance(kind, Switch):
+        kinds = [*(one for _, one in kind.cases), *([] if kind.default is None else [kind.default])]
+        return any(_computes(one, seen) for one in kinds)
+    if not isinstance(kind, Structure) or kind.type in seen:
+        return False
+    seen.add(kind.type)
+    if any(one.value is not None for one in kind.type.instances.values()):
+        return True
+    return any(_computes(one.one, seen) for one in kind.type.seq)
