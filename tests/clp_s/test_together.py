@@ -89,6 +89,18 @@ def test_most_tables_take_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(b"".join(archive.json_chunks(ordered=True))) == len(expected)
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_wide_table_takes_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ordered: bool) -> None:
+    if KERNEL is None:
+        pytest.skip("the twin leaves every table to its caller")
+    archive = written(tmp_path, [{f"k{number}": number for number in range(300)}] * 2)
+    assert len(archive.tables) == 1
+    expected = one_by_one(archive)
+    monkeypatch.setattr("exhume.formats.clp_s.read.tables.Table.load", None)
+    monkeypatch.setattr("exhume.formats.clp_s.read.windows.WORTHWHILE", 1000)
+    assert b"".join(archive.json_chunks(ordered=ordered)) == expected
+
+
 def test_runs_are_of_one_stream_and_bounded(tmp_path: Path) -> None:
     archive = written(tmp_path, SOME, min_table_size=1000)
     together = Together(archive)

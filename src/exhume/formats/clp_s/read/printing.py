@@ -61,7 +61,7 @@ def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Itera
     """What prints the tables, in order, each for one thread."""
     archive.hint_streams()
     together: Together | None = None
-    if not complete and len(archive.tables) > 1:
+    if not complete and len(archive.tables):
         with suppress(ExhumeError):  # reported for each table
             together = Together(archive)
     tables, most = archive.tables, text_rows(archive)
@@ -71,7 +71,7 @@ def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Itera
         return
     offset = tables[0].index  # of an archive in parts
     for first, stop in together.runs(min(windowed.BLOCK_BYTES, windows.WORTHWHILE), most):
-        if stop > first + 1:
+        if stop > first + 1 or together.is_wide(first):
             yield partial(_run, archive, together, first, stop)
         elif 0 <= first - offset < len(tables):
             yield from _blocks(tables[first - offset], complete, most)
@@ -85,7 +85,7 @@ def _blocks(table: Table, complete: bool, most: int) -> Iterator[Callable[[], It
 
 
 def _run(archive: TableArchive, together: Together, first: int, stop: int) -> Iterator[bytes]:
-    """The records of tables that are small."""
+    """The records of tables that are small or wide."""
     offset = archive.tables[0].index
     for found in together.printed(first, stop):
         if isinstance(found, bytes):

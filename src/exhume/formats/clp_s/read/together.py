@@ -56,6 +56,8 @@ class Together:
             self.rows = array("Q", [0]) * len(entries)
             for table in chosen:
                 self.rows[table.index] = table.num_messages
+        self._schemas = columns
+        self._schema_of = array("i", map(schemas.place, entries.schema_ids))
         self.tables = kernel.ClpsTables(
             tree.parents,
             tree.keys,
@@ -66,11 +68,21 @@ class Together:
             columns.entries_value_start,
             columns.num_entries,
             columns.num_ordered,
-            array("i", map(schemas.place, entries.schema_ids)),
+            self._schema_of,
             entries.starts,
             entries.ends,
             self.rows,
         )
+
+    def is_wide(self, table: int) -> bool:
+        """Whether a table has more columns than rows, and its stream can be held: making objects of the columns would
+        take longer, and more memory, than the table itself.
+        """
+        streams, place = self._archive.table_metadata.streams, self._schema_of[table]
+        stream = self.entries.stream_ids[table]
+        if place < 0 or stream >= len(streams) or streams[stream].size > self._archive.limits.payload_size:
+            return False
+        return 0 < self.rows[table] < self._schemas.num_entries[place]
 
     def runs(self, size: int, rows: int) -> Iterator[tuple[int, int]]:
         """The tables in stored order, as half-open ranges: a table alone, or tables of one stream that have less than
