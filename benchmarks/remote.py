@@ -202,7 +202,7 @@ def make(root: Path, format: str, megabytes: int) -> None:
     if path.exists():
         return
     if format in ("caf", "databundle"):
-        options = {"jobs": 2, "level": 1} if format == "databundle" else {}
+        options: dict[str, Any] = {"jobs": 2, "level": 1} if format == "databundle" else {}
         writer: Any = exhume.create(path, format, **options)
         with writer, zipfile.ZipFile(root / "archive.zip", "a") as box:
             for name in members(size):

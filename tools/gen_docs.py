@@ -4,8 +4,9 @@
 
 `docs/findings/<format>.md` has every numbered rule of a format, `docs/findings/core.md` the codes that belong to no
 format, `docs/findings/README.md` the index, `docs/cli.md` every command with its options and examples, `docs/man/` the
-manual pages, and `docs/images/layout-<schema>.svg` what a specification describes.  Orphaned pages in `docs/findings/`
-and `docs/man/` are deleted.  Nothing depends on the terminal, the locale or the versions of the libraries.
+manual pages, `docs/images/layout-<schema>.svg` what a specification describes, and `src/exhume/__init__.pyi` what type
+checkers see of the public names.  Orphaned pages in `docs/findings/` and `docs/man/` are deleted.
+Nothing depends on the terminal, the locale or the versions of the libraries.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import os
 import re
 import sys
 from pathlib import Path
@@ -22,6 +24,7 @@ from exhume import errors, registry
 from exhume.findings import Rule, Severity
 from tools.layout_svg import DRAWN, draw
 from tools.man import man_pages
+from tools.stubs import generated
 
 if TYPE_CHECKING:
     import click
@@ -259,6 +262,7 @@ def pages() -> dict[str, str]:
     }
     found |= man_pages()
     found |= {f"images/layout-{name}.svg": draw(name) for schemas in DRAWN.values() for name in schemas}
+    found["../src/exhume/__init__.pyi"] = generated()
     return {**found, "findings/core.md": core_page(), "findings/README.md": index_page(), "cli.md": cli_page()}
 
 
@@ -286,7 +290,10 @@ def main(argv: list[str] | None = None) -> int:
     wrong = outdated(ROOT)
     if options.check:
         for path in wrong:
-            print(f"docs/{path} does not match the code: run `make docs` and commit the result", file=sys.stderr)
+            print(
+                f"{os.path.normpath(f'docs/{path}')} does not match the code: run `make docs` and commit the result",
+                file=sys.stderr,
+            )
         return 1 if wrong else 0
     for path, text in wrong.items():
         file = ROOT / "docs" / path

@@ -42,7 +42,7 @@ def text(size: int) -> str:
     return value(size).hex()[: size * MIB]
 
 
-def _zs(codec: str) -> Callable[[Path, int], None]:
+def _zs(codec: Any) -> Callable[[Path, int], None]:
     def make(path: Path, size: int) -> None:
         with exhume.create(path, "zs", codec=codec) as made:
             writer: Any = made

@@ -42,17 +42,21 @@ READING: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "on_error": (lambda: exhume.ark.open(LOG).messages(on_error="ignore"), QueryError, "one of raise, skip"),  # type: ignore[arg-type]
     "on_missing": (lambda: exhume.ark.open(LOG, on_missing="skips"), QueryError, "did you mean 'skip'"),  # type: ignore[arg-type]
     "sequence_rule": (
-        lambda: exhume.open(DATABASE, sequence_rule="per-bach"), QueryError, "did you mean 'per-batch'"
+        lambda: exhume.open(DATABASE, sequence_rule="per-bach"),  # type: ignore[call-overload]
+        QueryError,
+        "did you mean 'per-batch'",
     ),
     "sequence_rule of a bundle": (
-        lambda: exhume.open(BUNDLE, sequence_rule="batch"), QueryError, "per-operation, per-batch"
+        lambda: exhume.open(BUNDLE, sequence_rule="batch"),  # type: ignore[call-overload]
+        QueryError,
+        "per-operation, per-batch",
     ),
     "size of parts": (lambda: exhume.open(ZS).partitions(0), QueryError, "at least 1 byte"),
     "options of parts": (lambda: exhume.open(ZS).partitions(perfix=b"a"), TypeError, "did you mean 'prefix'"),
     "format": (lambda: exhume.open(ZS, format=""), exhume.ExhumeError, "unknown format"),
     "swapped letters": (lambda: exhume.open(ZS, format="sz"), exhume.ExhumeError, "did you mean 'zs'"),
     "text file": (lambda: exhume.open(io.StringIO("x")), SourceError, "not open in binary mode"),  # type: ignore[call-overload]
-    "damaged": (lambda: exhume.explain(ZS, damaged=True), TypeError, "takes no argument 'damaged'"),
+    "damaged": (lambda: exhume.explain(ZS, damaged=True), TypeError, "takes no argument 'damaged'"),  # type: ignore[call-arg]
     "ksy": (
         lambda: exhume.explain(ZS, ksy=exhume.compile_ksy(ROOT / "ksy/zs.ksy"), findings=[]), TypeError, "findings or"
     ),

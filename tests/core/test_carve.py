@@ -245,7 +245,8 @@ CLUSTER = 4096
 def test_fragmented_archives_are_partial(format: str, gap: bytes, tmp_path: Path, exhume_cli: Cli) -> None:
     """A file system put other clusters in the middle of a file: the part before them verifies and is reported."""
     rng = random.Random(7)
-    with exhume.create(tmp_path / "whole", format, **({"min_table_size": 1} if format == "clp-s" else {})) as writer:
+    options: dict[str, Any] = {"min_table_size": 1} if format == "clp-s" else {}
+    with exhume.create(tmp_path / "whole", format, **options) as writer:
         any_writer: Any = writer
         if format == "zs":
             any_writer.add_records(sorted(rng.randbytes(20) for _ in range(30_000)))

@@ -134,8 +134,10 @@ def test_the_writer_of_clp_s_takes_its_options() -> None:
 
 
 def test_type_checkers_know_the_same_names() -> None:
-    """`__init__.pyi` has a line for every public name, and no other."""
+    """`__init__.pyi` has a line for every public name, and no other; every option is typed."""
     import ast
+
+    from exhume import registry
 
     tree = ast.parse((ROOT / "src/exhume/__init__.pyi").read_text(encoding="utf-8"))
     exported = {
@@ -143,6 +145,12 @@ def test_type_checkers_know_the_same_names() -> None:
     }
     exported |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} | {"__version__"}
     assert exported == set(exhume.__all__)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert not [node.name for node in functions if node.args.kwarg is not None]
+    for name in ("open", "create"):
+        by_format = [node for node in functions if node.name == name]
+        described = [one for one in registry.formats().values() if getattr(one, name) is not None]
+        assert len(by_format) == len(described) + 1
 
 
 def test_an_ark_directory_of_several_logs_is_not_one_log(tmp_path: Path) -> None:

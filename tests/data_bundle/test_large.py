@@ -26,7 +26,7 @@ def content() -> bytes:
     return b"".join(chance.randbytes(100) + bytes(300) for _ in range(2000))
 
 
-def bundle(path: Path, compression: str) -> dict[str, bytes]:
+def bundle(path: Path, compression: Any) -> dict[str, bytes]:
     """A shard with one record of 800 kB that a file has for itself, and one with many files; returns the files."""
     data = content()
     files = {f"f{number:02}": data[number * 20_000 : number * 20_003 + 20_000] for number in range(30)}

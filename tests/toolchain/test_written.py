@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -56,10 +57,11 @@ def check_written(format: str, write: Callable[[Path], None]) -> None:
     branching=st.integers(2, 5),
     short=st.booleans(),
 )
-def test_zs(records: list[bytes], codec: str, block_size: int, branching: int, *, short: bool) -> None:
+def test_zs(records: list[bytes], codec: Any, block_size: int, branching: int, *, short: bool) -> None:
     def write(target: Path) -> None:
-        options = {"codec": codec, "block_size": block_size, "branching_factor": branching, "short_keys": short}
-        with exhume.create(target, "zs", **options) as writer:
+        with exhume.create(
+            target, "zs", codec=codec, block_size=block_size, branching_factor=branching, short_keys=short
+        ) as writer:
             for record in sorted(records) or [b""]:
                 writer.add(record)
 
@@ -68,7 +70,7 @@ def test_zs(records: list[bytes], codec: str, block_size: int, branching: int, *
 
 @SMALL
 @given(names=NAMES, data=st.binary(max_size=60), order=st.sampled_from(["sorted", "insertion"]))
-def test_caf(names: list[str], data: bytes, order: str) -> None:
+def test_caf(names: list[str], data: bytes, order: Any) -> None:
     def write(target: Path) -> None:
         with exhume.create(target, "caf", order=order) as writer:
             for index, name in enumerate(names):
@@ -79,7 +81,7 @@ def test_caf(names: list[str], data: bytes, order: str) -> None:
 
 @SMALL
 @given(names=NAMES, data=st.binary(max_size=3000), codec=st.sampled_from(["none", "snappy", "zlib"]))
-def test_databundle(names: list[str], data: bytes, codec: str) -> None:
+def test_databundle(names: list[str], data: bytes, codec: Any) -> None:
     def write(target: Path) -> None:
         with exhume.create(target, "databundle", compression=codec, index_compression="none") as writer:
             for index, name in enumerate(names):
@@ -118,7 +120,7 @@ ARK_TYPES = "namespace test; schema Sample { uint64 number; byte_buffer data; }"
     messages=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2**62), st.binary(max_size=200)), max_size=20),
     compression=st.sampled_from([None, "lz4"]),
 )
-def test_ark(messages: list[tuple[str, int, bytes]], compression: str | None) -> None:
+def test_ark(messages: list[tuple[str, int, bytes]], compression: Any) -> None:
     def write(target: Path) -> None:
         with exhume.create(target, "ark", compression=compression) as writer:
             for name in ("a", "b"):

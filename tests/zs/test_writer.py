@@ -196,7 +196,7 @@ def test_bad_options_are_refused(tmp_path: Path, options: dict[str, Any]) -> Non
 
 def test_options_that_do_not_exist_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="no_such_option"):
-        exhume.create(tmp_path / "a.zs", "zs", no_such_option=1)
+        exhume.create(tmp_path / "a.zs", "zs", no_such_option=1)  # type: ignore[call-overload]
     assert list(tmp_path.iterdir()) == []
 
 

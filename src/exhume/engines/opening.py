@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -81,7 +82,7 @@ def closing_on_error(opened: Source | Tree, target: Target) -> Iterator[None]:
         raise
 
 
-def create_archive(target: Any, format: str, **options: Any) -> Writer:
+def create_archive(target: str | os.PathLike[str], format: str, **options: Any) -> Writer:
     """A writer for a new archive.
 
     Args:
