@@ -338,7 +338,7 @@ def test_trees_are_taken_whole_and_in_order(tree: Path, tmp_path: Path) -> None:
     ]
     assert {(Path(path).name, reason) for path, reason in plan.skipped} == {
         ("loop", "symbolic link to a directory"),
-        ("dangling", "No such file or directory"),
+        ("dangling", "symbolic link to nothing"),
         ("pipe", "not a regular file"),
         ("inner", EMPTY_DIRECTORY),
     }

@@ -15,8 +15,7 @@ import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import compress
-from operator import attrgetter, not_
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -25,8 +24,9 @@ from exhume.errors import CodecError, ExhumeError, FormatError, Span, UnsafePath
 from exhume.formats.caf.chunk import BUFFER
 from exhume.formats.caf.names import from_file_system
 from exhume.formats.caf.writer import SMALL, CafWriter
+from exhume.io.inputs import iter_folders, name_below
 from exhume.io.output.names import safe_parts
-from exhume.io.small_files import list_folder, read_files
+from exhume.io.small_files import read_files
 from exhume.io.source import STREAM_CHUNK, source_error
 
 STEP = 256
@@ -97,13 +97,10 @@ def stored_name(given: str, base: str | None) -> str:
     Raises `WriterError` for an input outside of `base`.
     """
     if base is not None:
-        name = os.path.relpath(given, base)
-        if Path(name).parts[:1] == (os.pardir,):
-            raise WriterError("input is outside the base directory", format="caf", expected=base, actual=given)
-    else:
-        name = os.path.normpath(given)
-        if name.startswith(os.sep) or Path(name).parts[:1] == (os.pardir,):
-            name = Path(os.path.abspath(given)).name  # noqa: PTH100 - resolve() would follow links
+        return name_below(given, base, "caf")
+    name = os.path.normpath(given)
+    if name.startswith(os.sep) or Path(name).parts[:1] == (os.pardir,):
+        name = Path(os.path.abspath(given)).name  # noqa: PTH100 - resolve() would follow links
     return "" if name == os.curdir else name.replace(os.sep, "/")
 
 
@@ -115,57 +112,13 @@ def _scan(
     root: str, name: str, exclude: Collection[tuple[int, int]], skipped: list[tuple[str, str]]
 ) -> list[PlannedFile]:
     found: list[PlannedFile] = []
-    own = {inode for _, inode in exclude}
-    folders = [(root, name)]
-    while folders:
-        folder, prefix = folders.pop()
-        lead = f"{prefix}/" if prefix else ""
-        base = os.path.join(folder, "")  # noqa: PTH118 - names stay as the system spells them
-        try:
-            listing = list_folder(os.fsencode(folder))
-        except OSError as error:
-            skipped.append((folder, error.strerror or str(error)))
-            continue
-        files, sizes, others = listing.files, listing.sizes, listing.others
-        if not (files or others or listing.folders):
-            skipped.append((folder, EMPTY_DIRECTORY))
-        if own and not own.isdisjoint(listing.inodes):
-            kept = [inode not in own for inode in listing.inodes]
-            others = others + list(compress(files, map(not_, kept)))
-            files, sizes = list(compress(files, kept)), list(compress(sizes, kept))
-        found += map(
-            _planned, zip([base + leaf for leaf in files], [lead + leaf for leaf in files], sizes, strict=True)
-        )
-        folders += [(base + leaf, lead + leaf) for leaf in listing.folders]
-        for leaf in others:
-            _look_closer(base + leaf, lead + leaf, exclude, skipped, found, folders)
+    for folder in iter_folders(root, name, exclude):
+        if folder.is_empty:
+            skipped.append((folder.path, EMPTY_DIRECTORY))
+        skipped += folder.skipped
+        files = folder.files
+        found += map(_planned, zip(folder.paths(files), folder.names(files), folder.sizes, strict=True))
     return found
-
-
-def _look_closer(
-    path: str,
-    name: str,
-    exclude: Collection[tuple[int, int]],
-    skipped: list[tuple[str, str]],
-    found: list[PlannedFile],
-    folders: list[tuple[str, str]],
-) -> None:
-    """Examines what is not obviously a file or directory: links, possibly the output, entries of unknown type."""
-    try:
-        if stat.S_ISDIR(os.lstat(path).st_mode):
-            folders.append((path, name))
-            return
-        target = Path(path).stat()
-    except OSError as error:
-        skipped.append((path, error.strerror or str(error)))
-        return
-    if stat.S_ISREG(target.st_mode):
-        if (target.st_dev, target.st_ino) not in exclude:
-            found.append(PlannedFile(path, name, target.st_size))
-    elif stat.S_ISDIR(target.st_mode):
-        skipped.append((path, "symbolic link to a directory"))
-    else:
-        skipped.append((path, "not a regular file"))
 
 
 def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from exhume.errors import WriterError
 from exhume.formats.data_bundle.messages import UserData
 from exhume.formats.data_bundle.writer import DataBundleWriter
-from exhume.io.small_files import list_folder
+from exhume.io.inputs import iter_folders, name_below
 from exhume.io.source import source_error
 
 
@@ -51,10 +52,7 @@ def add_inputs(
 
 def _stored_name(given: str, base: str | None, *, alone: bool) -> str:
     if base is not None:
-        name = os.path.relpath(given, base)
-        if Path(name).parts[:1] == (os.pardir,):
-            raise WriterError("input is outside the base directory", format="databundle", expected=base, actual=given)
-        return "" if name == os.curdir else name.replace(os.sep, "/")
+        return name_below(given, base, "databundle")
     return "" if alone else Path(os.path.abspath(given)).name  # noqa: PTH100 - resolve() would follow links
 
 
@@ -85,42 +83,18 @@ class Found(NamedTuple):
 
 def walk(root: str, name: str) -> Iterator[Found]:
     """Everything in and below a directory, sorted within each directory."""
-    folders = [(root, name)]
-    while folders:
-        folder, prefix = folders.pop()
-        lead = f"{prefix}/" if prefix else ""
-        base = os.path.join(folder, "")  # noqa: PTH118 - names stay as the system spells them
-        try:
-            listing = list_folder(os.fsencode(folder))
-        except OSError as error:
-            yield Found(error.strerror or str(error), folder, prefix)
+    for folder in iter_folders(root, name):
+        if not folder.is_listed:
+            yield from (Found(reason, path, folder.name) for path, reason in folder.skipped)
             continue
-        sized = zip(listing.files, listing.sizes, strict=True)
-        found = [Found("file", base + leaf, lead + leaf, size) for leaf, size in sized]
-        found += [Found("directory", base + leaf, lead + leaf) for leaf in listing.folders]
-        found += [_look_closer(base + leaf, lead + leaf) for leaf in listing.others]
+        files = zip(folder.paths(folder.files), folder.names(folder.files), folder.sizes, strict=True)
+        found = [Found("file", path, stored, size) for path, stored, size in files]
+        found += map(partial(Found, "directory"), folder.paths(folder.folders), folder.names(folder.folders))
+        left_out = folder.names([Path(path).name for path, _ in folder.skipped])
+        found += [Found(reason, path, at) for (path, reason), at in zip(folder.skipped, left_out, strict=True)]
         found.sort(key=_order)
-        folders += [(entry.path, entry.name) for entry in found if entry.kind == "directory"]
         yield from found
 
 
 def _order(found: Found) -> bytes:
     return os.fsencode(found.path)
-
-
-def _look_closer(path: str, name: str) -> Found:
-    """Examines what is not obviously a file or directory: links, and entries of unknown type."""
-    try:
-        kind = os.lstat(path).st_mode
-        target = os.stat(path)  # noqa: PTH116 - as in the walk
-    except OSError as error:
-        is_link = os.path.islink(path)  # noqa: PTH114 - as in the walk
-        broken = "symbolic link to a directory or to nothing"
-        return Found(broken if is_link else error.strerror or str(error), path, name)
-    if stat.S_ISREG(target.st_mode):
-        return Found("file", path, name, target.st_size)
-    if stat.S_ISDIR(kind):
-        return Found("directory", path, name)
-    if stat.S_ISLNK(kind):
-        return Found("symbolic link to a directory or to nothing", path, name)
-    return Found("not a regular file", path, name)
