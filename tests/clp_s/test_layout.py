@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import ExhumeError, Span
-from exhume.formats.clp_s import checks, layout, layout_packed
+from exhume.formats.clp_s import checks, layout, layout_packed, layout_schemas
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_table import needed_columns
 from exhume.formats.clp_s.probe import probe
@@ -412,6 +413,35 @@ def test_a_schema_that_occurs_twice_counts_as_it_is_last() -> None:
     schemas, repeated, end = layout.parse_schema_map(data, FILE)
     assert (list(schemas), repeated, end) == ([4, 5], [4], len(data))
     assert schemas[4] == layout.Schema(4, (0, 1, 0), 2)
+
+
+def stored(*ids: int) -> layout_schemas.Schemas:
+    return layout.parse_schema_map(build.tiny(schemas=[(one, [0], []) for one in ids]).payloads()["/schema_ids"], FILE)[
+        0
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ids", "repeated"),
+    [
+        ((0, 1, 2), []), ((3, 0), []), ((-1,), []), ((-1, 5, 0), []), ((0, 0, 2), [0]), ((7, 7), [7]), ((5, 1000), []),
+    ],
+)  # fmt: skip
+def test_where_schemas_are(ids: tuple[int, ...], repeated: list[int]) -> None:
+    """Ids without gaps, with few and with many, negative and repeated ones; all others have no schema."""
+    found = stored(*ids)
+    assert (found.repeated, list(found), len(found)) == (repeated, list(dict.fromkeys(ids)), len(set(ids)))
+    for one in (*ids, *range(-3, 12), 999, 1001):
+        last = len(ids) - 1 - ids[::-1].index(one) if one in ids else -1
+        assert (found.place(one), one in found) == (last, last >= 0)
+
+
+def test_the_largest_node_and_columns_of_different_lengths() -> None:
+    assert [layout.is_marker(layout.MAX_NODE_ID + one) for one in (0, 1)] == [False, True]
+    assert isinstance(tree((-1, b"", 5)).parents, array)
+    for parents, keys, types in (([-1, 0], [b""], [5, 5]), ([-1], [b"", b"a"], [5]), ([-1], [b""], [5, 0])):
+        with pytest.raises(ValueError, match="zip"):
+            layout.SchemaTree(parents, keys, types)
 
 
 def test_a_dictionary_up_to_what_does_not_fit() -> None:
