@@ -66,6 +66,7 @@ ci_fill()
 cdef struct CiSegment:      # of a wildcard pattern: the part between two asterisks
     Py_ssize_t start
     Py_ssize_t size
+    Py_ssize_t probe        # of its bytes, one that is rare in logs and is searched first; -1 if all are question marks
 
 cdef struct CiPattern:
     Py_ssize_t first        # its segments
@@ -73,6 +74,25 @@ cdef struct CiPattern:
     bint open_start         # an asterisk before the first segment
     bint open_end
     bint fold
+
+
+cdef Py_ssize_t ci_probe(bytes letters, bytes marks):
+    """Position of the byte of a segment that text has least often, by its kind: punctuation, capitals and digits, small
+    letters, spaces.
+    """
+    cdef Py_ssize_t i, found = -1
+    cdef int rank, least = 4
+    for i in range(len(letters)):
+        byte = letters[i]
+        if marks[i]:
+            continue
+        rank = 3 if byte == 0x20 else 2 if 0x61 <= byte <= 0x7A else 1 if byte in CI_COMMON else 0
+        if rank < least:
+            found, least = i, rank
+    return found
+
+
+CI_COMMON = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ.:-/"
 
 
 cdef class ClpIrDecoder:
@@ -147,6 +167,7 @@ cdef class ClpIrDecoder:
                     raise ValueError("letters and marks differ in number")
                 segment.start, segment.size = self.letters.n, len(letters)
                 text = <bytes>(letters.lower() if fold else letters)
+                segment.probe = ci_probe(text, marks)
                 enc_buf_put(&self.letters, <const char*><bytes>text, segment.size)
                 enc_buf_put(&self.marks, <const char*><bytes>marks, segment.size)
                 enc_buf_put(&self.segments, &segment, sizeof(CiSegment))
@@ -386,21 +407,25 @@ cdef class ClpIrDecoder:
     cdef inline Py_ssize_t find(self, CiSegment* segment, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
                                 bint fold) noexcept nogil:
         """First position of a segment from `at` to `stop`; -1 if there is none."""
-        cdef uint8_t first = self.letters.p[segment.start]
+        cdef uint8_t letter = 0
+        cdef bint folds = False
         cdef const uint8_t* found
         stop -= segment.size
+        if segment.probe >= 0:
+            letter = self.letters.p[segment.start + segment.probe]
+            folds = fold and c"a" <= letter <= c"z"
         while at <= stop:
-            if not self.marks.p[segment.start]:
-                if fold:
-                    while at <= stop and ci_fold[text[at]] != first:
+            if segment.probe >= 0:
+                if folds:
+                    while at <= stop and ci_fold[text[at + segment.probe]] != letter:
                         at += 1
                     if at > stop:
                         return -1
                 else:
-                    found = <const uint8_t*>memchr(text + at, first, stop - at + 1)
+                    found = <const uint8_t*>memchr(text + at + segment.probe, letter, stop - at + 1)
                     if found == NULL:
                         return -1
-                    at = found - text
+                    at = found - text - segment.probe
             if self.stands(segment, text + at, fold):
                 return at
             at += 1

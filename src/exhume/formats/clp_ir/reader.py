@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.archive import Entry, Progress, no_progress
@@ -185,9 +186,13 @@ class ClpIrArchive(StreamArchive):
 
     def events(self, *, choice: Choice = EVERY) -> Iterator[TextEvent]:
         """The events.  Raises as `text_chunks`."""
+        # a chain of lists: a generator would be resumed for each event
+        return chain.from_iterable(self._batches(choice))
+
+    def _batches(self, choice: Choice) -> Iterator[list[TextEvent]]:
         units = self.chosen(choice)
         for _ in units.steps(How.COLUMNS, AT_ONCE):
-            yield from units.decoder.take_events(TextEvent)
+            yield units.decoder.take_events(TextEvent)
 
     def events_with_place(self, *, choice: Choice = EVERY) -> Iterator[tuple[Span, int, TextEvent]]:
         """The same, each with where it is and its number among all events.  Raises as `text_chunks`."""

@@ -194,16 +194,27 @@ cdef bint put_encoded_float(Out* out, uint64_t word, bint core) noexcept nogil:
 
 cdef bint put_decimal(Out* out, int digits, int point, uint64_t value, bint negative) noexcept nogil:
     """`digits` digits (at most 16), `point` of them after the point; False when that cannot be."""
-    cdef char[20] text
-    cdef int n = put_unsigned(text, value)
-    if point > digits or n > digits:
+    cdef char* start = out.data + out.size
+    cdef char* at
+    cdef uint64_t rest
+    cdef int i
+    if point > digits or digits < 1:
         return False
     if negative:
-        out.data[out.size] = c"-"
-        out.size += 1
-    memset(out.data + out.size, c"0", digits - n)
-    memcpy(out.data + out.size + digits - n, text, n)
-    memmove(out.data + out.size + digits - point + 1, out.data + out.size + digits - point, point)
-    out.data[out.size + digits - point] = c"."
-    out.size += digits + 1
+        start[0] = c"-"
+        start += 1
+    at = start + digits
+    for i in range(digits):
+        if i == point:
+            at[0] = c"."
+            at -= 1
+        rest = value // 10
+        at[0] = <char>(c"0" + <int>(value - rest * 10))
+        at -= 1
+        value = rest
+    if value:
+        return False
+    if point == digits:
+        at[0] = c"."
+    out.size = start - out.data + digits + 1
     return True

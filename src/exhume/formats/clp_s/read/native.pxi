@@ -235,7 +235,7 @@ cdef inline int put_unsigned(char* at, uint64_t value) noexcept nogil:
     else:
         n -= 1
         digits[n] = <char>(c"0" + <int>value)
-    memcpy(at, digits + n, 20 - n)
+    ir_copy(at, digits + n, 20 - n)
     return 20 - n
 
 

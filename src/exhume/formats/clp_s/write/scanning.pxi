@@ -263,7 +263,7 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
             break
         after_equals = False
         if not kinds & 1:  # no backslash
-            memcpy(out, start, p - start)
+            ir_copy(<char*>out, <const char*>start, p - start)
             out += p - start
             continue
         while start < p:
