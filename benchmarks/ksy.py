@@ -3,8 +3,8 @@
     KAITAI_FORMATS=/path/to/kaitai_struct_formats python -m benchmarks.ksy [NAME ...] [--mb 5] [--repeat 3]
 
 makes a file of each format, reads all of it into objects, and prints medians of CPU and wall seconds
-and how many times as fast as Kaitai's class that is.  `columns` is the time until the rows are typed arrays; it is only
-printed if such rows of the specification are requested.  construct (compiled) and dissect.cstruct read the
+and how many times as fast as Kaitai's class that is.  `columns` is the time until the rows are typed arrays, in formats
+whose list has columns.  construct (compiled) and dissect.cstruct read the
 formats that they have a definition for below, if they are installed (`pip install construct dissect.cstruct`).
 """
 
@@ -58,6 +58,10 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "gettext_mo": lambda value: [one.str for one in (*value.mo.originals, *value.mo.translations)],
 }
 """The value to request, for specifications that are read lazily, or in columns that are turned into objects."""
+
+
+COLUMNS = {"utmp": "records", "stl": "triangles", "zip": "sections", "gif": "blocks"}
+"""The lists that become columns."""
 
 
 def _flat(file: Path, folder: Path, out: Path) -> None:
@@ -131,9 +135,8 @@ def compare(name: str, folder: Path, kaitai: Any, size: int, repeat: int) -> dic
     type = plain.model.schemas[plain.id].class_name
     for label, specification in (("python", plain), ("native", native)):
         out[label] = measured(objects(getattr(specification.module, type).from_bytes), repeat)
-    read: Callable[[bytes], Any] = getattr(native.module, type).from_bytes
-    if name in ASKED:
-        out["columns"] = measured(lambda: [ask(read(data)) and None for data in files], repeat)
+    if name in COLUMNS:
+        out["columns"] = measured(lambda: [native.columns(data, COLUMNS[name]) for data in files], repeat)
     for rival, formats in RIVALS.items():
         if name in formats:
             try:

@@ -16,6 +16,7 @@ from exhume_ksy.fast._layout import LayoutError
 from exhume.compiler.emit.extension import extension
 from exhume.compiler.emit.extension.vocabulary import look_at
 from exhume.compiler.refusal import UnsupportedError
+from exhume.errors import TruncatedError
 from exhume.layout import extensions
 from exhume.layout.foreign import Specification, compile_ksy
 from exhume.layout.foreign_modules import NativeWarning
@@ -76,6 +77,27 @@ def test_numbers_that_do_not_fit_the_machine_are_reckoned_with_as_they_are(every
     assert native.read(most).product == (2**32 - 1) * -1 * (2**64 - 1)
     with pytest.raises(LayoutError, match=r"far"):
         native.read(most).far  # noqa: B018 - its offset is past the end of any file
+
+
+@compiler
+def test_batches_and_columns_come_from_compiled_readers(cache: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    plain = compile_ksy(specs.GOLDEN / "wide_rows.ksy")
+    native = compile_ksy(specs.GOLDEN / "wide_rows.ksy", native=True)
+    assert native.native is not None
+    assert native.native[0].left == ()
+    assert compared(plain, native, 6)[1] == ""
+    data = (b"\0\7" + bytes(4) + b"\1\1\x90\5\0\0\0\0hi\0" + bytes(4) + b"\5\1\3abc" + bytes(4)) * 60_000
+    file = tmp_path / "mapped"
+    file.write_bytes(data)  # large enough to be mapped
+    columns = native.columns(file, "rows")
+    assert hasattr(type(columns)._scan, "python")
+    assert columns.title_valid.tolist() == plain.columns(data, "rows").title_valid.tolist()
+    few = data[: 31 * 500]
+    tables = plain.to_arrow(few, "rows"), native.to_arrow(few, "rows"), native.batches(few, "rows", rows=300).read_all()
+    assert tables[0].to_pylist() == tables[1].to_pylist() == tables[2].to_pylist()
+    with pytest.raises(TruncatedError, match=r"rows\[1500\]\.body"):
+        native.batches(few + b"\0", "rows").read_all()
 
 
 @compiler

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from array import array
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exhume.errors import ExhumeError
+from exhume.errors import EntryNotFoundError, ExhumeError, SpecificationError, TruncatedError
 from exhume.io.opening import open_target
 from exhume.layout.foreign import Specification, compile_ksy
 from exhume.layout.foreign_rows import SpecificationRows
@@ -113,3 +114,29 @@ def test_columns_are_what_objects_are(tmp_path: Path, text: str) -> None:
         assert len(objects) < 3 or not data or batches == objects, data.hex()
         whole += len(objects) == 3 and bool(data)
     assert whole > 5
+
+
+def test_columns_are_read_without_objects(tmp_path: Path) -> None:
+    specification = compiled(LISTS.replace("{id: n, type: u1}", "{id: n, type: u1}, {id: sort, type: u1}"), tmp_path)
+    row = bytes([129, 5, 100, 1, 45, 1]) + b"x\0" + bytes(2) + b"\7\2"
+    rows = specification.columns(b"", "rows")
+    assert (len(rows), rows.sort) == (0, array("B"))
+    with pytest.raises(TruncatedError, match=r"rows\[0\]"):
+        specification.columns(row[:3], "rows")
+    with pytest.raises(EntryNotFoundError):
+        specification.columns(b"", "nothing")
+    pairs = compiled(CASES, tmp_path)
+    data = b"\2\1\0" + bytes(4) + b"\4\1\0\0\0" + b"\3\x42\0" + b"\1a" + b"\7"
+    columns = pairs.columns(data, "rows")
+    assert columns.body_case.tolist() == [1, 3, 2, 0]
+    assert (columns.body_pair_x.tolist(), columns.body_integer.tolist()) == ([1], [1])
+    assert (columns.body_named_parts_until.tolist(), columns.body_named_parts_key.tolist()) == ([2], [0, 1])
+    assert pairs.read(data).rows.body_case == columns.body_case
+    assert pairs.read(data).rows.columns[2].body.parts[1].value == "a"
+
+
+def test_rows_of_parents_have_no_columns(tmp_path: Path) -> None:
+    specification = compiled("types: {row: {seq: [{id: n, type: u1, if: _parent.rows.size < 3}]}}", tmp_path)
+    with pytest.raises(SpecificationError, match="no columns, only objects"):
+        specification.columns(b"\1", "rows")
+    assert specification.to_arrow(b"\1\2\3", "rows").num_rows == 3

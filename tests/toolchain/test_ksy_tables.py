@@ -158,6 +158,19 @@ def test_lists_in_substreams_are_read_in_batches(tmp_path: Path, how: str) -> No
     ]
 
 
+UNTIL = """
+meta: {id: one}
+seq: [{id: rows, type: row, repeat: until, repeat-until: _io.eof or _.n == 9}]
+types: {row: {seq: [{id: n, type: u1}, {id: s, size: n, type: str, encoding: ASCII}]}}
+"""
+
+
+@pytest.mark.parametrize("data", [b"\1a\2bc", b"\1a\0\x09123456789\1", b"\0"])
+def test_batches_end_where_the_list_does(tmp_path: Path, data: bytes) -> None:
+    specification = compiled(UNTIL, tmp_path)
+    assert specification.batches(data, "rows", rows=1).read_all() == specification.to_arrow(data, "rows")
+
+
 def test_lists_that_others_ask_for_are_read_as_a_whole(tmp_path: Path) -> None:
     specification = compiled(f"{ROWS}instances: {{many: {{value: rows.size}}}}\n", tmp_path)
     assert specification.paused(["rows"]) is None

@@ -31,16 +31,16 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         run: The budgets of the reading, which hold for all batches together.
         rows: Reads so many elements from a position as columns; None where there are none.
         element: Reads the element at a position, by its number, and says where it ends.
-        last: Whether an element, by its number, is the last.
+        last: Whether an element, by its number and where it ends, is the last.
     """
 
     at: int
     end: int
     many: int | None
     run: Any
-    rows: Callable[[int, int], Any] | None
+    rows: Callable[[int, int | None], Any] | None
     element: Callable[[int, int, Any], tuple[Any, int]] | None
-    last: Callable[[Any, int], bool] | None
+    last: Callable[[Any, int, int], bool] | None
 
     def batches(self, data: Any, path: str, rows: int) -> Iterator[Sequence[Any]]:
         """The elements as columns or lists, in batches; raises `LayoutError` after those before what does not fit."""
@@ -51,6 +51,15 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
             del batch  # its memory is free before the next one is read
             release(data, done, at)
             done = at
+
+    def columns(self, path: str) -> Any:
+        """All elements as columns; None where they have none.  Raises `LayoutError` for elements that do not fit."""
+        if self.rows is None:
+            return None
+        found = self.rows(self.at, self.many)
+        if found.problem is not None:
+            raise _moved(found.problem, path, 0)
+        return found
 
     def _by_columns(self, path: str, rows: int) -> Iterator[tuple[Sequence[Any], int]]:
         assert self.rows is not None
@@ -79,7 +88,7 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
                 if at == before and (index >= budgets.EMPTY or (self.many is None and self.last is None)):
                     raise LayoutError("", at, at, "elements that take bytes", "one that takes none")
                 held.append(one)
-                is_last = self.last is not None and self.last(one, index)
+                is_last = self.last is not None and self.last(one, index, at)
             except LayoutError as error:
                 if held:
                     yield held, before

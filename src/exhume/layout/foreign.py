@@ -174,6 +174,17 @@ class Specification:
 
         return SpecificationRows(self, one_file(open_target(target)), path, arguments).reader(rows)
 
+    def columns(self, target: Target, path: str, *arguments: Any) -> Any:
+        """The columns of the repeated field at a path, read without an object for a row.
+
+        Raises what `read` raises for what comes before the field and for its rows; `EntryNotFoundError` when the path
+        leads to no repeated field; `SpecificationError` when its rows have no columns, or only those that objects make.
+        """
+        from exhume.layout.foreign_rows import SpecificationRows
+
+        with one_file(open_target(target)) as source:
+            return SpecificationRows(self, source, path, arguments).columns()
+
     def type_of(self, value: Any) -> Type | None:
         """The type of a value; None for a value that is not a structure."""
         id = value.__class__.__module__.rpartition(".")[2]
@@ -245,10 +256,26 @@ class Specification:
 
     def paused(self, steps: list[str]) -> Callable[..., Any] | None:
         """The reader of the root that stops at the list that fields lead to; None where that is read as a whole."""
+        path = ".".join(steps)
+        if path not in self._paused:
+            self._paused[path] = self._pausing(steps)
+        return self._paused[path]
+
+    @cached_property
+    def _paused(self) -> dict[str, Callable[..., Any] | None]:
+        """The readers that stop at a list, by its path."""
+        return {}
+
+    def _pausing(self, steps: list[str]) -> Callable[..., Any] | None:
         texts = paused_texts(self.specs, self.given, self.id, steps, self.texts)
         if texts is None:
             return None
-        module = load(texts, self.id, self.model, self.outside)
+        type = self.model.schemas[self.id]
+        left = {(type.root.id, type.reader_name)}
+        for step in steps[:-1]:
+            type = type.field(step).one.type  # type: ignore[union-attr]  # `pausing` has seen to it
+            left.add((type.root.id, type.reader_name))
+        module = load(texts, self.id, self.model, self.outside, native=self.native, left=frozenset(left))
         reader = getattr(module, self.model.schemas[self.id].reader_name)
         return lambda data, *arguments: reader(data, 0, len(data), *self._around(reader), *arguments)
 

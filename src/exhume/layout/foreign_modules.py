@@ -125,11 +125,12 @@ def load(
     plain: str = "",
     native: tuple[Extension, Path] | None = None,
     codes: Mapping[str, CodeType] | None = None,
+    left: frozenset[tuple[str, str]] = frozenset(),
 ) -> ModuleType:
     """A module of a compiled package, after an audit of its code; its readers are those of an extension, if it has one.
 
     `plain` is the package of the fast readers of readers that take notes.  Code that was kept (`codes`) was audited
-    before that; then `model` is None.
+    before that; then `model` is None.  The readers `left`, by module and name, stay interpreted.
     The same sources, with the same objects of the caller, return the same module.
 
     Raises `SpecificationError` for code that is too large for Python, or is not what the compiler writes.
@@ -154,11 +155,11 @@ def load(
             _PACKAGES[package] = {**_PACKAGES[package], "_plain": ""}
             _PLAIN[package] = plain
         if native is not None:
-            return _load_native(package, id, native)
+            return _load_native(package, id, native, left)
     return _import(package, id)
 
 
-def _load_native(package: str, id: str, native: tuple[Extension, Path]) -> ModuleType:
+def _load_native(package: str, id: str, native: tuple[Extension, Path], left: frozenset[tuple[str, str]]) -> ModuleType:
     """The same, once the extension module is there."""
     from exhume.layout import extensions
 
@@ -171,9 +172,8 @@ def _load_native(package: str, id: str, native: tuple[Extension, Path]) -> Modul
     module = _import(package, id)
     ids = [one for one in _PACKAGES[package] if one not in ("__init__", "_layout", "_given")]
     layout = _import(package, "_layout")
-    layout.attach(
-        _NATIVE[package], made.plan, layout, {one: _import(package, one) for one in ids}, _import(package, "_given")
-    )
+    modules = {one: _import(package, one) for one in ids}
+    layout.attach(_NATIVE[package], made.plan, layout, modules, _import(package, "_given"), left)
     return module
 
 

@@ -10,7 +10,7 @@ from exhume.choices import hint
 from exhume.compiler.front.model import Field as Described
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
-from exhume.errors import EntryNotFoundError, ExhumeError
+from exhume.errors import EntryNotFoundError, ExhumeError, SpecificationError
 from exhume.io.mapped import mapped
 from exhume.io.source import Source
 from exhume.layout.batches import BATCH_ROWS, Paused
@@ -32,6 +32,10 @@ class Readers(Protocol):
     @property
     def model(self) -> Model:
         """The specification and what it imports, resolved."""
+
+    @property
+    def native(self) -> object:
+        """The extension module of the readers; None for readers in Python."""
 
     def check_parameters(self, given: Sequence[Any]) -> None:
         """Raises `SpecificationError` when the root takes other parameters, or of other types."""
@@ -105,7 +109,7 @@ class SpecificationRows:
         data = mapped(self.source)
         try:
             try:
-                read(data, *self.arguments)
+                read(self._view(data), *self.arguments)
             except Paused as found:
                 for batch in found.batches(data, self.path, rows):
                     yield tabulator.batch(batch)
@@ -113,6 +117,31 @@ class SpecificationRows:
             raise
         except RAISED as error:
             raise refused(error, self.where) from error
+
+    def _view(self, data: Any) -> Any:
+        """Bytes as compiled readers take them."""
+        return data if self.specification.native is None or isinstance(data, bytes) else memoryview(data)
+
+    def columns(self) -> Any:
+        """The rows as columns, without objects.  Raises `SpecificationError` when they have none."""
+        read = self.specification.paused(self.path.split("."))
+        try:
+            try:
+                if read is not None:
+                    read(self._view(mapped(self.source)), *self.arguments)
+            except Paused as found:
+                rows = found.columns(self.path)
+                if rows is not None:
+                    return rows
+            rows = self._whole()[1]
+            rows = rows.columns if hasattr(type(rows), "_is_compiled") else rows
+        except ExhumeError:
+            raise
+        except RAISED as error:
+            raise refused(error, self.where) from error
+        if not hasattr(rows, "resume_at"):
+            raise SpecificationError("its rows have no columns, only objects", field_path=self.path)
+        return rows
 
     def _sliced(self, rows: int) -> tuple[Tabulator, Iterator[Any]]:
         field, whole = self._whole()

@@ -7,7 +7,7 @@ types:
       - {id: kind, type: u1, enum: kinds}
       - {id: extra, type: u2, if: kind == kinds::more}
       - {id: body, type: {switch-on: kind, cases: {'kinds::none': u1, 'kinds::more': pair, _: words}}}
-      - {id: title, type: strz, if: extra > 0x8000}
+      - {id: title, type: strz, if: kind == kinds::more and extra > 0x8000}
       - {id: samples, type: s2, repeat: expr, repeat-expr: 2}
   pair:
     seq:

@@ -375,10 +375,11 @@ def _told(value: Any) -> str:
     return f"<{len(value)} elements>" if hasattr(value, "__len__") else str(value)
 
 
-def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any) -> None:
+def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: Any = ()) -> None:
     """Puts compiled functions in the place of those of the readers: what `plan` says of each, by their numbers.
 
-    `modules` are the readers, `layout` is the module that they share, and `given` has what the caller gives.
+    `modules` are the readers, `layout` is the module that they share, `given` has what the caller gives, and `left` are
+    readers that stay interpreted, by module and name.
     """
     if plan["source"] != [(native.SOURCE,)]:
         raise ImportError("the extension module was made of something else")
@@ -400,10 +401,12 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any) -> Non
         setattr(cls, name, native.getter(number, vars(cls)[name], cls, slots))
     readers = {}
     for id, name, number, names in plan["readers"]:
+        if (id, name) in left:
+            continue
         python = getattr(modules[id], name)
         readers[python] = native.reader(number, python, names)
         setattr(modules[id], name, readers[python])
-    for id, owner, name in plan["rows"]:
+    for id, owner, name in (one for one in plan["rows"] if (one[0], one[2]) not in left):
         getattr(modules[id], owner).__iter__ = _over(native.rows, vars(modules[id])[name])
     for module in modules.values():
         for one in vars(module).values():

@@ -36,7 +36,7 @@ class PausedReader(Reader):
                 lines.add("return one, at")
         until = field.expr("repeat-until")
         if until is not None:
-            with lines.block("def last(one: object, index: int) -> bool:"):
+            with lines.block("def last(one: object, index: int, at: int) -> bool:"):
                 self.item = ("one", field.one)
                 lines.add(f"return {self.code(until)}")
                 self.item = None
