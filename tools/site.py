@@ -137,7 +137,25 @@ def exit_codes() -> str:
     return head + rows
 
 
+def reference() -> str:
+    """The first page of the reference: what each of its pages is for."""
+    pages = {
+        "api.md": ("Library", "every public function, class and error, with examples"),
+        "../cli.md": ("Command line", "every command with its options, exit codes and examples"),
+        "../json.md": ("JSON", "the documents that `--json` prints, key by key"),
+        "schemas.md": ("JSON schemas", "the same as JSON Schema"),
+        "limits.md": ("Limits", "what a hostile file can cost at most"),
+        "exit-codes.md": ("Exit codes", "what each code means"),
+        "../findings/README.md": ("Findings", "every code, such as ZS-202: its rule, severity and remedy"),
+        "../compatibility.md": ("Compatibility", "what is public, and how it changes"),
+    }
+    text = "# Reference\n\nThe search field of this site also finds options, keys and finding codes.\n\n"
+    text += "| page | contents |\n| --- | --- |\n"
+    return text + "".join(f"| [{title}]({to}) | {what} |\n" for to, (title, what) in pages.items())
+
+
 GENERATED = {
+    "reference/index.md": reference,
     "reference/api.md": library,
     "reference/schemas.md": schemas,
     "reference/limits.md": limits,
@@ -156,6 +174,7 @@ def main() -> int:
     for to, write in GENERATED.items():
         (OUT / to).parent.mkdir(exist_ok=True)
         (OUT / to).write_text(write(), encoding="utf-8")
+    shutil.copyfile(ROOT / "tools" / "site_copy.js", OUT / "copy.js")
     print(f"site: {len(known) + len(GENERATED)} pages")
     return 0
 

@@ -81,7 +81,7 @@ class Stub:
             def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
                 if isinstance(node.value, ast.Name) and node.value.id == "Literal":
                     stub.imports.add(("typing", "Literal"))
-                    return node  # its texts are no names
+                    return node  # Its strings are values, not names
                 return self.generic_visit(node)
 
         return ast.unparse(Resolve().visit(tree)).replace("'", '"')

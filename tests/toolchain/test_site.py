@@ -47,6 +47,7 @@ def test_pages_are_assembled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(list((out / "schemas").glob("*.json"))) > 20
     library = (out / "reference" / "api.md").read_text(encoding="utf-8")
     assert all(f"exhume.{name}\n" in library for name in exhume.__all__ if name[0] != "_")
+    assert (out / "copy.js").read_text(encoding="utf-8").count("clipboard") > 1
     limits = (out / "reference" / "limits.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in limits for name in exhume.Limits._fields)
 
