@@ -108,6 +108,17 @@ def test_a_compressed_log_that_rocksdb_wrote(tmp_path: Path) -> None:
     assert ours(tmp_path / "saved") == rows
 
 
+@pytest.mark.parametrize("first", [[], [ZSTD]], ids=["stored", "compressed"])
+def test_the_payload_of_a_record_is_read_again(first: list[tuple[int, bytes]]) -> None:
+    given = writes(3, 12, sizes=(5, 300, 40_000, 100_000))
+    data = fragments([*first, *((1, compress("zstd", one) if first else one) for one in given)])
+    reader = LogReader(BytesSource(data, "000003.log"))
+    records = list(reader)
+    assert [record.payload for record in records] == given
+    assert [reader.content(record.fragments) for record in records] == given
+    assert first or max(len(record.fragments) for record in records) > 2
+
+
 def test_a_compressed_log_without_its_first_fragment_invents_nothing(tmp_path: Path) -> None:
     """The fragment that names the codec is damaged: records are recognized, never parsed as something else."""
     need("rocksdict")

@@ -9,7 +9,7 @@ Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -159,6 +159,12 @@ class LogReader:
             self._tell_tail(fragments)
         self._settle()
 
+    def content(self, fragments: Sequence[Fragment]) -> bytes:
+        """The payload of a record that was read before, read again from its fragments.  Raises `OSError`."""
+        origin = self.source.origin
+        stored = b"".join(self.source.read_at(f.data_offset - origin, f.end - f.data_offset) for f in fragments)
+        return self._payload(fragments, stored) or b""
+
     def _span(self, fragment: Fragment) -> Span:
         origin = self.source.origin
         return self.source.span(fragment.offset - origin, fragment.end - origin)
@@ -227,7 +233,7 @@ class LogReader:
         self.report(checks.LOG_CODEC, span=span, field_path="compression", actual=number)
         return False
 
-    def _payload(self, fragments: list[Fragment], stored: bytes) -> bytes | None:
+    def _payload(self, fragments: Sequence[Fragment], stored: bytes) -> bytes | None:
         """The content of a record; None when it does not decompress."""
         codec = self._codec
         earlier = fragments[0].earlier

@@ -46,6 +46,9 @@ TRAILERS = 256
 AHEAD = 1 << 16
 """Bytes of a local table that are read at a time to learn how its next blocks are stored."""
 
+KEPT = 256
+"""Bytes of a record's payload up to which it is kept: its fragments, from which it would be read, take as much."""
+
 RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
 """Computes a checksum that is stored in a row of a data block: the table, the block, the fields around it."""
 
@@ -91,7 +94,8 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Sect
     found: list[Finding] = []
     read: set[int] = set()
     number = file.number if kind == "log" else None
-    for record in LogReader(source, checks.collector(found.append), database.limits, number):
+    reader = LogReader(source, checks.collector(found.append), database.limits, number)
+    for record in reader:
         if record.earlier:
             continue
         span = source.span(record.offset - source.origin, record.end - source.origin)
@@ -105,7 +109,7 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Sect
                 codec="fragments",
                 payload_schema=payload,
                 payload_size=len(data),
-                load=_constant(data),
+                load=_constant(data) if len(data) <= KEPT else partial(reader.content, record.fragments),
                 parent=source.name,
             )
         )

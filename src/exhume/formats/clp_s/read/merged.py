@@ -81,8 +81,8 @@ class _Merging:
                 zip(entries.stream_ids, entries.starts, entries.ends, strict=True)
             )
             if counts[index]
-            and not together.is_wide(index)
             and (end - start >= windows.WORTHWHILE or streams[stream].size > archive.limits.payload_size)
+            and not together.is_wide(index)
         }
         held = {stream for index, stream in enumerate(entries.stream_ids) if counts[index] and index not in large}
         if complete:
