@@ -60,12 +60,9 @@ LARGE = {
     "formats.clp_s.write.pykernel": "one file for one compiled file, function by function",
     "formats.clp_s.write.timestamps": "one pattern language: its reader and its printer",
     "formats.clp_s.writer": "to be divided: encoding and the sections of the file",
-    "formats.data_bundle.writer": "one writer: shards, index and rows",
     "formats.kv_ir.pykernel": "one file for one compiled file, function by function",
     "formats.kv_ir.salvage": "to be divided: finding units and writing them",
     "formats.kv_ir.stream": "to be divided: a stream and a pass over its units",
-    "formats.leveldb.layout": "one layout of the format, as in every format",
-    "io.remote.source": "one source: windows, retries and validation of one object",
 }
 """Modules above `MOST_LINES` with the reason."""
 

@@ -8,8 +8,8 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, Self
 
-from exhume.choices import check_keywords, hint
-from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, shorten
+from exhume.choices import check_keywords, matching
+from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError
 from exhume.findings import Finding
 from exhume.io.source import STREAM_CHUNK, PositionedFile, Source
 from exhume.io.tree import Tree
@@ -245,22 +245,9 @@ class Archive(abc.ABC):
         `exhume.distributed.partitions`, which plans many archives).  Raises `UnsupportedOperationError` for an archive
         that no path or URL leads to.
         """
-        from exhume.parts.partition import Partition, plan
+        from exhume.parts.partition import partitions_of
 
-        target = self.source.location
-        if target is None:
-            raise UnsupportedOperationError(
-                "only archives that a path or URL leads to can be read in partitions", span=Span(self.name, 0, 0)
-            )
-        template = Partition(
-            target,
-            self.format,
-            options=tuple(sorted(options.items())),
-            opening=tuple(sorted((opening or {}).items())),
-            storage=tuple(sorted((storage_options or {}).items())),
-            limits=None if self.limits == DEFAULT_LIMITS else self.limits,
-        )
-        return plan(self, template, target, size)
+        return partitions_of(self, size, opening or {}, storage_options or {}, options)
 
     def close(self) -> None:
         """Closes the source."""
@@ -393,21 +380,7 @@ class MemberArchive(Archive):
 
         Raises `EntryNotFoundError` for a pattern that nothing matches.
         """
-        names = list(self.names())
-        chosen: set[str] = set()
-        for pattern in patterns:
-            prefix = pattern.rstrip("/") + "/"
-            hits = {n for n in names if n == pattern or n.startswith(prefix)}
-            if not hits and any(c in pattern for c in "*?["):
-                import fnmatch
-
-                hits = set(fnmatch.filter(names, pattern))
-            if not hits:
-                raise EntryNotFoundError(
-                    f"no such member{hint(pattern, names)}", span=Span(self.name, 0, 0), actual=shorten(pattern)
-                )
-            chosen |= hits
-        return [n for n in names if n in chosen]
+        return matching(list(self.names()), patterns, Span(self.name, 0, 0))
 
     def __contains__(self, name: object) -> bool:
         try:

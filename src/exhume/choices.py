@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names, and the check of keyword arguments that no function takes."""
+"""Chosen names: those that match patterns, suggestions for misspelt ones, and arguments that no function takes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import TypeVar
+
+    from exhume.errors import Span
 
     F = TypeVar("F")
 
@@ -30,6 +32,27 @@ def hint(wrong: str, known: Iterable[str]) -> str:
     """` (did you mean 'zs'?)`, or "" when no known name is similar to the wrong one."""
     found = near(wrong, known)
     return "" if found is None else f" (did you mean {found!r}?)"
+
+
+def matching(names: list[str], patterns: Iterable[str], where: Span) -> list[str]:
+    """Those of the names that equal or glob-match any pattern, in their order (`a/` selects what is below `a`).
+
+    Raises `EntryNotFoundError`, at `where`, for a pattern that nothing matches.
+    """
+    chosen: set[str] = set()
+    for pattern in patterns:
+        prefix = pattern.rstrip("/") + "/"
+        hits = {n for n in names if n == pattern or n.startswith(prefix)}
+        if not hits and any(c in pattern for c in "*?["):
+            import fnmatch
+
+            hits = set(fnmatch.filter(names, pattern))
+        if not hits:
+            from exhume.errors import EntryNotFoundError, shorten
+
+            raise EntryNotFoundError(f"no such member{hint(pattern, names)}", span=where, actual=shorten(pattern))
+        chosen |= hits
+    return [n for n in names if n in chosen]
 
 
 def check_choice(name: str, given: object, known: Iterable[str]) -> None:

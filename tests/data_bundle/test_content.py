@@ -24,12 +24,12 @@ from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.shard import Shard
-from exhume.formats.data_bundle.writer import pack_members
 from exhume.io.local import LocalTree
 from exhume.io.output.tar import TarSink
 from exhume.io.output.tree import OutputTree
 from exhume.testing.corrupt import flip
 from tests.conftest import Ran
+from tests.data_bundle.build import pack_members
 
 SIZES = [0, 1, 300, 999, 1000, 1001, 2500, 9000]
 MEMBERS = {f"d{i % 3}/f{i:02d}": bytes([i, 7 * i % 256]) * (SIZES[i % len(SIZES)] // 2) for i in range(40)}

@@ -24,10 +24,11 @@ from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.messages import UserData
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage
-from exhume.formats.data_bundle.writer import DataBundleWriter, pack_members
+from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.io.local import LocalTree
 from exhume.recovery import SalvageMode
 from exhume.testing.corrupt import flip
+from tests.data_bundle.build import pack_members
 from tests.data_bundle.make_samples import MEMBERS, add_history, write_bundle
 
 name = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=5).filter(

@@ -13,6 +13,7 @@ import pytest
 
 import exhume
 import exhume.io.remote.guard
+import exhume.io.remote.retry
 import exhume.io.remote.source
 import exhume.io.remote.stores
 from exhume.errors import SourceError
@@ -31,7 +32,7 @@ MOST = 24 << 20
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.io.remote.source, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote.retry, "RETRY_DELAY", 0.001)
     monkeypatch.setattr(exhume.io.remote.stores, "SILENCE", 0.5)
     monkeypatch.setattr(exhume.io.remote.guard, "HEADERS", 0.5)
     monkeypatch.setattr(exhume.io.remote.guard, "PATIENCE", 0.5)

@@ -13,7 +13,7 @@ import pytest
 
 import exhume
 from exhume.formats.caf.catalog import open_catalog
-from exhume.io.remote import readahead, source
+from exhume.io.remote import readahead
 from exhume.io.remote.opening import open_url
 from exhume.io.remote.pace import AdaptiveConcurrency
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource
@@ -333,7 +333,7 @@ def several(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of 512 KiB; more at a time are always faster."""
     monkeypatch.setattr(readahead, "PREFETCH_SIZE", 512 << 10)
     monkeypatch.setattr(readahead, "AdaptiveConcurrency", lambda: AdaptiveConcurrency(clock=lambda: 0.0))
-    monkeypatch.setattr(source, "RETRY_DELAY", 0.1)
+    monkeypatch.setattr("exhume.io.remote.retry.RETRY_DELAY", 0.1)
 
 
 @pytest.mark.usefixtures("several")

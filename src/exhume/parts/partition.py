@@ -6,12 +6,12 @@ those of one open archive, `exhume.distributed.partitions` those of many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exhume.choices import check_keywords
-from exhume.errors import QueryError, UnsupportedOperationError
+from exhume.errors import QueryError, Span, UnsupportedOperationError
 from exhume.late import resolve
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parts import Part, Selection
@@ -89,6 +89,30 @@ def plan(archive: exhume.Archive, template: Partition, target: str, size: int | 
         check_keywords(f"partitions() of {described.id} archives", options, tables, also=getattr(parts, "TAKES", ()))
     found = parts.plan(archive, size, options)
     return [with_part(template, target, archive.format, part) for part in found]
+
+
+def partitions_of(
+    archive: exhume.Archive,
+    size: int | None,
+    opening: Mapping[str, Any],
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> list[Partition]:
+    """The partitions of an open archive; see `Archive.partitions`."""
+    target = archive.source.location
+    if target is None:
+        raise UnsupportedOperationError(
+            "only archives that a path or URL leads to can be read in partitions", span=Span(archive.name, 0, 0)
+        )
+    template = Partition(
+        target,
+        archive.format,
+        options=tuple(sorted(options.items())),
+        opening=tuple(sorted(opening.items())),
+        storage=tuple(sorted(storage_options.items())),
+        limits=None if archive.limits == DEFAULT_LIMITS else archive.limits,
+    )
+    return plan(archive, template, target, size)
 
 
 def with_part(template: Partition, target: str, format: str | None, part: Part) -> Partition:

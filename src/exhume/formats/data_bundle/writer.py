@@ -13,12 +13,12 @@ import re
 import stat
 import uuid
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.codecs import compress
@@ -446,14 +446,3 @@ def _read(piece: _Piece) -> bytes:
 
 def _bad(message: str, expected: object, actual: object) -> WriterError:
     return WriterError(message, format="databundle", expected=expected, actual=actual)
-
-
-def pack_members(
-    target: str | os.PathLike[str], members: Mapping[str, bytes], folders: Iterable[str] = (), **options: Any
-) -> None:
-    """Writes a bundle of these files and directories in one call."""
-    with DataBundleWriter(target, **options) as writer:
-        for name in folders:
-            writer.add_directory(name)
-        for name, data in members.items():
-            writer.add(name, data)

@@ -16,7 +16,7 @@ from fsspec.core import url_to_fs
 from exhume.errors import MissingDependencyError, SourceError, Span
 from exhume.io.local import open_path
 from exhume.io.remote.guard import Guard
-from exhume.io.remote.source import attempt, refusal
+from exhume.io.remote.retry import attempt, refusal
 from exhume.io.remote.stores import FsspecSource, HttpSource, source_kind
 from exhume.io.remote.tree import FsspecTree
 from exhume.io.source import Source

@@ -15,7 +15,8 @@ from fsspec.asyn import sync
 
 from exhume.counts import counted
 from exhume.errors import RangeNotSupportedError, SourceError, Span
-from exhume.io.remote.source import HEAD, TAIL, RemoteSource, TransientError, attempt, identity_of, is_transient
+from exhume.io.remote.retry import TransientError, attempt, is_transient
+from exhume.io.remote.source import HEAD, TAIL, RemoteSource, identity_of
 
 CONCURRENCY = 8
 """Requests to one object in flight at a time."""

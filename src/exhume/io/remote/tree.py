@@ -16,7 +16,8 @@ from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span
 from exhume.io.lru import Lru
 from exhume.io.parallel import map_ordered
 from exhume.io.remote.pace import AdaptiveConcurrency
-from exhume.io.remote.source import HEAD, TAIL, RemoteSource, attempt
+from exhume.io.remote.retry import attempt
+from exhume.io.remote.source import HEAD, TAIL, RemoteSource
 from exhume.io.remote.stores import FsspecSource, HttpSource, S3Source, source_kind
 from exhume.io.source import BEHIND_A_NETWORK, Cost, Source
 from exhume.io.tree import Tree, check_relative
