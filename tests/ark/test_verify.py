@@ -42,7 +42,7 @@ def in_every_way(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) ->
         patch.setattr(parallel_query, "WORTH", 0)
         patch.setattr(parallel_query, "map_processes", here)
         for kernel in (object(), None):
-            patch.setattr(verify, "KERNEL", kernel)
+            patch.setattr(parallel_query, "KERNEL", kernel)
             for jobs in (1, 2):
                 yield list(exhume.verify(path, format="ark", jobs=jobs, **options))
 
@@ -66,8 +66,9 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
             taken.append(item)
             yield function(item)
 
-    monkeypatch.setattr(verify, "KERNEL", object())
+    monkeypatch.setattr(parallel_query, "KERNEL", object())
     monkeypatch.setattr(verify, "map_ordered", share)
+    monkeypatch.setattr(parallel_query, "map_ordered", share)
     return taken
 
 
@@ -106,9 +107,9 @@ def test_processes_are_for_what_has_no_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: list[tuple[int, int, int]]
 ) -> None:
     log = Log(tmp_path / "log")
-    monkeypatch.setattr(verify, "map_pieces", lambda function, items, jobs: pytest.fail("processes are asked"))
+    monkeypatch.setattr(parallel_query, "map_pieces", lambda function, items, jobs: pytest.fail("processes are asked"))
     assert list(exhume.verify(log.root)) == []
-    monkeypatch.setattr(verify, "KERNEL", None)
+    monkeypatch.setattr(parallel_query, "KERNEL", None)
     assert list(exhume.verify(log.root, quick=True)) == []
     assert list(exhume.verify(tree_of(log.root, BytesSource), format="ark")) == []
     assert taken == [(0, 0, 1)] * 3
@@ -129,7 +130,7 @@ def test_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = list(exhume.verify(log.root))
     monkeypatch.setattr(verify, "PIECE_BYTES", 1)
     monkeypatch.setattr(parallel_query, "WORTH", 0)
-    monkeypatch.setattr(verify, "KERNEL", None)
+    monkeypatch.setattr(parallel_query, "KERNEL", None)
     assert list(exhume.verify(log.root, jobs=2)) == expected
     assert len(expected) == 6
 

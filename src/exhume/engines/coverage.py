@@ -7,24 +7,20 @@ it belongs to fields.  Only otherwise are the spans of the fields compared, to f
 from __future__ import annotations
 
 import dataclasses
-import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
-
-from exhume_ksy.facts._tiling import ROWS, SIZES, TILING
 
 from exhume.archive import Archive
 from exhume.engines.explained import PARSED_SIZE, explain_section
 from exhume.errors import Span
 from exhume.io.parallel import map_ordered
-from exhume.layout.fast import FAILURES
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
+from exhume.layout.tiling import claimed
 
 if TYPE_CHECKING:
     from exhume.layout.foreign import SpecifiedFile
     from exhume.layout.trees import Field
-
 
 PIECE = 4096
 """Sections of a run that are looked at together."""
@@ -137,24 +133,3 @@ def _claimed(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
 def _is_leaf(node: Field) -> bool:
     """Whether no part of a field has a place of its own, because it has no parts or they are decoded from its bytes."""
     return all(child.span is None for child in node.children)
-
-
-def claimed(schema: str, size: int, most: int, read: Callable[[], bytes]) -> bool:
-    """Whether fields of a schema claim every one of the `size` bytes that `read` returns.
-
-    False is not a verdict: the schema may leave bytes out, the bytes may not fit it, or there may be too many of them.
-    """
-    if schema in ROWS:
-        return size % ROWS[schema] == 0
-    if schema in SIZES:
-        return size == SIZES[schema]
-    if schema not in TILING or size > most:
-        return False
-    module, reader, listed = TILING[schema]
-    try:
-        value, end = getattr(importlib.import_module(f"exhume_ksy.fast.{module}"), reader)(data := read(), 0, size)
-        if listed:  # it consists of one list to the end, which is read when it is accessed
-            end = len(data) if getattr(value, listed) is not None else 0
-    except FAILURES:
-        return False
-    return bool(end == size)

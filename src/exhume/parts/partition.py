@@ -98,7 +98,10 @@ def partitions_of(
     storage_options: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> list[Partition]:
-    """The partitions of an open archive; see `Archive.partitions`."""
+    """The partitions of an open archive; see `Archive.partitions`.
+
+    Raises `UnsupportedOperationError` for an archive that no path or URL leads to.
+    """
     target = archive.source.location
     if target is None:
         raise UnsupportedOperationError(

@@ -61,6 +61,14 @@ def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Ite
     yield from map_processes(function, chain(first, source), jobs if len(first) > WORTH else 1)
 
 
+def share_work(function: Callable[[T], R], items: Iterable[T], jobs: int, *, in_kernel: bool = True) -> Iterator[R]:
+    """Map over work on messages, in order: by threads where the compiled kernel does it, which releases the
+    interpreter's lock; otherwise by processes, if there is enough to do.
+    """
+    share = map_ordered if in_kernel and KERNEL is not None else map_pieces
+    return share(function, items, jobs)
+
+
 def is_reopenable(log: ArkLog) -> bool:
     """Whether another process can open the log: its files are in a directory of this machine."""
     return isinstance(log.root, LocalTree) and log.single_split is None

@@ -30,13 +30,11 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
-from exhume.formats.ark.parallel_query import PIECE_BYTES, PIECE_MESSAGES, is_packed, is_reopenable, map_pieces
+from exhume.formats.ark.parallel_query import PIECE_BYTES, PIECE_MESSAGES, is_packed, is_reopenable, share_work
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, Split, places_of
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
-from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
-from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import SplitReference
@@ -172,8 +170,8 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
             yield from _parts(number, listing)
 
     # Decompressing messages takes turns at the interpreter; the kernel, which checks those of a type, does not.
-    share = map_pieces if KERNEL is None or is_packed(reader) else map_ordered
-    checked = share(_Check(reader, list(references)), parts(), jobs if is_reopenable(reader) else 1)
+    shared = jobs if is_reopenable(reader) else 1
+    checked = share_work(_Check(reader, list(references)), parts(), shared, in_kernel=not is_packed(reader))
     try:
         for reference in references:
             damaged: list[tuple[int, ExhumeError]] = []

@@ -54,14 +54,13 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
-from exhume.formats.ark.parallel_query import PIECE_BYTES, is_reopenable, map_pieces
+from exhume.formats.ark.parallel_query import PIECE_BYTES, is_reopenable, share_work
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts
 from exhume.formats.ark.unindexed import MessageCheck, num_unindexed
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
@@ -99,8 +98,7 @@ def _check_splits(reader: ArkLog, references: list[SplitReference], quick: bool,
     whole = quick or not is_reopenable(reader)
     numbers = [1 if whole else _num_pieces(reader, each) for each in references]
     pieces = ((split, piece, count) for split, count in enumerate(numbers) for piece in range(count))
-    share = map_ordered if whole or KERNEL is not None else map_pieces
-    found = share(partial(_check_piece, reader, references, quick), pieces, jobs)
+    found = (map_ordered if whole else share_work)(partial(_check_piece, reader, references, quick), pieces, jobs)
     for count in numbers:
         together = CappedFindings()
         for some in islice(found, count):
