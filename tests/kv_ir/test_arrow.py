@@ -175,6 +175,13 @@ def expected(archive: KvIrArchive, names: list[str]) -> tuple[list[tuple[Any, ..
     known = columns_of(archive)
     lost: Counter[str] = Counter()
     rows: list[tuple[Any, ...]] = []
+
+    def count(error: ExhumeError) -> None:
+        assert error.span is not None
+        start, stop = error.span.payload or error.span[1:3]
+        lost[f"{error.message} [{error.code}]"] += stop - start
+
+    archive.after_end = count
     try:
         for one in archive.events():
             rows += [tuple(value_of(known[name], one, lost) for name in names)]

@@ -22,8 +22,10 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
     "EX-611": {"--add": "use --add to add the readable ones"},
     "EX-612": {"--follow-redirects": "use --follow-redirects to follow it"},
     "EX-702": {"--overwrite": "use --overwrite to replace it"},
+    "CLPIR-309": {"": "use `exhume carve` to find appended streams"},
+    "KVIR-309": {"": "use `exhume carve` to find appended streams"},
 }
-"""The remedy for an error code, by the option that it names."""
+"""The remedy for an error code, by the option that it names; "" where it names none."""
 
 
 def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> str:
@@ -35,7 +37,11 @@ def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> s
 def advice_on(code: str, options: Collection[str], where: str) -> str:
     """The same as `advice` for an error code, the names of the options that the verb has, and the target."""
     without = set() if "://" in where or Path(where).is_dir() else {"--recursive"}
-    said = [text for option, text in ADVICE.get(code, {}).items() if option in options and option not in without]
+    said = [
+        text
+        for option, text in ADVICE.get(code, {}).items()
+        if (option in options or not option) and option not in without
+    ]
     return ", or ".join(said)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.errors import ExhumeError
 from exhume.formats.clp_ir.stream import TextUnits
 from exhume.formats.clp_ir.units import How
+from exhume.formats.kv_ir.arrow import counting_rest
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched, text_array
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def to_arrow(
     A batch has at most `batch_rows` rows, and ends with the row that makes it 16 MiB.
 
     Raises `EntryNotFoundError` for another column, and `MissingDependencyError` without pyarrow; damage is raised
-    after a batch of the rows before it.
+    after a batch of the rows before it.  Bytes after the end of the stream are counted in `losses`, and raised only
+    without it.
     """
     pa = import_pyarrow()
     check_rows(batch_rows)
@@ -49,7 +51,7 @@ def to_arrow(
 
     def pieces() -> Iterator[tuple[Any, Any]]:
         try:
-            yield from _pieces(archive.units(), names, schema, losses)
+            yield from _pieces(counting_rest(archive.units(), losses), names, schema, losses)
         except ExhumeError as error:
             damage.append(error)  # the rows before it are still to be joined
 

@@ -11,7 +11,7 @@ import click
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Choice as ChoiceType
 from exhume.cli.runtime import Run
-from exhume.formats.kv_ir.cli import FOLLOW, refuse_with_follow
+from exhume.formats.kv_ir.cli import FOLLOW, Trailing, refuse_with_follow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.reader import Choice, ClpIrArchive
@@ -56,20 +56,25 @@ def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: dict[s
     """
     if names:
         raise click.UsageError("events of an IR stream have no names")
+    trailing = Trailing(run, [archive])
+    _cat(run, archive, options)
+    return trailing.outcome(None)
+
+
+def _cat(run: Run, archive: ClpIrArchive, options: dict[str, Any]) -> None:
     from exhume.formats.clp_ir.reader import EVERY
 
     if options["follow"]:
         refuse_with_follow(run, options, ())
         _follow(run, archive, EVERY, options["times"] or "pattern")
-        return None
+        return
     if run.machine:
         run.items("records", {"target": archive.name, "format": archive.format}, "records", _items(archive, EVERY))
-        return None
+        return
     times = options["times"] or "pattern"
     _note_times(run, archive, times)
     for chunk in archive.text_chunks(times=times):
         run.out.write(chunk)
-    return None
 
 
 def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None:
@@ -81,7 +86,7 @@ def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None
     _note_times(run, archive, times)
 
     def begin(stream: GrowingStream) -> TextUnits:
-        units = TextUnits(stream, archive.limits)
+        units = archive.told(TextUnits(stream, archive.limits))
         units.decoder.choose(*choice)
         units.decoder.print_times(*archive.printing(times))
         return units
@@ -115,6 +120,11 @@ def search(run: Run, archives: list[ClpIrArchive], query: str, options: dict[str
     if None not in (begin, end) and begin > end:
         raise click.UsageError("--tge is after --tle")
     choice = choose((query,), begin_ms=begin, end_ms=end, ignore_case=options["ignore_case"], whole=options["whole"])
+    trailing = Trailing(run, archives)
+    return trailing.outcome(_search(run, archives, query, choice, options))
+
+
+def _search(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: dict[str, Any]) -> ExitCode:
     if options["follow"]:
         refuse_with_follow(run, options, ("count", "count_by_time"))
         if len(archives) > 1 or run.several:

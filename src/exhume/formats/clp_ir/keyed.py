@@ -69,4 +69,3 @@ def as_key_values(name: str, pieces: Iterator[bytes], limits: Limits = DEFAULT_L
     yield HEAD + NODES
     yield from printed(units, How.KEYED, MADE)
     yield END
-    units.expect_end()

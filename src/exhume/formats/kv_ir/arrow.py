@@ -24,17 +24,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.kv_ir.columns import Column, chosen, print_array
 from exhume.formats.kv_ir.info import SPACES, escaped, paths, walk
+from exhume.formats.kv_ir.stream import Units
 from exhume.formats.kv_ir.units import How
 from exhume.tabular import wide
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.model import KeyedStream
+
+U = TypeVar("U", bound=Units)
 
 
 def to_arrow(
@@ -53,21 +56,24 @@ def to_arrow(
     however many), and unless `columns` are named, rows are maps.
 
     Raises `EntryNotFoundError` for a column that no event can have, and `MissingDependencyError` without pyarrow;
-    damage is raised after a batch of the rows before it.
+    damage is raised after a batch of the rows before it.  Bytes after the end of the stream are counted in `losses`,
+    and raised only without it.
     """
     pa = import_pyarrow()
     check_rows(batch_rows)
     known = columns_of(archive, jobs)
     counted: Counter[str] = Counter() if losses is None else losses
     if widest is not None and columns is None and len(known) > widest:
-        return pa.RecordBatchReader.from_batches(wide.schema(), wide.batches(_rows(archive), batch_rows, counted))
+        return pa.RecordBatchReader.from_batches(
+            wide.schema(), wide.batches(_rows(archive, losses), batch_rows, counted)
+        )
     wanted = chosen(known, choose(known, columns))
     schema = wanted.schema
     damage: list[ExhumeError] = []
 
     def pieces() -> Iterator[tuple[Any, Any]]:
         try:
-            for batch, sizes, found in wanted.pieces(archive.units(), jobs):
+            for batch, sizes, found in wanted.pieces(counting_rest(archive.units(), losses), jobs):
                 counted.update(found)
                 yield batch, sizes
         except ExhumeError as error:
@@ -84,7 +90,20 @@ def to_arrow(
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _rows(archive: KeyedStream) -> Iterator[list[wide.Pair]]:
+def counting_rest(units: U, losses: Counter[str] | None) -> U:
+    """A pass over the units that counts bytes after the end as lost, if losses are counted."""
+    if losses is not None:
+
+        def count(error: ExhumeError) -> None:
+            assert error.span is not None
+            start, stop = error.span.payload or error.span[1:3]
+            losses[f"{error.message} [{error.code}]"] += stop - start
+
+        units.after_end = count
+    return units
+
+
+def _rows(archive: KeyedStream, losses: Counter[str] | None) -> Iterator[list[wide.Pair]]:
     """The keys that each event has, by their paths."""
     names: dict[str, str] = {}
 
@@ -97,7 +116,7 @@ def _rows(archive: KeyedStream) -> Iterator[list[wide.Pair]]:
             else:
                 yield f"{lead}{name}", print_array(one)[0] if isinstance(one, list) else one
 
-    for auto, user in archive.events():
+    for auto, user in archive.events_of(counting_rest(archive.units(), losses)):
         yield [*pairs(auto, "@"), *pairs(user, "")]
 
 

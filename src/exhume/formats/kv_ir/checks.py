@@ -61,10 +61,8 @@ TRAILING_BYTES = _rule(
     "bytes after the end of the stream",
     spec=UNITS,
     severity=Severity.WARNING,
-    hint="Readers stop at the end; something may have been appended.",
+    hint="Reading stops at the end. `exhume carve` finds streams that were appended.",
 )
-APPENDED = "find a stream that was appended with `exhume carve`"
-"""What to do about bytes after the end of a stream that is converted."""
 
 BAD_PARENT = _rule(320, "new key has no known parent object", spec=KEYS)
 KNOWN_KEY = _rule(321, "new key is already declared", spec=KEYS)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,7 +13,10 @@ from exhume.formats.clp_s import cli as clp_s_cli
 
 if TYPE_CHECKING:
     from exhume.cli.exit_code import ExitCode
-    from exhume.formats.kv_ir.reader import KvIrArchive
+    from exhume.errors import ExhumeError
+    from exhume.formats.kv_ir.reader import KvIrArchive, StreamArchive
+
+T = TypeVar("T")
 
 _PAIRS = click.Option(
     ["--pairs"],
@@ -69,6 +72,28 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return {"jobs": options.pop("jobs")} if "jobs" in options else {}
 
 
+class Trailing:
+    """Says on standard error that bytes follow the end of a stream, which makes the outcome a loss."""
+
+    def __init__(self, run: Run, archives: Iterable[StreamArchive]) -> None:
+        self.run, self.found = run, False
+        for archive in archives:
+            archive.after_end = self.tell
+
+    def tell(self, error: ExhumeError) -> None:
+        """Reports such bytes."""
+        from exhume.cli.advice import advice_on
+
+        self.found = True
+        self.run.note(f"warning: {error.one_line(advice_on(error.code, (), ''))}")
+
+    def outcome(self, outcome: T) -> T | ExitCode:
+        """The outcome of a verb, given what it is without such bytes."""
+        from exhume.cli.exit_code import ExitCode
+
+        return ExitCode.LOSS if self.found else outcome
+
+
 def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
     """`exhume cat`: the events as JSON lines; with `--json`/`--ndjson` each with its place.
 
@@ -76,6 +101,12 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[st
     """
     if names:
         raise click.UsageError("events of a KV-IR stream have no names")
+    trailing = Trailing(run, [archive])
+    _cat(run, archive, options)
+    return trailing.outcome(None)
+
+
+def _cat(run: Run, archive: KvIrArchive, options: dict[str, Any]) -> None:
     pairs = options["pairs"] or "user"
     if options["follow"]:
         from exhume.formats.kv_ir.checks import STREAM
@@ -84,14 +115,14 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[st
         from exhume.formats.kv_ir.stream import Units
 
         refuse_with_follow(run, options, ("text",))
-        follow(run, archive, STREAM, lambda stream: Units(stream, archive.limits), PAIRS[pairs])
-        return None
+        follow(run, archive, STREAM, lambda stream: archive.told(Units(stream, archive.limits)), PAIRS[pairs])
+        return
     if options["text"]:
         if run.machine:
             raise click.UsageError("--text prints bytes: leave out --json and --ndjson")
         for chunk in archive.text_chunks():
             run.out.write(chunk)
-        return None
+        return
     if run.machine:
 
         def items() -> Iterator[dict[str, Any]]:
@@ -104,10 +135,9 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[st
                 yield shown
 
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items())
-        return None
+        return
     for chunk in archive.json_chunks(pairs=pairs, jobs=options["jobs"]):
         run.out.write(chunk)
-    return None
 
 
 def refuse_with_follow(run: Run, options: dict[str, Any], names: Collection[str]) -> None:
@@ -185,13 +215,8 @@ def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str,
         if len(archives) > 1 or run.several:
             raise click.UsageError("--follow takes one stream")
         found = _Followed(run, archives[0], key)
-    return cli_search.search(
-        run,
-        found,
-        query,
-        {**options, "ordered": True, "roots": roots},
-        "kv-ir",
-    )
+    trailing = Trailing(run, archives)
+    return trailing.outcome(cli_search.search(run, found, query, {**options, "ordered": True, "roots": roots}, "kv-ir"))
 
 
 def merge(run: Run, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> ExitCode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Protocol
 
 import zstandard
@@ -62,6 +63,7 @@ class GrowingStream(Stream):
         super().__init__(archive.source, rules)
         self.file = GrowingFile(path_of(archive))
         self.idle: Callable[[], object] = lambda: None
+        self._all: Iterator[bytes] = iter(())
 
     def span(self, start: int, end: int) -> Span:
         """A range of the stream."""
@@ -71,7 +73,15 @@ class GrowingStream(Stream):
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes, as they come.  Raises the rule of a broken zstd frame."""
-        return (piece for piece in self.pieces_and_pauses() if piece)
+        self._all = self.pieces_and_pauses()
+        return (piece for piece in self._all if piece)
+
+    def rest(self, pieces: Iterator[bytes]) -> int:
+        """How many bytes follow that are there already."""
+        return sum(map(len, takewhile(bool, self._all)))
+
+    def after_frames(self) -> None:
+        """Nothing is after the frames: other bytes there are an error."""
 
     def pieces_and_pauses(self) -> Iterator[bytes]:
         """The same, with an empty piece before each wait.  Raises the rule of a broken zstd frame."""

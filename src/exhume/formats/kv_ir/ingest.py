@@ -199,7 +199,12 @@ class Ingest:
         if not self._data:
             return None
         self._at_end = False
-        return checks.TRAILING_BYTES.error(checks.APPENDED, span=Span(self.name, self.at, self.at + len(self._data)))
+        return checks.TRAILING_BYTES.error(span=Span(self.name, self.at, self.at + len(self._data)))
+
+    @property
+    def left(self) -> int:
+        """How many bytes were pushed and not taken."""
+        return len(self._data)
 
     @property
     def encoder_fault(self) -> int:

@@ -88,7 +88,6 @@ def _copy(writer: KvIrWriter, units: Units) -> None:
                 writer.write(user, auto)
         except UnitError as trouble:
             raise trouble.error from None
-    units.expect_end()
     units.close()
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from exhume.errors import ExhumeError
 from exhume.formats.kv_ir.layout import Preamble
 from exhume.formats.kv_ir.stream import Stream, Units
 from exhume.io.source import Source
@@ -19,6 +20,7 @@ class OpenStream(Protocol):
     stream: Stream
     preamble: Preamble
     metadata: dict[str, Any]
+    after_end: Callable[[ExhumeError], object]
 
     @property
     def name(self) -> str:
@@ -39,3 +41,6 @@ class KeyedStream(OpenStream, Protocol):
 
     def events(self) -> Iterator[tuple[Any, Any]]:
         """The events: pairs of the logger, pairs of the user."""
+
+    def events_of(self, units: Units) -> Iterator[tuple[Any, Any]]:
+        """The events of a pass over the units."""

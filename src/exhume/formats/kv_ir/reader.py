@@ -6,16 +6,16 @@ Spec: `docs/formats/kv_ir.md`, "Bytes".
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_choice, check_keywords
-from exhume.errors import QueryError, Span
+from exhume.errors import ExhumeError, QueryError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import Preamble, parse_metadata
-from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units, lines, read_preamble
+from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units, lines, raise_error, read_preamble
 from exhume.formats.kv_ir.units import How
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from exhume.findings import Finding
     from exhume.formats.kv_ir.info import KvIrInfo
     from exhume.layout.sections import SectionMap
+
+U = TypeVar("U", bound=Units)
 
 PAIRS = {"user": How.USER, "auto": How.AUTO, "both": How.BOTH}
 """Which pairs of events are given."""
@@ -45,6 +47,8 @@ class StreamArchive(RecordArchive):
         stream: The `Stream` that the bytes come from.
         preamble: The start of the stream, before the units.
         metadata: All metadata of the stream.
+        after_end: Called with the error of bytes after the end of the stream, such as those of a second stream, once
+            everything before them was read; raises it unless another is set.
     """
 
     schema: str
@@ -52,10 +56,16 @@ class StreamArchive(RecordArchive):
     stream: Stream
     preamble: Preamble
     metadata: dict[str, Any]
+    after_end: Callable[[ExhumeError], object] = staticmethod(raise_error)
 
     @abc.abstractmethod
     def units(self) -> Units:
         """A new pass over the units."""
+
+    def told(self, units: U) -> U:
+        """A pass over the units that reports bytes after the end to `after_end`."""
+        units.after_end = self.after_end
+        return units
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
         """What every byte is for."""
@@ -101,7 +111,7 @@ class KvIrArchive(StreamArchive):
 
     def units(self) -> Units:
         """A new pass over the units."""
-        return Units(Stream(self.source), self.limits)
+        return self.told(Units(Stream(self.source), self.limits))
 
     def info(self) -> KvIrInfo:
         """Version, metadata, number of events, and the keys of both trees.  Reads the whole stream."""
@@ -161,12 +171,12 @@ class KvIrArchive(StreamArchive):
         Bytes that are not UTF-8 become lone surrogates (`surrogateescape`).  Raises what is wrong with the stream
         after the events before it, and what is wrong with an event after all other events.
         """
-        return self._events(self.units())
+        return self.events_of(self.units())
 
     def events_with_place(self) -> Iterator[tuple[Span, Event]]:
         """The same, each with where it begins.  Raises the rule of the damage, after the events before it."""
         units = self.units()
-        for event in self._events(units):
+        for event in self.events_of(units):
             start = units.decoder.start
             yield units.stream.span(start, start + 1), event
 
@@ -180,7 +190,8 @@ class KvIrArchive(StreamArchive):
 
         return followed(self, checks.STREAM, lambda stream: Units(stream, self.limits), quiet_s)
 
-    def _events(self, units: Units) -> Iterator[Event]:
+    def events_of(self, units: Units) -> Iterator[Event]:
+        """The events of a pass over the units.  Raises as `events`."""
         while not units.ended:
             try:
                 yield from units.events()

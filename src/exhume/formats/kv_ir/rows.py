@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.reader import ClpSArchive
@@ -69,7 +70,9 @@ def archives(
         return ClpSArchive(BytesSource(data, stream.name), limits=stream.limits)
 
     pauses = False
-    for block in _blocks(stream, encoders, jobs) if pieces is None else _growing(pieces):
+    source = Stream(stream.source) if pieces is None else None
+    blocks = _blocks(source, encoders, jobs) if source else _growing(pieces or iter(()))
+    for block in blocks:
         if isinstance(block, ExhumeError):
             problem = block
         elif block.part is not None and events.expects(block.part) and encoders.adopt(made, block):
@@ -95,6 +98,30 @@ def archives(
         yield finished()
     if problem is not None:
         raise problem
+    _expect_end(stream, events, blocks, source)
+
+
+def _expect_end(
+    stream: OpenStream, events: Ingest, blocks: Iterator[InputBlock | ExhumeError], source: Stream | None
+) -> None:
+    """Reports bytes after the end of a stream, if that was met, by taking the rest of its blocks from `source`; None
+    for one that grows, where only bytes that are there count.  Raises what is wrong with the zstd frame around it.
+    """
+    if not events.ended:
+        return
+    start, size = events.at, events.left
+    for block in blocks:
+        if isinstance(block, ExhumeError):
+            raise block
+        if source is None and not block.data:
+            break
+        size += len(block.data or b"")
+    error = source.after_frames() if source is not None else None
+    if size:
+        span = stream.stream.span(start, start + size)
+        error = checks.TRAILING_BYTES.error(span=span, actual=counted(size, "bytes"))
+    if error is not None:
+        stream.after_end(error)
 
 
 def _growing(pieces: Iterator[bytes]) -> Iterator[InputBlock | ExhumeError]:
@@ -105,11 +132,11 @@ def _growing(pieces: Iterator[bytes]) -> Iterator[InputBlock | ExhumeError]:
         yield error
 
 
-def _blocks(stream: OpenStream, encoders: BlockEncoders, jobs: int) -> Iterator[InputBlock | ExhumeError]:
+def _blocks(stream: Stream, encoders: BlockEncoders, jobs: int) -> Iterator[InputBlock | ExhumeError]:
     """The bytes of a stream in blocks, encoded already where several jobs do that; the last one has no bytes, or is the
     error of the zstd frame around them.
     """
-    pieces = Stream(stream.source).pieces()
+    pieces = stream.pieces()
     try:
         if (jobs or cpu_count()) == 1:
             yield from map(InputBlock, pieces)

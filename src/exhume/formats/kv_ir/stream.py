@@ -112,6 +112,17 @@ class Stream:
                 self.stored = self.size
             yield piece
 
+    def rest(self, pieces: Iterator[bytes]) -> int:
+        """How many bytes follow, in the rest of `pieces`."""
+        return sum(map(len, pieces))
+
+    def after_frames(self) -> ExhumeError | None:
+        """The error for bytes after the zstd frames, once all of `pieces` were taken; None without any."""
+        if not self.wrapped or self.stored >= self.source.size:
+            return None
+        span = self.source.span(self.stored, self.source.size)
+        return self.rules.trailing_bytes.error("after the zstd frames", span=span, actual=counted(span.size, "bytes"))
+
     def _inflated(self) -> Iterator[bytes]:
         held: list[bytes] = []
         room = 0
@@ -139,7 +150,7 @@ class Stream:
                 raise
             except CodecError as error:
                 if at:
-                    return  # bytes after the frames are reported by verify
+                    return  # `after_frames` reports other bytes
                 raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
             engine = new_engine()
             start, done, step = at, 0, FIRST_STEP
@@ -193,6 +204,11 @@ class HeldError(Exception):
     """A key is declared, and the decoder was asked to stop there."""
 
 
+def raise_error(error: ExhumeError) -> NoReturn:
+    """Raises it."""
+    raise error
+
+
 class Units:
     """One pass over the units of a stream; after each step, `decoder` has the output for the events.
 
@@ -201,6 +217,7 @@ class Units:
         at: Where the next unit starts.
         ended: Whether the end of the stream was reached.
         unreadable: The error of the first event that `pass_over` left out.
+        after_end: Called by `close` with the error of `trailing`; raises it unless another is set.
         keep: If set before the first step, it is called with the bytes of all units that are accepted, but not with
             the end of the stream.
     """
@@ -210,6 +227,7 @@ class Units:
         self.stream, self.limits = stream, limits
         self.ended = False
         self.unreadable: ExhumeError | None = None
+        self.after_end: Callable[[ExhumeError], object] = raise_error
         self.damage: ExhumeError | None = None
         self._pieces = stream.pieces()
         self.keep: Callable[[bytes], object] | None = None
@@ -358,18 +376,20 @@ class Units:
 
     def left(self) -> int:
         """How many bytes follow the units that were decoded.  Raises what is wrong with the wrapping."""
-        size = self._base + len(self._data) - self.at
-        for piece in self._pieces:
-            size += len(piece)
+        size = self.reach - self.at + self.stream.rest(self._pieces)
         if self.damage is not None:
             raise self.damage
         return size
 
-    def expect_end(self) -> None:
-        """Raises an error if bytes follow the end of the stream, such as those of a second stream."""
+    def trailing(self) -> ExhumeError | None:
+        """The error for bytes after the end of the stream, or after the zstd frames around it, such as those of a
+        second stream; None without any.  Raises what is wrong with the wrapping.
+        """
+        stream = self.stream
         if size := self.left():
-            span = self.stream.span(self.at, self.at + size)
-            raise self.stream.rules.trailing_bytes.error(checks.APPENDED, span=span, actual=counted(size, "bytes"))
+            span = stream.span(self.at, self.at + size)
+            return stream.rules.trailing_bytes.error(span=span, actual=counted(size, "bytes"))
+        return stream.after_frames()
 
     def skip(self, to: int) -> None:
         """Continues at a later position within the bytes in memory; `keep` does not get the bytes before it."""
@@ -388,9 +408,11 @@ class Units:
         self.skip(trouble.after)
 
     def close(self) -> None:
-        """Raises the error of the first event that was left out, if one was."""
+        """Raises the error of the first event that was left out, if one was, or passes that of `trailing` on."""
         if self.unreadable is not None:
             raise self.unreadable
+        if self.ended and (error := self.trailing()) is not None:
+            self.after_end(error)
 
     def insert(self, raw: bytes) -> None:
         """Passes bytes that are not in the stream to `keep`, before the next unit."""

@@ -103,8 +103,5 @@ def rest(units: Units) -> Iterator[Finding]:
         yield stream.rules.trailing_bytes.finding(
             span=stream.span(units.at, units.at + size), actual=counted(size, "bytes")
         )
-    if stream.wrapped and stream.stored < stream.source.size:
-        span = stream.source.span(stream.stored, stream.source.size)
-        yield stream.rules.trailing_bytes.finding(
-            "after the zstd frames", span=span, actual=counted(span.size, "bytes")
-        )
+    if (behind := stream.after_frames()) is not None:
+        yield stream.rules.trailing_bytes.finding("after the zstd frames", span=behind.span, actual=behind.actual)
