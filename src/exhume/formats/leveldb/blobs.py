@@ -13,7 +13,7 @@ from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
 from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.findings import Check
-from exhume.formats.leveldb import checks, layout_blobs
+from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name, decode_block
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.layout_facts import (
@@ -38,7 +38,7 @@ class BlobRecord(NamedTuple):
     offset: int
     key: bytes
     len_value: int
-    head: layout_blobs.BlobHead
+    head: layout.BlobHead
 
     @property
     def value_at(self) -> int:
@@ -59,26 +59,24 @@ class BlobFile:
         self.limits = limits
 
     @cached_property
-    def header(self) -> layout_blobs.BlobHeader:
+    def header(self) -> layout.BlobHeader:
         """The header.  Raises LDB-341."""
-        return layout_blobs.parse_blob_header(
-            self.source.read_up_to(0, BLOB_HEADER), self.source.span(0, self.source.size)
-        )
+        return layout.parse_blob_header(self.source.read_up_to(0, BLOB_HEADER), self.source.span(0, self.source.size))
 
     @cached_property
-    def footer(self) -> layout_blobs.BlobFooter | None:
+    def footer(self) -> layout.BlobFooter | None:
         """The footer, if its checksum matches; None for a file that was not closed."""
         size = self.source.size
         if size < BLOB_HEADER + BLOB_FOOTER:
             return None
-        return layout_blobs.parse_blob_footer(self.source.read_at(size - BLOB_FOOTER, BLOB_FOOTER))
+        return layout.parse_blob_footer(self.source.read_at(size - BLOB_FOOTER, BLOB_FOOTER))
 
     @property
     def room(self) -> int:
         """Where the records end."""
         return self.source.size - (BLOB_FOOTER if self.footer is not None else 0)
 
-    def value(self, key: bytes, index: layout_blobs.BlobIndex) -> bytes:
+    def value(self, key: bytes, index: layout.BlobIndex) -> bytes:
         """The value that an entry refers to; the key of its record may have a timestamp after that of the entry.
 
         Raises LDB-211 for a checksum that does not match, LDB-341 for a reference to no such record,
@@ -100,7 +98,7 @@ class BlobFile:
                         expected=f"bytes from {BLOB_HEADER} to {self.room}",
                         actual=f"[{start}, {offset + size})")  # fmt: skip
         data = self.source.read_at(start, offset + size - start)
-        head = layout_blobs.parse_blob_head(data)
+        head = layout.parse_blob_head(data)
         stored = data[BLOB_RECORD:]
         if (head.len_key, head.len_value) != (len(key), size) or not stored.startswith(key):
             checks.raise_rule(
@@ -132,7 +130,7 @@ class BlobFile:
         at, room = self.header and BLOB_HEADER, self.room
         while at < room:
             data = self.source.read_up_to(at, min(BLOB_RECORD, room - at))
-            head = layout_blobs.parse_blob_head(data) if len(data) == BLOB_RECORD else None
+            head = layout.parse_blob_head(data) if len(data) == BLOB_RECORD else None
             rest = room - at - BLOB_RECORD
             if head is None or head.len_key > rest or head.len_value > rest - head.len_key:
                 cut = checks.BLOB_TAIL if self.footer is None else checks.BLOB_FILE
@@ -149,7 +147,7 @@ class BlobFile:
     def check_footer(self) -> Check:
         """The checksum of the footer, computed and compared."""
         data = self.source.read_at(self.room, BLOB_FOOTER)
-        stored = layout_blobs.blob_footer_checksum(data)
+        stored = layout.blob_footer_checksum(data)
         return Check.compare(f"{stored:08x}", f"{masked_crc32c(data[:BLOB_FOOTER_CHECKED]):08x}")
 
     def check_record(self, record: BlobRecord, field: str = "checksum") -> Check:
@@ -192,5 +190,5 @@ class BlobStore:
         Raises LDB-123 for a reference in a form that is not read, LDB-342 for one that cannot be read, LDB-310 for a
         missing file, and what `BlobFile.value` raises.
         """
-        index = layout_blobs.parse_blob_index(stored)
+        index = layout.parse_blob_index(stored)
         return self.file(index.number).value(key, index)
