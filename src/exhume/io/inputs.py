@@ -15,7 +15,7 @@ from exhume.io.small_files import list_folder
 
 
 class Folder(NamedTuple):
-    """The content of one directory: `path` and stored name, its leaves, and `(path, reason)` of what is left out.
+    """The content of one directory: `path` and stored name, its leaves, and `(path, reason)` of entries left out.
 
     `files` and `folders` are leaf names; `sizes` are those of the files in bytes.  Links to files are files.
     """

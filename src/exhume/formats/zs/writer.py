@@ -212,7 +212,7 @@ class ZsWriter(Writer):
         self._drain(2 * self._jobs)
 
     def _drain(self, most: int = 0) -> None:
-        """Writes blocks until at most so many are waiting."""
+        """Writes blocks until at most `most` are waiting."""
         while len(self._calls) > most:
             self._put_data(self._calls.next())
 

@@ -253,7 +253,7 @@ class TableData:
 
 
 class TableArchive(Streams):
-    """An archive with its tables; `reader.ClpSArchive` adds what is made of them: records, searches, findings."""
+    """An archive with its tables; `reader.ClpSArchive` adds records, searches and findings."""
 
     @locked_property
     def tables(self) -> Sequence[Table]:
