@@ -78,7 +78,7 @@ def rows(count: int) -> Iterator[dict[str, object]]:
 
 
 def ark_write(folder: Path, count: int, size: int) -> Callable[[], int]:
-    """Writes `count` messages."""
+    """Write `count` messages."""
     from exhume.formats.ark.writer import ArkWriter
 
     data = payloads(count, size)
@@ -95,7 +95,7 @@ def ark_write(folder: Path, count: int, size: int) -> Callable[[], int]:
 
 
 def ark_read(folder: Path, topics: str | None, decode: bool) -> Callable[[], int]:
-    """Reads messages in time order."""
+    """Read messages in time order."""
     from exhume.formats.ark.collection import open_archive
     from exhume.formats.ark.reader import ArkArchive
     from exhume.io.local import LocalTree
@@ -125,7 +125,7 @@ def ark_decode_setup(folder: Path, count: int) -> None:
 
 
 def mcap_write(folder: Path, count: int, size: int) -> Callable[[], int]:
-    """Writes the same messages with `mcap`."""
+    """Write the same messages with `mcap`."""
     from mcap.writer import Writer
 
     data = payloads(count, size)
@@ -146,7 +146,7 @@ def mcap_write(folder: Path, count: int, size: int) -> Callable[[], int]:
 
 
 def mcap_read(file: Path, topics: list[str] | None, decode: bool) -> Callable[[], int]:
-    """Reads them back in time order."""
+    """Read them back in time order."""
     from mcap.reader import make_reader
 
     def run() -> int:
@@ -266,7 +266,7 @@ def measure(name: str, folder: Path, options: argparse.Namespace) -> tuple[float
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Measures everything and prints the table; the exit status says whether every target is met."""
+    """Measure everything and print the table; the exit status says whether every target is met."""
     folder = Path(tempfile.mkdtemp(prefix="exhume-ark-", dir=options.folder))
     try:
         ark_decode_setup(folder, options.messages)
@@ -299,7 +299,7 @@ def compare(options: argparse.Namespace) -> int:
 
 
 def memory(options: argparse.Namespace) -> int:
-    """Writes a 2 GB log in one process, reads it in another, and prints the peak memory of both."""
+    """Write a 2 GB log in one process, read it in another, and print the peak memory of both."""
     folder = Path(tempfile.mkdtemp(prefix="exhume-ark-", dir=options.folder))
     try:
         for name in ("big write", "big read"):
@@ -327,7 +327,7 @@ def big(name: str, folder: Path, size: int) -> int:
 
 
 def main() -> int:
-    """Runs the benchmark, or one job of it."""
+    """Run the benchmark, or one job of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=500_000)
     parser.add_argument("--size", type=int, default=100)

@@ -184,7 +184,7 @@ def make_million(path: Path) -> str:
 
 
 def ours(*args: object) -> Figures:
-    """Runs one piece of work in a fresh process."""
+    """Run one piece of work in a fresh process."""
     ran = subprocess.run(
         [sys.executable, "-c", WORKER, *map(str, args)], check=True, capture_output=True, text=True, env=ENVIRONMENT
     )
@@ -193,7 +193,7 @@ def ours(*args: object) -> Figures:
 
 
 def command(*args: object) -> Figures:
-    """Runs a command; CPU of the whole process."""
+    """Run a command; CPU of the whole process."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([str(arg) for arg in args], check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -239,12 +239,12 @@ class Rounds:
         self.ratios: dict[str, list[float]] = {}
 
     def note(self, name: str, value: float) -> float:
-        """Keeps a figure."""
+        """Keep a figure."""
         self.values.setdefault(name, []).append(value)
         return value
 
     def ratio(self, name: str, value: float, rival: float) -> None:
-        """Keeps a ratio within this round."""
+        """Keep a ratio within this round."""
         self.ratios.setdefault(name, []).append(value / rival if rival else float("inf"))
 
 
@@ -286,7 +286,7 @@ def one_round(
 
 
 def main() -> int:
-    """Prints figures, ratios and targets; the exit status says whether all targets were met."""
+    """Print figures, ratios and targets; the exit status says whether all targets were met."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     shared = Path("/dev/shm")
     parser.add_argument("--dir", type=Path, default=shared if shared.is_dir() else None, help="where to work")

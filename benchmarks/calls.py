@@ -10,7 +10,7 @@ COLUMNS = {"to_arrow": None, "two_columns": ["timestamp", "level"]}
 
 
 def main() -> int:
-    """Does what is named."""
+    """Do what is named."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
     import exhume
 

@@ -64,7 +64,7 @@ def seconds(python: Path | str, head: str, work: str, path: Path, repeat: int) -
 
 
 def main() -> None:
-    """Prints a table."""
+    """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=300_000)
     parser.add_argument("--repeat", type=int, default=3)

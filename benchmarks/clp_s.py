@@ -80,7 +80,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 
 
 def measure(command: list[str], output: Path | None = None) -> Sample:
-    """Runs a command until it exits.
+    """Run a command until it exits.
 
     This process stays small (it keeps no log in memory), because peak memory counts from the fork on.
     """
@@ -227,7 +227,7 @@ def report(found: list[tuple[str, Sample]]) -> None:
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=50_000_000)
     parser.add_argument("--repeat", type=int, default=5)

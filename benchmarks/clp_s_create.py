@@ -56,7 +56,7 @@ def binary() -> Path:
 
 
 def measure(command: list[str], folder: Path) -> Sample:
-    """Runs a command that writes archives into a folder, which is emptied first."""
+    """Run a command that writes archives into a folder, which is emptied first."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     start = time.perf_counter()
@@ -158,7 +158,7 @@ def report(costs: dict[str, Sample]) -> None:
 
 
 def main() -> None:
-    """Runs the comparison."""
+    """Run the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=50_000_000, help="bytes of logs per shape")
     parser.add_argument("--folder", help="where to put the files (default: a temporary folder)")

@@ -78,7 +78,7 @@ SHAPES: dict[str, Callable[[random.Random], Iterator[dict[str, Any]]]] = {"flat"
 
 
 def write_logs(path: Path, shape: str, size: int, seed: int = 7) -> int:
-    """Writes JSON lines of a shape until `size` bytes are reached; the number of records."""
+    """Write JSON lines of a shape until `size` bytes are reached; the number of records."""
     records = written = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for record in SHAPES[shape](random.Random(seed)):

@@ -128,7 +128,7 @@ def report(found: list[Result]) -> None:
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=50_000_000)
     parser.add_argument("--repeat", type=int, default=5)

@@ -140,7 +140,7 @@ def dropper(path: Path) -> Callable[[], None]:
 
 
 def into(unpack: Callable[[Path, Path], None], file: Path, work: Path) -> Callable[[], None]:
-    """Unpacks into a fresh directory each time, never into one that was just removed."""
+    """Unpack into a fresh directory each time, never into one that was just removed."""
     return lambda: unpack(file, Path(tempfile.mkdtemp(prefix="out", dir=work)))
 
 

@@ -140,7 +140,7 @@ class _Sums:
         self._stored, self._plain, self._digest = stored, plain, digest
 
     def add(self, stored: bytes, plain: bytes) -> None:
-        """Computes them for a payload."""
+        """Compute them for a payload."""
         if self._stored is not None:
             self._stored(stored)
         if self._plain is not None:
@@ -157,7 +157,7 @@ def _plain(one: Payload) -> bytes:
 
 
 def main() -> int:
-    """Prints the seconds, or a dash."""
+    """Print the seconds, or a dash."""
     format, work, path = sys.argv[1:]
     seconds = floor(format, work, Path(path))
     print("-" if seconds is None else seconds)

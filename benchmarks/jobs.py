@@ -218,7 +218,7 @@ def kept(results: Path, size: int, jobs: int) -> dict[str, dict[str, Any]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures what is missing; 1 when some rows still are."""
+    """Measure what is missing; 1 when some rows still are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", help="only rows whose names contain one of these strings")
     parser.add_argument(

@@ -212,7 +212,7 @@ Ask = Callable[[str], Rows]
 
 
 def duckdb_asker(source: str, path: Path) -> Ask:
-    """Asks DuckDB, with two threads."""
+    """Ask DuckDB, with two threads."""
     import duckdb
 
     connection = duckdb.connect(config={"threads": 2})
@@ -233,7 +233,7 @@ def duckdb_asker(source: str, path: Path) -> Ask:
 
 
 def polars_asker(source: str, path: Path) -> Ask:
-    """Asks Polars, lazily where the source can be scanned."""
+    """Ask Polars, lazily where the source can be scanned."""
     import polars as pl
 
     names = {"operation": pl.String, "collection": pl.String}
@@ -402,7 +402,7 @@ def sizes(made: dict[str, Path]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--dir", type=Path, help="where the three forms are made and kept")

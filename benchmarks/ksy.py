@@ -65,7 +65,7 @@ COLUMNS = {"utmp": "records", "stl": "triangles", "zip": "sections", "gif": "blo
 
 
 def _flat(file: Path, folder: Path, out: Path) -> None:
-    """Copies a specification and what it imports into one folder, as Kaitai's compiler for npm wants them."""
+    """Copy a specification and what it imports into one folder, as Kaitai's compiler for npm wants them."""
     if (out / file.name).exists():
         return
     text = file.read_text(encoding="utf-8")
@@ -148,7 +148,7 @@ def compare(name: str, folder: Path, kaitai: Any, size: int, repeat: int) -> dic
 
 
 def main() -> int:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description="Compare readers of public specifications.")
     parser.add_argument("names", nargs="*", default=list(SPECS))
     parser.add_argument("--mb", type=float, default=5)

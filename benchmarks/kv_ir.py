@@ -97,7 +97,7 @@ def command_cpu(command: list[str | Path]) -> float:
 
 
 def main() -> int:
-    """Runs the command line; returns 1 when a target is missed."""
+    """Run the command line; return 1 when a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)

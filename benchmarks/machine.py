@@ -82,7 +82,7 @@ def _loops(count: int) -> float:
 
 
 def settle(most: int = 2 << 30) -> None:
-    """Writes to at most `most` bytes of free memory, so that the host of this machine has them in place."""
+    """Write to at most `most` bytes of free memory, so that the host of this machine has them in place."""
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     with mmap.mmap(-1, max(mmap.PAGESIZE, min(most, free // 2)), access=mmap.ACCESS_COPY) as room:
         if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -93,7 +93,7 @@ def settle(most: int = 2 << 30) -> None:
 
 
 def warm(path: Path) -> None:
-    """Reads files, so that the system has them in memory."""
+    """Read files, so that the system has them in memory."""
     for file in [path] if path.is_file() else path.rglob("*"):
         if file.is_file():
             with file.open("rb") as opened:

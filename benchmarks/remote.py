@@ -75,7 +75,7 @@ class Line:
         self._lock = threading.Lock()
 
     def send(self, size: int) -> None:
-        """Waits for as long as `size` bytes take, after those already queued."""
+        """Wait for as long as `size` bytes take, after those already queued."""
         with self._lock:
             begin = max(time.perf_counter(), self._free)
             self._free = end = begin + size / self.rate
@@ -83,7 +83,7 @@ class Line:
 
 
 def serve(root: Path, latency: float, bandwidth: float, each: float) -> None:  # noqa: C901 - the server is inside
-    """Serves a directory with ranges and index pages; prints the port and runs until it is stopped.
+    """Serve a directory with ranges and index pages; print the port and run until it is stopped.
 
     All connections together get `bandwidth` bytes a second, and each of them `each`.
     """
@@ -99,7 +99,7 @@ def serve(root: Path, latency: float, bandwidth: float, each: float) -> None:  #
             self.line = Line(each)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
+            """Say nothing."""
 
         def do_HEAD(self) -> None:
             self._answer(body=False)
@@ -155,7 +155,7 @@ def serve(root: Path, latency: float, bandwidth: float, each: float) -> None:  #
         request_queue_size = 128
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """Ignores clients that disconnect."""
+            """Ignore clients that disconnect."""
 
     server = Server(("127.0.0.1", 0), Handler)
     print(server.server_port, flush=True)
@@ -399,7 +399,7 @@ def timed(work: Callable[[], Digest]) -> tuple[float, Digest]:
 
 
 def measure(url: str, root: Path, format: str, size: int, repeat: int) -> list[tuple[str, float, bool]]:
-    """Prints the figures of one format; returns its ratios."""
+    """Print the figures of one format; return its ratios."""
     target = f"{url}/archive.{format}" + ("/" if format in ("databundle", "ark") else "")
     others = rivals(f"{url}/archive.zip", size) if format == "caf" else {}
     out: list[tuple[str, float, bool]] = []
@@ -458,7 +458,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def verify_whole(url: str) -> None:
-    """Verifies an archive where it is."""
+    """Verify an archive where it is."""
     assert not list(exhume.verify(url, storage_options={**FRESH, "allow_full_download": True}))
 
 
@@ -469,7 +469,7 @@ def verify_alone(url: str) -> None:
 
 
 def download_in_parts(url: str, parts: int) -> int:
-    """Fetches all bytes, each part on a connection of its own; returns their number."""
+    """Fetch all bytes, each part on a connection of its own; return their number."""
     size = int(urlopen(Request(url, method="HEAD")).headers["Content-Length"])
 
     def get_part(number: int) -> int:
@@ -528,7 +528,7 @@ def children_cpu() -> float:
 
 
 def main() -> int:
-    """Runs the benchmark; exit status 1 when a target is missed."""
+    """Run the benchmark; exit status 1 when a target is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--megabytes", type=int, default=200, help="size of each archive (default: 200)")
     parser.add_argument("--latency", type=float, default=30, help="milliseconds before each answer (default: 30)")

@@ -73,7 +73,7 @@ def mcap_read(path: str) -> None:
 
 
 def mcap_copy(path: str, out: str) -> None:
-    """Reads all messages and writes them to another log."""
+    """Read all messages and write them to another log."""
     from mcap.reader import make_reader
     from mcap.writer import Writer
 
@@ -117,7 +117,7 @@ NAMED: dict[str, Callable[..., None]] = {
 
 
 def main() -> int:
-    """Does what is named."""
+    """Do what is named."""
     NAMED[sys.argv[1]](*sys.argv[2:])
     return 0
 

@@ -153,7 +153,7 @@ def do(verb: str, target: str, storage: dict[str, Any]) -> None:
 
 
 def cat(archive: Any) -> None:
-    """Reads everything."""
+    """Read everything."""
     out = Null()
     if archive.format == "zs":
         archive.dump(out)
@@ -171,7 +171,7 @@ def cat(archive: Any) -> None:
 
 
 def search(archive: Any) -> None:
-    """Reads a selection: a prefix, a rare value, one second of one topic, one member."""
+    """Read a selection: a prefix, a rare value, one second of one topic, one member."""
     if archive.format == "zs":
         assert archive.count(prefix=b"hel") >= 0
     elif archive.format == "clp-s":
@@ -219,7 +219,7 @@ class CountedFileSystem(DirFileSystem):  # type: ignore[misc]
 
 
 def one_job(verb: str, target: str, remote: bool) -> dict[str, Any]:
-    """Runs in a process of its own."""
+    """Run in a process of its own."""
     if remote:
         fsspec.register_implementation("counted", CountedFileSystem, clobber=True)
         do(verb, f"counted://{target}", {"allow_full_download": True})
@@ -341,7 +341,7 @@ def scheduler_table(costs: dict[str, float]) -> Iterator[str]:
 
 
 def write_page(page: Path, tables: dict[str, Iterator[str]]) -> None:
-    """Puts the tables between their markers."""
+    """Put the tables between their markers."""
     text = page.read_text(encoding="utf-8")
     for name, lines in tables.items():
         start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"

@@ -170,7 +170,7 @@ def storage(world: World, retry_delay: float) -> Iterator[None]:
 
 
 def simulate(count: int, *, workers: int = 64, latency: float = 0.0003, retries: int = 2) -> dict[str, Any]:
-    """Verifies `count` archives; raises `AssertionError` when anything that has to hold does not."""
+    """Verify `count` archives; raise `AssertionError` when anything that has to hold does not."""
     world = World(count, latency, make_templates())
     outcomes: Counter[str] = Counter()
     requests = 0
@@ -205,7 +205,7 @@ def simulate(count: int, *, workers: int = 64, latency: float = 0.0003, retries:
 
 
 def plan_some(world: World, every: int) -> int:
-    """Plans one sound archive in so many, reads the partitions, and checks what both cost; how many there were."""
+    """Plan one sound archive in so many, read the partitions, and check what both cost; how many there were."""
     numbers = [n for n in range(0, world.count, every) if not world.failing(n) and world.failing(n) is not None]
     numbers = [number for number in numbers if not world.template(number).errors]
     planned = partitions(map(world.name, numbers))
@@ -226,7 +226,7 @@ def count_records(partition: Partition) -> int:
 
 
 def check(world: World, number: int, result: Any, retries: int) -> str:
-    """Compares one result, and what it cost, with what the storage did; says which kind it is."""
+    """Compare one result, and what it cost, with what the storage did; say which kind it is."""
     failing, asked = world.failing(number), world.requests[number]
     tries = retry.RETRIES + 1
     if failing is None:

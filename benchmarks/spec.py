@@ -92,7 +92,7 @@ def _names() -> dict[tuple[str, str], tuple[str, ...]]:
 
 
 def walk(value: Any) -> None:
-    """Asks a structure for everything below it."""
+    """Ask a structure for everything below it."""
     for name in names(value.__class__):
         below = getattr(value, name, None)
         if isinstance(below, list) or hasattr(below, "resume_at"):
@@ -218,7 +218,7 @@ def row(name: str, found: dict[str, float]) -> str:
 
 
 def main() -> None:
-    """Prints the table, a row as soon as it is measured."""
+    """Print the table, a row as soon as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schemas", default="", help="only these, separated by commas")
     parser.add_argument("--repeat", type=int, default=7, help="turns; the quickest counts")

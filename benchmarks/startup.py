@@ -87,7 +87,7 @@ def measure(python: str, lines: dict[tuple[str, str], list[str]], repeat: int) -
 
 
 def report(ratios: dict[tuple[str, str], float], verbs: list[str], formats: list[str]) -> bool:
-    """Prints the table; whether everything is within the budget."""
+    """Print the table; whether everything is within the budget."""
     print(f"{'':12}" + "".join(f"{format:>12}" for format in formats))
     for verb in verbs:
         cells = (ratios.get((verb, format)) for format in formats)
@@ -99,7 +99,7 @@ def report(ratios: dict[tuple[str, str], float], verbs: list[str], formats: list
 
 
 def main() -> int:
-    """Runs the command line; 1 when something is over the budget."""
+    """Run the command line; 1 when something is over the budget."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkout", type=Path, default=CHECKOUT)
     parser.add_argument("--repeat", type=int, default=7)

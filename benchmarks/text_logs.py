@@ -123,7 +123,7 @@ def aggregates(folder: Path, size: int, repeat: int) -> None:
 
 
 def main() -> None:
-    """Parses the options and prints the tables."""
+    """Parse the options and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=50_000_000)
     parser.add_argument("--folder", default=None)

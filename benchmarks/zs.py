@@ -257,7 +257,7 @@ def bench_codec(codec: str, text: Path, folder: Path, repeat: int, keys: str) ->
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description="ZS: exhume against the reference implementation.")
     parser.add_argument("--size", type=int, default=200, help="megabytes of input (default 200)")
     parser.add_argument("--repeat", type=int, default=3)

@@ -339,7 +339,7 @@ def golden(format: str) -> dict[str, Any]:
 
 
 def write(format: str) -> None:
-    """Writes the golden file of a format: a line per finding and per span, so that differences can be read."""
+    """Write the golden file of a format: a line per finding and per span, so that differences can be read."""
     described = {}
     for name, case in broken(format).items():
         with tempfile.TemporaryDirectory() as folder:

@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keeps the collector of garbage from going through thousands of tests again and again."""
+    """Keep the collector of garbage from going through thousands of tests again and again."""
     gc.collect()
     gc.freeze()
 
@@ -71,7 +71,7 @@ class Ran:
 
 @pytest.fixture
 def exhume_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Runs the command line in this process: `exhume_cli("verify", path, input=b"…")` returns code, out, err."""
+    """Run the command line in this process: `exhume_cli("verify", path, input=b"…")` returns code, out, err."""
 
     def run(*args: object, input: bytes | None = None) -> Ran:
         import io

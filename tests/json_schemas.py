@@ -34,7 +34,7 @@ def _validator(name: str) -> Any:
 
 
 def validate(document: dict[str, Any]) -> None:
-    """Raises `jsonschema.ValidationError` for a document that is not what its schema says."""
+    """Raise `jsonschema.ValidationError` for a document that is not what its schema says."""
     named = NAME.fullmatch(document["schema"])
     assert named is not None, document["schema"]
     _validator(named[1]).validate(document)

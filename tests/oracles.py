@@ -24,7 +24,7 @@ ASKED: set[str] = set()
 
 
 def need(module: str, package: str = "") -> Any:
-    """Imports a module of the group `oracles`, or skips the test."""
+    """Import a module of the group `oracles`, or skip the test."""
     ASKED.add(package or module)
     try:
         return importlib.import_module(module)
@@ -36,7 +36,7 @@ def need(module: str, package: str = "") -> Any:
 
 @contextmanager
 def apart(module: str, worker: Path) -> Iterator[Oracle]:
-    """Runs a worker under the Python of `.venv-oracles`, or skips the test."""
+    """Run a worker under the Python of `.venv-oracles`, or skip the test."""
     ASKED.add(module)
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists() or not list(ENVIRONMENT.glob(f"lib/python*/site-packages/{module}")):

@@ -59,7 +59,7 @@ HAS_MORE = len(REAL.roots) > 1
 
 
 def enter(path: str, producer: str, version: str, command: str) -> None:
-    """Puts a file or folder of the repository's samples into their manifest, with the digests of its files."""
+    """Put a file or folder of the repository's samples into their manifest, with the digests of its files."""
     listed = json.loads(MANIFEST.read_text()) if MANIFEST.exists() else {}
     top = REPOSITORY / path
     files = [top] if top.is_file() else sorted(file for file in top.rglob("*") if file.is_file())

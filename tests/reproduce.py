@@ -129,14 +129,14 @@ def members() -> dict[str, bytes]:
 
 
 def command(*words: object) -> None:
-    """Runs `exhume` in this process."""
+    """Run `exhume` in this process."""
     outcome = invoke([*map(str, words), "-q"])
     if int(outcome):
         raise SystemExit(f"exhume {' '.join(map(str, words))}: {outcome!r}")
 
 
 def write_all(folder: Path, jobs: int) -> None:
-    """Writes every archive of `archives` into a folder."""
+    """Write every archive of `archives` into a folder."""
     inputs = folder / "inputs"
     inputs.mkdir()
     (inputs / "phrases.txt").write_bytes(b"\n".join(phrases()) + b"\n")
@@ -246,7 +246,7 @@ def items(path: Path) -> Iterator[tuple[bytes, bytes]]:
 
 
 def report(jobs: int, *, contents: bool = False) -> dict[str, Any]:
-    """Writes everything into a temporary folder and says what came out."""
+    """Write everything into a temporary folder and say what came out."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         with contextlib.chdir(folder):  # clp-s keeps the names of its inputs as they were given
@@ -285,7 +285,7 @@ def played(kind: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Prints the report, or writes the table."""
+    """Print the report, or write the table."""
     parser = argparse.ArgumentParser(description="What every writer writes, as digests.")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="rewrite tests/digests.json")

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def write_block(page: str, target: str, text: str) -> None:
-    """Puts `text` between the marks of a make target in `docs/<page>`; raises `ValueError` when they are not there."""
+    """Put `text` between the marks of a make target in `docs/<page>`; raise `ValueError` when they are not there."""
     path = ROOT / "docs" / page
     whole = path.read_text(encoding="utf-8")
     marks = re.compile(rf"(<!-- make {re.escape(target)} -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -27,7 +27,7 @@ def write_block(page: str, target: str, text: str) -> None:
 
 
 def read_block(page: str, target: str) -> str:
-    """Returns the text between the marks of a make target; raises `ValueError` if the page has none."""
+    """Return the text between the marks of a make target; raise `ValueError` if the page has none."""
     whole = (ROOT / "docs" / page).read_text(encoding="utf-8")
     found = re.search(rf"<!-- make {re.escape(target)} -->\n(.*?)<!-- end -->", whole, re.DOTALL)
     if found is None:

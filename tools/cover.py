@@ -33,7 +33,7 @@ class Count:
     covered: int = 0
 
     def add(self, summary: dict[str, Any]) -> None:
-        """Adds a file's numbers."""
+        """Add a file's numbers."""
         self.statements += summary["num_statements"]
         self.branches += summary["num_branches"]
         self.covered += summary["covered_lines"] + summary["covered_branches"]
@@ -49,13 +49,13 @@ class Count:
 
 
 def coverage(*arguments: str) -> None:
-    """Runs coverage.py; its data are stored in `build/coverage/`."""
+    """Run coverage.py; its data are stored in `build/coverage/`."""
     KEPT.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "coverage", *arguments], cwd=ROOT, check=True)
 
 
 def run(arguments: list[str]) -> int:
-    """Runs the tests with each kernel, whatever came of the others; returns the last exit status that is not 0.
+    """Run the tests with each kernel, whatever came of the others; return the last exit status that is not 0.
 
     Slow tests run with the compiled kernel alone: what only they would reach of the other counts as not taken.
     """
@@ -81,7 +81,7 @@ def is_command_line(path: str) -> bool:
 
 
 def report() -> int:
-    """Writes the table and prints the uncovered lines, the worst file first; returns 1 below the goal."""
+    """Write the table and print the uncovered lines, the worst file first; return 1 below the goal."""
     coverage("combine", "--quiet", "--keep")
     coverage("json", "--quiet")
     files = json.loads((KEPT / "coverage.json").read_text(encoding="utf-8"))["files"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def fetch(package: str, folder: Path) -> str:
-    """Unpacks a package and its missing dependencies into a folder; returns what prevented that, if anything did."""
+    """Unpack a package and its missing dependencies into a folder; return what prevented that, if anything did."""
     if shutil.which(package):
         return ""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):

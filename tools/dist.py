@@ -82,7 +82,7 @@ class DistError(RuntimeError):
 
 
 def run(command: list[str], cwd: Path, **environment: str) -> str:
-    """Runs a tool and returns its standard output.
+    """Run a tool and return its standard output.
 
     Raises:
         DistError: it failed; the message has what it said.
@@ -109,7 +109,7 @@ def moment() -> int:
 
 
 def copy_tracked(into: Path) -> None:
-    """Copies the files that git tracks, links as links.
+    """Copy the files that git tracks, links as links.
 
     Raises:
         DistError: the folder is not a git clone.
@@ -177,7 +177,7 @@ def wheel_for(target: Target, pure: Path, compiled: Files, out: Path, scratch: P
 
 
 def build(out: Path, *, pure_only: bool = False) -> list[Path]:
-    """Builds everything into `out`, which is emptied first; returns the files.
+    """Build everything into `out`, which is emptied first; return the files.
 
     Raises:
         DistError: nothing is left half-done in `out` that would look whole: it is emptied again.
@@ -222,7 +222,7 @@ def _module(source: str) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Build the sdist and the wheels.")
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--pure-only", action="store_true", help="only the sdist and the wheel for every system")

@@ -45,17 +45,17 @@ HUNDREDS = {
 
 
 def cell(text: str) -> str:
-    """Returns text escaped for a table cell."""
+    """Return text escaped for a table cell."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def folder_of(described: registry.Format) -> str:
-    """Returns the folder name of a format, which names its pages."""
+    """Return the folder name of a format, which names its pages."""
     return described.package.rpartition(".")[2]
 
 
 def rule_section(rule: Rule) -> str:
-    """Returns the entry of one rule."""
+    """Return the entry of one rule."""
     facts = [f"**{rule.severity}**", f"specification: {rule.spec}"]
     if rule.severity in (Severity.ERROR, Severity.UNCHECKED):
         facts.insert(1, f"readers raise `{rule.error_type.__name__}`")
@@ -64,7 +64,7 @@ def rule_section(rule: Rule) -> str:
 
 
 def findings_page(described: registry.Format) -> str:
-    """Returns the findings page of a format."""
+    """Return the findings page of a format."""
     rules = sorted(registry.rules_of(described), key=lambda rule: rule.code)
     text = f"# Findings: {described.title}\n\n{NOTE}"
     text += (
@@ -85,7 +85,7 @@ def findings_page(described: registry.Format) -> str:
 
 
 def core_codes() -> dict[str, list[str]]:
-    """Returns what each code outside the formats means: from the exception classes, and from where it is raised."""
+    """Return what each code outside the formats means: from the exception classes, and from where it is raised."""
     meanings: dict[str, list[str]] = {}
     for _, found in sorted(inspect.getmembers(errors, inspect.isclass)):
         if issubclass(found, errors.ExhumeError) and "default_code" in vars(found):
@@ -105,7 +105,7 @@ def core_codes() -> dict[str, list[str]]:
 
 
 def _call_meaning(node: ast.Call) -> list[tuple[str, str]]:
-    """Returns the code and the message of a call such as `SomeError("message", code="EX-103")`."""
+    """Return the code and the message of a call such as `SomeError("message", code="EX-103")`."""
     codes = [k.value.value for k in node.keywords if k.arg == "code" and isinstance(k.value, ast.Constant)]
     if not codes or not re.fullmatch(r"EX-\d{3}", str(codes[0])) or not node.args:
         return []
@@ -122,7 +122,7 @@ def _call_meaning(node: ast.Call) -> list[tuple[str, str]]:
 
 
 def core_page() -> str:
-    """Returns the page of the codes that belong to no format."""
+    """Return the page of the codes that belong to no format."""
     text = f"# Findings: core\n\n{NOTE}"
     text += "Codes that belong to no format: files that cannot be read, limits, options, missing packages.\n\n"
     text += "| code | meaning |\n| --- | --- |\n"
@@ -132,7 +132,7 @@ def core_page() -> str:
 
 
 def index_page() -> str:
-    """Returns the index of the findings."""
+    """Return the index of the findings."""
     text = f"# Findings\n\n{NOTE}"
     text += (
         "Every broken rule has a stable code: `1xx` identity, `2xx` checksums, `3xx` structure and order, "
@@ -145,7 +145,7 @@ def index_page() -> str:
 
 
 def option_line(parameter: click.Parameter, context: click.Context) -> str:
-    """Returns the table row of one option."""
+    """Return the table row of one option."""
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     if not getattr(parameter, "is_flag", False) and not getattr(parameter, "count", False):
         names += f" {cell(value_name(parameter, context))}"
@@ -153,7 +153,7 @@ def option_line(parameter: click.Parameter, context: click.Context) -> str:
 
 
 def value_name(parameter: click.Parameter, context: click.Context) -> str:
-    """Returns what stands for a parameter's value."""
+    """Return what stands for a parameter's value."""
     choices = getattr(parameter.type, "choices", None)
     if parameter.metavar:
         return parameter.metavar
@@ -163,7 +163,7 @@ def value_name(parameter: click.Parameter, context: click.Context) -> str:
 
 
 def usage(command: click.Command, context: click.Context, path: str) -> str:
-    """Returns the usage line of a command."""
+    """Return the usage line of a command."""
     import click
 
     words = [path]
@@ -180,7 +180,7 @@ def usage(command: click.Command, context: click.Context, path: str) -> str:
 
 
 def option_rows(command: click.Command, context: click.Context) -> dict[str, str]:
-    """Returns the table row of every option shown, by the option's last name."""
+    """Return the table row of every option shown, by the option's last name."""
     import click
 
     parameters = (p for p in command.get_params(context) if isinstance(p, click.Option) and not p.hidden)
@@ -188,7 +188,7 @@ def option_rows(command: click.Command, context: click.Context) -> dict[str, str
 
 
 def common_options(group: click.Group) -> dict[str, str]:
-    """Returns the options that at least half of the verbs have, in the same words."""
+    """Return the options that at least half of the verbs have, in the same words."""
     rows: dict[str, list[str]] = {}
     context = click_context(group, "exhume", None)
     verbs = [group.get_command(context, name) for name in group.list_commands(context)]
@@ -201,7 +201,7 @@ def common_options(group: click.Group) -> dict[str, str]:
 
 
 def click_context(command: click.Command, name: str, parent: click.Context | None) -> click.Context:
-    """Returns a context to ask a command about itself in."""
+    """Return a context to ask a command about itself in."""
     import click
 
     return click.Context(command, info_name=name, parent=parent)
@@ -210,7 +210,7 @@ def click_context(command: click.Command, name: str, parent: click.Context | Non
 def command_section(
     command: click.Command, path: str, level: int, parent: click.Context | None, common: dict[str, str]
 ) -> str:
-    """Returns the section of a command and of everything below it; `common` options are only named."""
+    """Return the section of a command and of everything below it; `common` options are only named."""
     import click
 
     from exhume.cli.examples import EXAMPLES
@@ -238,7 +238,7 @@ def command_section(
 
 
 def _paragraph(text: str) -> str:
-    """Returns a paragraph of a help text as Markdown; one marked with a lone backspace keeps its lines."""
+    """Return a paragraph of a help text as Markdown; one marked with a lone backspace keeps its lines."""
     lines = text.splitlines()
     if lines and lines[0].strip() == "\b":
         return "```\n" + "\n".join(lines[1:]) + "\n```"
@@ -246,7 +246,7 @@ def _paragraph(text: str) -> str:
 
 
 def cli_page() -> str:
-    """Returns the page of the command line."""
+    """Return the page of the command line."""
     from exhume.cli.main import main as group
 
     common = common_options(group)
@@ -256,7 +256,7 @@ def cli_page() -> str:
 
 
 def pages() -> dict[str, str]:
-    """Returns the text of every generated page by its path below `docs/`."""
+    """Return the text of every generated page by its path below `docs/`."""
     found = {
         f"findings/{folder_of(described)}.md": findings_page(described) for described in registry.formats().values()
     }
@@ -267,7 +267,7 @@ def pages() -> dict[str, str]:
 
 
 def outdated(root: Path) -> dict[str, str | None]:
-    """Returns the pages that differ from the code with their right text; None for those that should not be there."""
+    """Return the pages that differ from the code with their right text; None for those that should not be there."""
     wanted = pages()
     folder = root / "docs"
     wrong: dict[str, str | None] = {
@@ -283,7 +283,7 @@ def outdated(root: Path) -> dict[str, str | None]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Write the pages of docs/ that follow from the code.")
     parser.add_argument("--check", action="store_true", help="only say what is out of date (exit 1)")
     options = parser.parse_args(argv)

@@ -115,17 +115,17 @@ class GenerateError(RuntimeError):
 
 
 def sha256(data: bytes) -> str:
-    """Returns the hexadecimal SHA-256 of `data`."""
+    """Return the hexadecimal SHA-256 of `data`."""
     return hashlib.sha256(data).hexdigest()
 
 
 def specs(root: Path) -> dict[str, bytes]:
-    """Returns the content of every specification by its id (the file's stem), line ends normalised."""
+    """Return the content of every specification by its id (the file's stem), line ends normalised."""
     return {file.stem: file.read_bytes().replace(b"\r\n", b"\n") for file in sorted((root / "ksy").glob("*.ksy"))}
 
 
 def imports_of(text: bytes) -> list[str]:
-    """Returns the names in `meta/imports` of a specification, which our style keeps one a line."""
+    """Return the names in `meta/imports` of a specification, which our style keeps one a line."""
     found = re.search(rb"^  imports:[ ]*\n((?:    - .*\n|    #.*\n)+)", text, re.MULTILINE)
     if not found:
         return []
@@ -133,7 +133,7 @@ def imports_of(text: bytes) -> list[str]:
 
 
 def closure(name: str, texts: dict[str, bytes]) -> list[str]:
-    """Returns the ids of everything `name` imports, however far down, sorted, without itself."""
+    """Return the ids of everything `name` imports, however far down, sorted, without itself."""
     seen: set[str] = set()
     waiting = [name]
     while waiting:
@@ -145,7 +145,7 @@ def closure(name: str, texts: dict[str, bytes]) -> list[str]:
 
 
 def input_lines(root: Path) -> Lock:
-    """Returns the lock entries for the compiler and the specifications as they are now."""
+    """Return the lock entries for the compiler and the specifications as they are now."""
     versions = json.loads((root / "package.json").read_text(encoding="utf-8"))["dependencies"]
     lock: Lock = {"generator": {GENERATOR}}
     for package in ("kaitai-struct-compiler", "js-yaml"):
@@ -161,14 +161,14 @@ def input_lines(root: Path) -> Lock:
 
 
 def output_paths(root: Path) -> list[str]:
-    """Returns the path of every file that belongs into `generated/exhume_ksy`, relative to the root."""
+    """Return the path of every file that belongs into `generated/exhume_ksy`, relative to the root."""
     names = [*(f"{name}.py" for name in specs(root)), "__init__.py"]
     parsers = [f"{folder}/{name}" for _, folder in FLAVOURS for name in names]
     return sorted([*parsers, f"{COMPILED}/debug/_stream.py", *(f"{SPECS}/{name}.json" for name in specs(root))])
 
 
 def own_texts(root: Path, texts: dict[str, str] | None = None) -> dict[str, str]:
-    """Returns what `exhume.compiler` writes and the stubs of Kaitai's classes, by path, for `texts` or what is on disk.
+    """Return what `exhume.compiler` writes and the stubs of Kaitai's classes, by path, for `texts` or what is on disk.
 
     Raises:
         GenerateError: a specification is wrong, or uses an unsupported feature.
@@ -185,7 +185,7 @@ def own_texts(root: Path, texts: dict[str, str] | None = None) -> dict[str, str]
 
 
 def own_stale(root: Path) -> list[str]:
-    """Returns which files in `fast/` and `facts/` are not what `exhume.compiler` writes now."""
+    """Return which files in `fast/` and `facts/` are not what `exhume.compiler` writes now."""
     try:
         texts = own_texts(root)
     except GenerateError as error:
@@ -198,7 +198,7 @@ def own_stale(root: Path) -> list[str]:
 
 
 def orphans(root: Path) -> list[str]:
-    """Returns the generated files that no specification stands for any more, relative to the root."""
+    """Return the generated files that no specification stands for any more, relative to the root."""
     names = (*specs(root), "__init__", "_layout")
     own = [f"{COMPILED}/{kind}/{name}.py" for kind in ("fast", "facts") for name in names]
     own += [f"{COMPILED}/fast/{name}" for name in ("_native.pyx", "_elements.pxi", "_facts.pxi")]
@@ -216,13 +216,13 @@ def orphans(root: Path) -> list[str]:
 
 
 def output_lines(root: Path) -> Lock:
-    """Returns the lock entries for the generated files as they are now; those missing are left out."""
+    """Return the lock entries for the generated files as they are now; those missing are left out."""
     files = ((path, root / path) for path in output_paths(root))
     return {path: {sha256(file.read_bytes().replace(b"\r\n", b"\n"))} for path, file in files if file.exists()}
 
 
 def read_lock(root: Path) -> Lock:
-    """Returns the committed lock: every value seen for each path; other lines are skipped."""
+    """Return the committed lock: every value seen for each path; other lines are skipped."""
     lock: Lock = {}
     file = root / "generated" / "ksc.lock"
     for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
@@ -233,17 +233,17 @@ def read_lock(root: Path) -> Lock:
 
 
 def render_lock(lock: Lock) -> str:
-    """Returns the lock's one normal form: sorted by path, each entry once."""
+    """Return the lock's one normal form: sorted by path, each entry once."""
     return LOCK_HEAD + "".join(f"{value}  {path}\n" for path in sorted(lock) for value in sorted(lock[path]))
 
 
 def stale(root: Path) -> list[str]:
-    """Returns why the generated files do not stand for the specifications; nothing when they do."""
+    """Return why the generated files do not stand for the specifications; nothing when they do."""
     return kaitai_stale(root) or own_stale(root)
 
 
 def kaitai_stale(root: Path) -> list[str]:
-    """Returns why what Kaitai's compiler wrote does not stand for the specifications."""
+    """Return why what Kaitai's compiler wrote does not stand for the specifications."""
     locked, reasons = read_lock(root), []
     for path, value in input_lines(root).items():
         if locked.get(path) != value:
@@ -260,7 +260,7 @@ def kaitai_stale(root: Path) -> list[str]:
 
 
 def relative_imports(text: str, ids: set[str]) -> str:
-    """Makes the imports between generated modules relative, as the compiler's `--python-package .` does."""
+    """Make the imports between generated modules relative, as the compiler's `--python-package .` does."""
 
     def rewrite(match: re.Match[str]) -> str:
         return f"from . import {match[1]}" if match[1] in ids else match[0]
@@ -269,7 +269,7 @@ def relative_imports(text: str, ids: set[str]) -> str:
 
 
 def check_ksc(command: list[str], wanted: str) -> None:
-    """Rejects an official compiler whose version is not the pinned one.
+    """Reject an official compiler whose version is not the pinned one.
 
     Raises:
         GenerateError: it does not run, or is another version.
@@ -284,7 +284,7 @@ def check_ksc(command: list[str], wanted: str) -> None:
 
 
 def run(command: list[str], root: Path) -> None:
-    """Runs a compiler, passing its words on only when it fails.
+    """Run a compiler, passing its words on only when it fails.
 
     Raises:
         GenerateError: it failed.
@@ -298,7 +298,7 @@ def run(command: list[str], root: Path) -> None:
 
 
 def specs_as_json(node: tuple[str, ...], root: Path) -> dict[str, str]:
-    """Returns the JSON form of every specification by the path it is kept at.
+    """Return the JSON form of every specification by the path it is kept at.
 
     Raises:
         GenerateError: a specification is not YAML.
@@ -320,7 +320,7 @@ def specs_as_json(node: tuple[str, ...], root: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def compiled(root: Path) -> Iterator[dict[str, str]]:
-    """Yields the text of every generated file by its path, compiled into a temporary folder.
+    """Yield the text of every generated file by its path, compiled into a temporary folder.
 
     Raises:
         GenerateError: a specification is wrong, or no compiler can be had.
@@ -359,7 +359,7 @@ def compiled(root: Path) -> Iterator[dict[str, str]]:
 
 
 def write_if_changed(file: Path, text: str) -> bool:
-    """Writes `text` unless the file already holds it, so that modification times mean something; says if it did."""
+    """Write `text` unless the file already holds it, so that modification times mean something; say if it did."""
     data = text.encode()
     if file.exists() and file.read_bytes() == data:
         return False
@@ -369,7 +369,7 @@ def write_if_changed(file: Path, text: str) -> bool:
 
 
 def generate(root: Path, *, force: bool = False) -> int:
-    """Compiles everything, deletes orphans, writes the lock; returns how many files changed.
+    """Compile everything, delete orphans, write the lock; return how many files changed.
 
     Raises:
         GenerateError: nothing was written.
@@ -391,12 +391,12 @@ def generate(root: Path, *, force: bool = False) -> int:
 
 
 def normalise(root: Path) -> bool:
-    """Writes the lock in its normal form for what is on disk; says whether that changed it."""
+    """Write the lock in its normal form for what is on disk; say whether that changed it."""
     return write_if_changed(root / "generated" / "ksc.lock", render_lock({**input_lines(root), **output_lines(root)}))
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Compile ksy/ into generated/exhume_ksy/ when it is stale.")
     parser.add_argument("--check", action="store_true", help="only say whether it is stale (exit 1)")
     parser.add_argument("--force", action="store_true", help="compile even when nothing is stale")

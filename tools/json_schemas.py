@@ -742,7 +742,7 @@ def written() -> dict[Path, str]:
 
 
 def main(check: bool) -> int:
-    """Writes the files; with `check` only says which differ."""
+    """Write the files; with `check` only says which differ."""
     files = written()
     wrong = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     extra = [path for path in FOLDER.glob("*.json") if path not in files]

@@ -72,7 +72,7 @@ class Case:
 
 
 def octets(text: str) -> bytes:
-    """Returns the bytes that the left column of a line stands for; raises `ValueError` for anything else there."""
+    """Return the bytes that the left column of a line stands for; raise `ValueError` for anything else there."""
     out = bytearray()
     if (rest := HEX.sub("", text).strip()) != "":
         raise ValueError(f"{rest!r} is neither hexadecimal nor text in quotes")
@@ -83,7 +83,7 @@ def octets(text: str) -> bytes:
 
 
 def parse(schema: str, text: str) -> list[Case]:
-    """Returns the cases of one file of facts; raises `ValueError` with the line for what it cannot read."""
+    """Return the cases of one file of facts; raise `ValueError` with the line for what it cannot read."""
     cases: list[Case] = []
     base = ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -112,7 +112,7 @@ def parse(schema: str, text: str) -> list[Case]:
 
 
 def parse_fact(text: str, base: str, own: bytes, line: int) -> Fact:
-    """Returns the expectation that `text` spells."""
+    """Return the expectation that `text` spells."""
     if found := re.fullmatch(r"(refuses|ends) (\S+)", text):
         verb, path, value = found[1], found[2], ""
     elif found := re.fullmatch(r"(\S+) (is|=) (.+)", text):
@@ -126,18 +126,18 @@ def parse_fact(text: str, base: str, own: bytes, line: int) -> Fact:
 
 @functools.cache
 def cases(schema: str) -> tuple[Case, ...]:
-    """Returns the cases about a specification."""
+    """Return the cases about a specification."""
     return tuple(parse(schema, (FOLDER / f"{schema}.txt").read_text(encoding="utf-8")))
 
 
 def class_name(name: str) -> str:
-    """Returns the name of the class generated for a type."""
+    """Return the name of the class generated for a type."""
     return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
 
 
 @functools.cache
 def specification(schema: str) -> dict[str, Any]:
-    """Returns a specification as the compiler read it."""
+    """Return a specification as the compiler read it."""
     spec = json.loads((ROOT / "generated" / PACKAGE / "specs" / f"{schema}.json").read_text(encoding="utf-8"))
     assert isinstance(spec, dict)
     return spec
@@ -145,12 +145,12 @@ def specification(schema: str) -> dict[str, Any]:
 
 @functools.cache
 def known(schema: str) -> frozenset[tuple[str, str]]:
-    """Returns (class, name) of everything that a specification declares."""
+    """Return (class, name) of everything that a specification declares."""
     return frozenset(members(specification(schema), class_name(schema)))
 
 
 def walk(value: Any, path: str, seen: Seen) -> Any:
-    """Follows a path from an object and returns what is at its end, noting the fields on the way."""
+    """Follow a path from an object and return what is at its end, noting the fields on the way."""
     for name, index in STEP.findall(path):
         if index:
             value = value[int(index)]
@@ -169,12 +169,12 @@ def walk(value: Any, path: str, seen: Seen) -> Any:
 
 
 def place_of(owner: type) -> tuple[str, str]:
-    """Returns (specification, class) of a generated class."""
+    """Return (specification, class) of a generated class."""
     return owner.__module__.rpartition(".")[2], owner.__qualname__
 
 
 def refuser(error: ValidationFailedError) -> KaitaiStruct:
-    """Returns the object in which a field was refused, as far as it had been read."""
+    """Return the object in which a field was refused, as far as it had been read."""
     frame, found = error.__traceback__, None
     while frame is not None:
         that = frame.tb_frame.f_locals.get("self")
@@ -185,7 +185,7 @@ def refuser(error: ValidationFailedError) -> KaitaiStruct:
 
 
 def members_in(value: Any) -> Iterator[tuple[str, str, str]]:
-    """Yields the members of enumerations in an object and below it."""
+    """Yield the members of enumerations in an object and below it."""
     if isinstance(value, enum.Enum):
         yield (*place_of(type(value)), value.name)
     elif isinstance(value, KaitaiStruct):
@@ -196,7 +196,7 @@ def members_in(value: Any) -> Iterator[tuple[str, str, str]]:
 
 @functools.cache
 def field_at(schema: str, src_path: str) -> str:
-    """Returns the name of the field that the compiler calls `/types/header/seq/0`."""
+    """Return the name of the field that the compiler calls `/types/header/seq/0`."""
     spec: Any = specification(schema)
     for step in src_path.strip("/").split("/"):
         spec = spec[int(step)] if isinstance(spec, list) else spec[step]
@@ -204,7 +204,7 @@ def field_at(schema: str, src_path: str) -> str:
 
 
 def matches(actual: Any, fact: Fact) -> bool:
-    """Says whether a value is what a fact expects."""
+    """Say whether a value is what a fact expects."""
     if fact.verb == "is":
         return type(actual).__name__ == (fact.value if fact.value == "bytes" else class_name(fact.value))
     if fact.verb == "own":
@@ -225,7 +225,7 @@ def matches(actual: Any, fact: Fact) -> bool:
 
 
 def check(case: Case, package: str = PACKAGE, seen: Seen | None = None) -> Iterator[str]:
-    """Yields one line per expectation of a case that does not hold; `seen` gains what the others looked at."""
+    """Yield one line per expectation of a case that does not hold; `seen` gains what the others looked at."""
     seen = set() if seen is None else seen
     parser = getattr(importlib.import_module(f"{package}.{case.schema}"), class_name(case.schema))
     parser = getattr(parser, class_name(case.type)) if case.type else parser
@@ -271,14 +271,14 @@ def check(case: Case, package: str = PACKAGE, seen: Seen | None = None) -> Itera
 
 
 def failures(schemas: Iterable[str], package: str = PACKAGE) -> Iterator[str]:
-    """Yields what does not hold for specifications, as they are compiled into a package."""
+    """Yield what does not hold for specifications, as they are compiled into a package."""
     for schema in schemas:
         for case in cases(schema):
             yield from check(case, package)
 
 
 def members(spec: dict[str, Any], owner: str) -> Iterator[tuple[str, str]]:
-    """Yields (class, name) of every field, instance and member of an enumeration in a type."""
+    """Yield (class, name) of every field, instance and member of an enumeration in a type."""
     for attribute in spec.get("seq", []):
         if "id" in attribute:
             yield owner, attribute["id"]
@@ -292,7 +292,7 @@ def members(spec: dict[str, Any], owner: str) -> Iterator[tuple[str, str]]:
 
 
 def not_named(schema: str) -> list[str]:
-    """Returns the fields, instances and members of enumerations that no expectation about a specification names."""
+    """Return the fields, instances and members of enumerations that no expectation about a specification names."""
     seen: Seen = set()
     for case in cases(schema):
         list(check(case, seen=seen))

@@ -97,14 +97,14 @@ Problem = tuple[str, str]
 
 
 def read_specs(files: list[Path], node: tuple[str, ...]) -> dict[Path, dict[str, Any]]:
-    """Returns {"spec": ...} or {"error": ...} of each specification file."""
+    """Return {"spec": ...} or {"error": ...} of each specification file."""
     script = str(nodejs.ROOT / "tools" / "ksc.mjs")
     done = subprocess.run([*node, script, "dump", *map(str, files)], capture_output=True, text=True, check=True)
     return {Path(name): value for name, value in json.loads(done.stdout).items()}
 
 
 def compiler_problems(files: list[Path], node: tuple[str, ...]) -> list[str]:
-    """Returns what the compiler has to say about the specifications: its warnings, or the error that stopped it."""
+    """Return what the compiler has to say about the specifications: its warnings, or the error that stopped it."""
     script = str(nodejs.ROOT / "tools" / "ksc_internals.mjs")
     found: dict[str, None] = {}
     done = subprocess.run([*node, script, "warnings", *map(str, files)], capture_output=True, text=True, check=False)
@@ -120,7 +120,7 @@ def compiler_problems(files: list[Path], node: tuple[str, ...]) -> list[str]:
 
 
 def forbidden_modules(root: Path) -> set[str]:
-    """Returns the module names a specification must not take: the standard library's and our dependencies'."""
+    """Return the module names a specification must not take: the standard library's and our dependencies'."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [
         *project["dependencies"],
@@ -131,7 +131,7 @@ def forbidden_modules(root: Path) -> set[str]:
 
 
 def check_text(text: str) -> Iterator[Problem]:
-    """Yields what is wrong with the file as text."""
+    """Yield what is wrong with the file as text."""
     if "\r" in text:
         yield "file", "line ends must be LF"
     if not text.endswith("\n") or text.endswith("\n\n"):
@@ -158,7 +158,7 @@ def check_text(text: str) -> Iterator[Problem]:
 
 
 def _in_block(lines: list[str], number: int) -> bool:
-    """Says whether a line (counted from 1) continues a block scalar, whose inner indentation is free."""
+    """Say whether a line (counted from 1) continues a block scalar, whose inner indentation is free."""
     indent = len(lines[number - 1]) - len(lines[number - 1].lstrip(" "))
     for line in reversed(lines[: number - 1]):
         if line.strip() and len(line) - len(line.lstrip(" ")) < indent:
@@ -169,7 +169,7 @@ def _in_block(lines: list[str], number: int) -> bool:
 
 
 def check_order(where: str, keys: list[str], order: list[str], own: set[str]) -> Iterator[Problem]:
-    """Yields a problem for unknown keys and for the first pair in the wrong order; keys of our own may be anywhere."""
+    """Yield a problem for unknown keys and for the first pair in the wrong order; keys of our own may be anywhere."""
     last = -1
     for key in keys:
         if key.startswith("-") and key not in order:
@@ -187,7 +187,7 @@ def check_order(where: str, keys: list[str], order: list[str], own: set[str]) ->
 
 
 def check_name(where: str, name: object, kind: str) -> Iterator[Problem]:
-    """Yields what is wrong with the identifier of a field, a type, an enumeration or a member of one."""
+    """Yield what is wrong with the identifier of a field, a type, an enumeration or a member of one."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         yield where, f"{name!r} is not lower_snake_case"
     elif keyword.iskeyword(name) or name == "self":
@@ -199,7 +199,7 @@ def check_name(where: str, name: object, kind: str) -> Iterator[Problem]:
 
 
 def check_doc(where: str, value: object) -> Iterator[Problem]:
-    """Yields what is wrong with a `doc` or `doc-ref`."""
+    """Yield what is wrong with a `doc` or `doc-ref`."""
     for text in value if isinstance(value, list) else [value]:
         if not isinstance(text, str) or not text.strip():
             yield where, "empty documentation"
@@ -211,7 +211,7 @@ def check_doc(where: str, value: object) -> Iterator[Problem]:
 
 
 def walk_values(where: str, value: object) -> Iterator[tuple[str, object]]:
-    """Yields every scalar in a specification with its path."""
+    """Yield every scalar in a specification with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from walk_values(f"{where}/{key}", inner)
@@ -223,7 +223,7 @@ def walk_values(where: str, value: object) -> Iterator[tuple[str, object]]:
 
 
 def check_plain_name(where: str, attribute: dict[str, Any], key: str, prefixes: tuple[str, ...]) -> Iterator[Problem]:
-    """Yields a problem if a size, count or position is a plain name (or a path) without a prefix that identifies it."""
+    """Yield a problem if a size, count or position is a plain name (or a path) without a prefix that identifies it."""
     value = attribute.get(key)
     if not isinstance(value, str) or not PATH.fullmatch(value) or value.startswith("_io.") or value.endswith(".size"):
         return
@@ -232,7 +232,7 @@ def check_plain_name(where: str, attribute: dict[str, Any], key: str, prefixes: 
 
 
 def check_attribute(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
-    """Yields what is wrong with a field, an instance or a parameter."""
+    """Yield what is wrong with a field, an instance or a parameter."""
     yield from check_order(where, list(attribute), ATTRIBUTE, OWN_ATTRIBUTE)
     yield from check_plain_name(where, attribute, "size", ("len_", "num_", "ofs_"))
     yield from check_plain_name(where, attribute, "repeat-expr", ("num_",))
@@ -253,7 +253,7 @@ def check_attribute(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
 
 
 def check_original(where: str, name: object, value: object) -> Iterator[Problem]:
-    """Yields what is wrong with `-orig-id`: what a specification calls a field that has another name here."""
+    """Yield what is wrong with `-orig-id`: what a specification calls a field that has another name here."""
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(one, str) and one.strip() for one in names):
         yield where, "-orig-id is a name or a list of names"
@@ -262,7 +262,7 @@ def check_original(where: str, name: object, value: object) -> Iterator[Problem]
 
 
 def check_pseudo(where: str, name: str, attribute: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem for a field outside the format, present only so that something is checked."""
+    """Yield a problem for a field outside the format, present only so that something is checked."""
     if PSEUDO.fullmatch(name):
         yield where, f"{name} is no field of the format: put valid on the field that it checks"
     elif attribute.get("size") == 0:
@@ -272,7 +272,7 @@ def check_pseudo(where: str, name: str, attribute: dict[str, Any]) -> Iterator[P
 
 
 def check_named(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem for a number that has names and no enumeration; `-lint-ok` says why there is none."""
+    """Yield a problem for a number that has names and no enumeration; `-lint-ok` says why there is none."""
     if "-lint-ok" in attribute:
         return
     kind = attribute.get("type")
@@ -288,7 +288,7 @@ def check_named(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
 
 
 def check_bound(where: str, name: str, attribute: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem when a length, a count or an offset that comes from the data is not bounded.
+    """Yield a problem when a length, a count or an offset that comes from the data is not bounded.
 
     One byte bounds itself; `-lint-ok` on the field states why another needs no bound.
     """
@@ -308,7 +308,7 @@ def check_bound(where: str, name: str, attribute: dict[str, Any]) -> Iterator[Pr
 def check_documented(
     where: str, attribute: dict[str, Any], spec: dict[str, Any], types: dict[str, Any]
 ) -> Iterator[Problem]:
-    """Yields a problem when neither its name nor its type says what a field is, and no `doc` does.
+    """Yield a problem when neither its name nor its type says what a field is, and no `doc` does.
 
     A length, a count, a place, a truth value, a magic number and padding say so by their names, a structure by its own
     documentation, the only field of a type by that of the type, and one of several that are numbered by that of the
@@ -330,7 +330,7 @@ def check_documented(
 
 
 def check_covers(where: str, attribute: dict[str, Any], spec: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem if `-covers` names something other than a sibling field."""
+    """Yield a problem if `-covers` names something other than a sibling field."""
     covers = attribute.get("-covers", [])
     for name in [covers] if isinstance(covers, str) else covers:
         if name not in {one.get("id") for one in spec["seq"]} - {attribute.get("id")}:
@@ -340,14 +340,14 @@ def check_covers(where: str, attribute: dict[str, Any], spec: dict[str, Any]) ->
 
 
 def check_eager(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem when a file's own sequence reads all the rest at once; `-lint-ok` says why it may."""
+    """Yield a problem when a file's own sequence reads all the rest at once; `-lint-ok` says why it may."""
     eager = attribute.get("repeat") == "eos" or attribute.get("size-eos")
     if eager and "-lint-ok" not in attribute:
         yield where, "seq reads all that is left: make it an instance (or say -lint-ok: a reason)"
 
 
 def check_representation(where: str, spec: dict[str, Any], types: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem when what the Web IDE shows for a type names a field that is not there."""
+    """Yield a problem when what the Web IDE shows for a type names a field that is not there."""
     for path in re.findall(r"\{([\w.]+)", str(spec.get("-webide-representation", ""))):
         inner: dict[str, Any] | None = spec
         for step in path.split("."):
@@ -363,7 +363,7 @@ def check_representation(where: str, spec: dict[str, Any], types: dict[str, Any]
 
 
 def check_repeated(where: str, attribute: dict[str, Any], types: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem when an element of an array does not say on one line what it is."""
+    """Yield a problem when an element of an array does not say on one line what it is."""
     kind = attribute.get("type")
     kinds = kind.get("cases", {}).values() if isinstance(kind, dict) else [kind]
     for name in dict.fromkeys(str(one).split("(")[0] for one in kinds if "repeat" in attribute):
@@ -372,13 +372,13 @@ def check_repeated(where: str, attribute: dict[str, Any], types: dict[str, Any])
 
 
 def fields_of(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Returns the fields, parameters and instances of a type by name."""
+    """Return the fields, parameters and instances of a type by name."""
     stored = [*spec.get("params", []), *spec.get("seq", [])]
     return {**{each["id"]: each for each in stored if "id" in each}, **spec.get("instances", {})}
 
 
 def all_types(loaded: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Returns every type by the names that specifications call it by: `zs_data_block`, `ark_rbuf::guid`, `entry`."""
+    """Return every type by the names that specifications call it by: `zs_data_block`, `ark_rbuf::guid`, `entry`."""
     found: dict[str, dict[str, Any]] = {}
 
     def add(spec: dict[str, Any], path: str) -> None:
@@ -394,7 +394,7 @@ def all_types(loaded: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def check_use(name: str, loaded: dict[str, dict[str, Any]], sections: set[str]) -> Iterator[Problem]:
-    """Yields the imports, types and enumerations that nothing uses; `-lint-ok` says who does use a type.
+    """Yield the imports, types and enumerations that nothing uses; `-lint-ok` says who does use a type.
 
     Args:
         name: the specification.
@@ -428,13 +428,13 @@ def check_use(name: str, loaded: dict[str, dict[str, Any]], sections: set[str]) 
 
 
 def code_of(spec: dict[str, Any]) -> str:
-    """Returns what a specification uses: the values of its keys, without documentation, imports and names."""
+    """Return what a specification uses: the values of its keys, without documentation, imports and names."""
     plain = (value for where, value in walk_values("", spec) if not NO_CODE.search(where))
     return "\n".join(str(value) for value in plain)
 
 
 def check_version(spec: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem when `ks-version` is older than what the specification uses."""
+    """Yield a problem when `ks-version` is older than what the specification uses."""
     declared = str(spec.get("meta", {}).get("ks-version", "0.11"))
     if not re.fullmatch(r"0\.\d+", declared) or int(declared[2:]) >= 11:
         return
@@ -452,7 +452,7 @@ def check_version(spec: dict[str, Any]) -> Iterator[Problem]:
 
 
 def attributes(spec: dict[str, Any], where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields (where, attribute) for every field and instance of a specification."""
+    """Yield (where, attribute) for every field and instance of a specification."""
     for attribute in spec.get("seq", []):
         yield f"{where}/seq/{attribute.get('id')}", attribute
     for name, attribute in spec.get("instances", {}).items():
@@ -462,7 +462,7 @@ def attributes(spec: dict[str, Any], where: str = "") -> Iterator[tuple[str, dic
 
 
 def check_enum(where: str, enum: dict[str, Any]) -> Iterator[Problem]:
-    """Yields what is wrong with an enumeration."""
+    """Yield what is wrong with an enumeration."""
     for key, value in enum.items():
         if not re.fullmatch(r"-?\d+", key) or abs(int(key)) > MAX_SAFE:
             yield f"{where}/{key}", "an enum key is an integer of at most 2^53: compare bytes instead"
@@ -481,7 +481,7 @@ def check_enum(where: str, enum: dict[str, Any]) -> Iterator[Problem]:
 def check_type(  # noqa: C901 - one rule after the other
     where: str, spec: dict[str, Any], types: dict[str, dict[str, Any]], *, nested: bool = True
 ) -> Iterator[Problem]:
-    """Yields what is wrong with a type and everything in it; `types` are those it can name."""
+    """Yield what is wrong with a type and everything in it; `types` are those it can name."""
     types = {**types, **spec.get("types", {})}
     yield from check_representation(where or "/", spec, types)
     yield from check_order(where or "/", list(spec), SECTIONS, OWN_TYPE)
@@ -530,7 +530,7 @@ def check_type(  # noqa: C901 - one rule after the other
 
 
 def check_meta(name: str, meta: dict[str, Any], known: set[str], forbidden: set[str]) -> Iterator[Problem]:
-    """Yields what is wrong with the top-level `meta`."""
+    """Yield what is wrong with the top-level `meta`."""
     yield from check_order("/meta", list(meta), META, set())
     for key in META_NEEDED:
         if key not in meta:
@@ -555,7 +555,7 @@ def check_meta(name: str, meta: dict[str, Any], known: set[str], forbidden: set[
 
 
 def check_samples(root: Path, name: str, spec: dict[str, Any]) -> Iterator[Problem]:
-    """Yields what is missing for the specification to be opened with a sample."""
+    """Yield what is missing for the specification to be opened with a sample."""
     found = samples(root, name)
     if not found:
         yield "sample", f"tests/samples/ksy/{name}.bin is missing"
@@ -568,13 +568,13 @@ def check_samples(root: Path, name: str, spec: dict[str, Any]) -> Iterator[Probl
 
 
 def samples(root: Path, name: str) -> list[Path]:
-    """Returns the sample files of a specification: `<id>.bin` and `<id>-<what>.bin`."""
+    """Return the sample files of a specification: `<id>.bin` and `<id>-<what>.bin`."""
     folder = root / "tests" / "samples" / "ksy"
     return sorted([*folder.glob(f"{name}.bin"), *folder.glob(f"{name}-*.bin")])
 
 
 def arguments(sample: Path, name: str) -> list[Any] | None:
-    """Returns the parameters a sample is opened with, from `<sample>.args.json` or else `<id>.args.json`."""
+    """Return the parameters a sample is opened with, from `<sample>.args.json` or else `<id>.args.json`."""
     for file in (sample.with_suffix(".args.json"), sample.with_name(f"{name}.args.json")):
         if file.exists():
             values: list[Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -583,13 +583,13 @@ def arguments(sample: Path, name: str) -> list[Any] | None:
 
 
 def opened_types(root: Path) -> set[str]:
-    """Returns the types that the program opens by name, as `ark_split::entry_list`."""
+    """Return the types that the program opens by name, as `ark_split::entry_list`."""
     texts = (file.read_text(encoding="utf-8") for file in (root / "src").rglob("*.py"))
     return {found for text in texts for found in re.findall(r'"(\w+::\w+)"', text)}
 
 
 def check_specs(root: Path, loaded: dict[str, dict[str, Any]], forbidden: set[str]) -> Iterator[str]:
-    """Yields one line per problem in the loaded specifications."""
+    """Yield one line per problem in the loaded specifications."""
     imported = {other for item in loaded.values() for other in item.get("spec", {}).get("meta", {}).get("imports", [])}
     types = all_types(loaded)
     sections = opened_types(root)
@@ -621,7 +621,7 @@ def check_specs(root: Path, loaded: dict[str, dict[str, Any]], forbidden: set[st
 
 
 def lint(root: Path) -> list[str]:
-    """Returns every problem with the specifications under `root`, one line each.
+    """Return every problem with the specifications under `root`, one line each.
 
     Raises:
         nodejs.NodeError: Node.js cannot be had.
@@ -641,7 +641,7 @@ def lint(root: Path) -> list[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Lint the Kaitai Struct specifications in ksy/.")
     parser.add_argument(
         "--root", type=Path, default=nodejs.ROOT, help="the folder that holds ksy/ and tests/samples/ksy/"

@@ -415,7 +415,7 @@ SEEDS = [
 
 
 def project(folder: Path) -> Path:
-    """Writes a project with one good specification, its import and samples of both; returns its folder."""
+    """Write a project with one good specification, its import and samples of both; return its folder."""
     (folder / "ksy").mkdir(parents=True)
     (folder / "tests/samples/ksy").mkdir(parents=True)
     shutil.copy(nodejs.ROOT / "pyproject.toml", folder)
@@ -427,7 +427,7 @@ def project(folder: Path) -> Path:
 
 
 def verdicts() -> Iterator[tuple[Seed, list[str]]]:
-    """Yields every mistake with what the lint says; Node.js reads all of them at once.
+    """Yield every mistake with what the lint says; Node.js reads all of them at once.
 
     Raises:
         nodejs.NodeError: Node.js cannot be had.
@@ -449,12 +449,12 @@ def verdicts() -> Iterator[tuple[Seed, list[str]]]:
 
 
 def caught(seed: Seed, found: list[str]) -> str | None:
-    """Returns the line in which the lint says what is wrong, or nothing when it does not."""
+    """Return the line in which the lint says what is wrong, or nothing when it does not."""
     return next((line for line in found if seed.says in line), None)
 
 
 def table() -> str:
-    """Returns the table for the documentation."""
+    """Return the table for the documentation."""
     rows = [(seed, caught(seed, found)) for seed, found in verdicts()]
     total = sum(line is not None for _, line in rows)
     lines = [f"{len(rows)} mistakes planted, {total} caught.\n", "| mistake | what the lint says |", "| --- | --- |"]
@@ -466,7 +466,7 @@ def table() -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Plant mistakes in a specification and see whether the lint says so.")
     parser.add_argument("--write", action="store_true", help="write the table into docs/spec-driven.md")
     options = parser.parse_args(argv)

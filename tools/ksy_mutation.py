@@ -75,7 +75,7 @@ Mutation = tuple[str, str, dict[str, Any]]  # (kind, what was done where, the sp
 
 
 def expressions(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yields (kind, where and what, text) of the expressions that differ in one number, operator or text."""
+    """Yield (kind, where and what, text) of the expressions that differ in one number, operator or text."""
     for token in TOKEN.finditer(text):
         word, kind = token[0], str(token.lastgroup)
         others = []
@@ -99,7 +99,7 @@ def expressions(text: str) -> Iterator[tuple[str, str, str]]:
 def attribute_faults(  # noqa: C901 - one fault after the other
     attribute: dict[str, Any], endian: str
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yields (kind, what, attribute) for the faults in one field, instance or parameter of a byte order."""
+    """Yield (kind, what, attribute) for the faults in one field, instance or parameter of a byte order."""
 
     def changed(**new: Any) -> dict[str, Any]:
         names = {key.replace("_", "-"): value for key, value in new.items()}
@@ -170,7 +170,7 @@ def attribute_faults(  # noqa: C901 - one fault after the other
 
 
 def bound_faults(attribute: dict[str, Any], changed: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yields the faults in what a field may hold."""
+    """Yield the faults in what a field may hold."""
     contents = attribute.get("contents")
     if contents is not None:
         data = list(contents.encode()) if isinstance(contents, str) else contents
@@ -197,7 +197,7 @@ def bound_faults(attribute: dict[str, Any], changed: Any) -> Iterator[tuple[str,
 
 
 def enum_faults(values: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yields (kind, what, enumeration) for the faults in an enumeration."""
+    """Yield (kind, what, enumeration) for the faults in an enumeration."""
     items = list(values.items())
     for index, (key, name) in enumerate(items):
         rest = dict(items[:index] + items[index + 1 :])
@@ -209,7 +209,7 @@ def enum_faults(values: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, An
 
 
 def faults(spec: dict[str, Any]) -> Iterator[Mutation]:
-    """Yields every mutant of a specification."""
+    """Yield every mutant of a specification."""
     for kind in ("endian", "bit-endian"):
         if kind in spec.get("meta", {}) and uses_order(spec, kind):
             mutant = copy.deepcopy(spec)
@@ -223,13 +223,13 @@ def faults(spec: dict[str, Any]) -> Iterator[Mutation]:
 
 
 def uses_order(spec: dict[str, Any], kind: str) -> bool:
-    """Says whether the byte order (or the bit order) of a specification's `meta` matters to any field."""
+    """Say whether the byte order (or the bit order) of a specification's `meta` matters to any field."""
     plain = r'"type": "[usf][248]"' if kind == "endian" else r'"type": "b(?!1")\d+"'
     return re.search(plain, json.dumps(spec)) is not None
 
 
 def type_faults(root: dict[str, Any], spec: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Mutation]:
-    """Yields every mutant with a fault in a type or its contents; `path` leads to the type from the root."""
+    """Yield every mutant with a fault in a type or its contents; `path` leads to the type from the root."""
 
     def planted(where: tuple[str | int, ...], value: Any) -> dict[str, Any]:
         mutant = copy.deepcopy(root)
@@ -276,13 +276,13 @@ class Compiler:
         )
 
     def ask(self, name: str, spec: dict[str, Any]) -> None:
-        """Hands over a specification; `answer` returns the result."""
+        """Hand over a specification; `answer` returns the result."""
         assert self._process.stdin
         self._process.stdin.write(json.dumps({"name": name, "spec": spec}) + "\n")
         self._process.stdin.flush()
 
     def answer(self) -> str | None:
-        """Returns the Python text of the specification handed over first, or nothing when it was refused."""
+        """Return the Python text of the specification handed over first, or nothing when it was refused."""
         assert self._process.stdout
         answer = json.loads(self._process.stdout.readline())
         text = answer.get("text")
@@ -291,13 +291,13 @@ class Compiler:
 
 @functools.cache
 def ids() -> tuple[str, ...]:
-    """Returns the id of every specification."""
+    """Return the id of every specification."""
     return tuple(sorted(generate.specs(ksy_facts.ROOT)))
 
 
 @functools.cache
 def importers_of(schema: str) -> tuple[str, ...]:
-    """Returns the specifications that import one, however far up."""
+    """Return the specifications that import one, however far up."""
     texts = generate.specs(ksy_facts.ROOT)
     return tuple(name for name in texts if schema in generate.closure(name, texts))
 
@@ -307,7 +307,7 @@ class TooLongError(BaseException):
 
 
 def noticed(name: str, text: str) -> str | None:
-    """Returns the first expectation that a compiled mutant of a specification fails, or nothing when it passes all."""
+    """Return the first expectation that a compiled mutant of a specification fails, or nothing when it passes all."""
 
     def stop(*_: object) -> None:
         raise TooLongError
@@ -344,7 +344,7 @@ class Result:
 
 
 def run(schema: str, every: int = 1) -> list[Result]:
-    """Plants faults in a specification, each or one in `every`, and returns what became of those that compile.
+    """Plant faults in a specification, each or one in `every`, and return what became of those that compile.
 
     Raises:
         ValueError: the specification fails its facts as it is.
@@ -366,7 +366,7 @@ def run(schema: str, every: int = 1) -> list[Result]:
 
 
 def state(schema: str) -> str:
-    """Returns a digest of everything that decides what becomes of the faults in a specification."""
+    """Return a digest of everything that decides what becomes of the faults in a specification."""
     texts = generate.specs(ksy_facts.ROOT)
     tested = [schema, *importers_of(schema)]
     read = {name for each in tested for name in [each, *generate.closure(each, texts)]}
@@ -380,7 +380,7 @@ def state(schema: str) -> str:
 
 
 def run_or_recall(schema: str) -> list[Result]:
-    """Returns what became of all faults in a specification: from the file that the last run left, or of a new run."""
+    """Return what became of all faults in a specification: from the file that the last run left, or of a new run."""
     file = CACHE / f"{schema}-{state(schema)}.json"
     if not file.exists():
         results = run(schema)
@@ -393,7 +393,7 @@ def run_or_recall(schema: str) -> list[Result]:
 
 @functools.cache
 def excuses() -> dict[str, str]:
-    """Returns the reason for survivors that have one, by `schema: what`, which may hold `*`."""
+    """Return the reason for survivors that have one, by `schema: what`, which may hold `*`."""
     found = {}
     for line in EXCUSES.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -403,23 +403,23 @@ def excuses() -> dict[str, str]:
 
 
 def plain(result: Result) -> str:
-    """Returns a mutant as the excuses name it: brackets mean something to `fnmatch`."""
+    """Return a mutant as the excuses name it: brackets mean something to `fnmatch`."""
     return f"{result.schema}: {result.what}".replace("[", "(").replace("]", ")")
 
 
 def reason(result: Result) -> str | None:
-    """Returns why a survivor cannot be noticed, or None if no reason is recorded."""
+    """Return why a survivor cannot be noticed, or None if no reason is recorded."""
     return next((why for what, why in excuses().items() if fnmatchcase(plain(result), what)), None)
 
 
 def idle(results: list[Result]) -> list[str]:
-    """Returns the excuses that no survivor among the mutants of all specifications needs."""
+    """Return the excuses that no survivor among the mutants of all specifications needs."""
     survivors = [plain(result) for result in results if not result.noticed]
     return [what for what in excuses() if not any(fnmatchcase(name, what) for name in survivors)]
 
 
 def report(results: list[Result]) -> str:
-    """Returns the table of kinds of faults, and the survivors with their reasons, for the documentation."""
+    """Return the table of kinds of faults, and the survivors with their reasons, for the documentation."""
     planted = Counter(result.kind for result in results)
     found = Counter(result.kind for result in results if result.noticed)
     total, score = len(results), sum(found.values())
@@ -442,7 +442,7 @@ def report(results: list[Result]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Plant faults in the specifications and see whether facts notice.")
     parser.add_argument("--schema", action="append", help="only this specification (may be given again)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (%(default)s)")

@@ -105,7 +105,7 @@ def boxes(schema: str) -> dict[str, Box]:
 
 
 def _place(made: dict[str, Box], schema: str) -> tuple[int, int]:
-    """Puts each box into the column after the first that leads to it; returns width and height of the picture."""
+    """Put each box into the column after the first that leads to it; return width and height of the picture."""
     column = {schema: 0}
     for name, box in made.items():
         for _, target in box.targets:

@@ -19,18 +19,18 @@ sys.path.insert(0, str(ROOT))
 
 
 def makers() -> list[str]:
-    """Returns the names of the folders in `tests/` that make samples."""
+    """Return the names of the folders in `tests/` that make samples."""
     return sorted(file.parent.name for file in (ROOT / "tests").glob("*/make_samples.py"))
 
 
 def make(name: str, root: Path) -> None:
-    """Writes the samples of one folder below `root`."""
+    """Write the samples of one folder below `root`."""
     (root / "ksy").mkdir(parents=True, exist_ok=True)
     importlib.import_module(f"tests.{name}.make_samples").make(root)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Write the project's own sample files into tests/samples/.")
     parser.add_argument("names", nargs="*", metavar="FORMAT", help=f"of: {', '.join(makers())} (default: all)")
     parser.add_argument("--root", type=Path, default=ROOT / "tests" / "samples", help="write somewhere else")

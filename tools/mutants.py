@@ -69,7 +69,7 @@ class _Finder:
         self.found.append((f"{'.'.join(self.scope) or 'module'} | {change}", node, edit))
 
     def swap(self, owner: ast.AST, field: str, index: int | None, new: ast.expr, change: str = "") -> None:
-        """Puts another expression into a field (or place of a list) of a node."""
+        """Put another expression into a field (or place of a list) of a node."""
         held = getattr(owner, field)
         old = held if index is None else held[index]
         ast.fix_missing_locations(ast.copy_location(new, old))
@@ -212,7 +212,7 @@ class _Finder:
             self.drop(node, "args", 0, f"{_text(node.func)}({_text(node.args[0])} …) dropped")
 
     def drop(self, node: ast.Call, field: str, place: int, change: str) -> None:
-        """Drops an argument of a call."""
+        """Drop an argument of a call."""
         held = getattr(node, field)
         old = held[place]
 

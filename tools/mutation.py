@@ -90,7 +90,7 @@ def kept_of(name: str) -> Path:
 
 
 def keep(name: str, verdicts: dict[str, Verdict]) -> None:
-    """Keeps the outcomes of a module's mutants, for `--again` and for writing tests that kill the survivors."""
+    """Keep the outcomes of a module's mutants, for `--again` and for writing tests that kill the survivors."""
     outcomes = {
         outcome: [mutant for mutant, verdict in verdicts.items() if verdict.outcome is outcome] for outcome in Outcome
     }
@@ -151,7 +151,7 @@ def scratch() -> str:
 
 
 def settle(session: Any) -> None:
-    """Makes a forked child harmless: its own folder, a bound for memory, no output."""
+    """Make a forked child harmless: its own folder, a bound for memory, no output."""
     folder = Path(scratch()) / str(os.getpid())
     folder.mkdir()
     session.config._tmp_path_factory._basetemp = folder  # noqa: SLF001 - there is no public way after collection
@@ -163,7 +163,7 @@ def settle(session: Any) -> None:
 
 
 def passes(item: Any, following: Any) -> bool:
-    """Runs one collected test."""
+    """Run one collected test."""
     from _pytest.runner import runtestprotocol
 
     return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
@@ -198,7 +198,7 @@ class CannotTransplantError(Exception):
 
 
 def transplant(old: types.ModuleType, code: types.CodeType) -> None:
-    """Executes another version of a module and puts what it defines into the module that others have imported."""
+    """Execute another version of a module and put what it defines into the module that others have imported."""
     new = types.ModuleType(old.__name__)
     new.__dict__.update({name: vars(old)[name] for name in ("__file__", "__package__", "__spec__", "__loader__")})
     exec(code, new.__dict__)
@@ -210,7 +210,7 @@ def transplant(old: types.ModuleType, code: types.CodeType) -> None:
 
 
 def _merge(old: Any, new: Any, module: str) -> bool:  # noqa: C901 - one case for each kind of object
-    """Makes an object behave like the new one; False when another object has to take its place."""
+    """Make an object behave like the new one; False when another object has to take its place."""
     if type(old) is not type(new):
         return False
     if isinstance(old, types.FunctionType):
@@ -291,7 +291,7 @@ class Experiment:
         self.killers = b""
 
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
-        """Keeps the tests of the format."""
+        """Keep the tests of the format."""
         words = (self.folder, FORMATS[self.folder])
         items[:] = [
             item for item in items
@@ -300,7 +300,7 @@ class Experiment:
         ]  # fmt: skip
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        """Measures, then lets every mutant meet the tests."""
+        """Measure, then let every mutant meet the tests."""
         self.tests = [Test(item) for item in session.items]
         self._measure(session)
         gc.collect()
@@ -515,7 +515,7 @@ def examine_format(folder: str, names: list[str], jobs: int, again: bool, budget
 
 
 def retry(name: str, mutant: str, tests: list[str]) -> int:
-    """Tries a mutant in a process that has not imported exhume."""
+    """Try a mutant in a process that has not imported exhume."""
     import pytest
 
     path, dotted = str(path_of(name)), f"exhume.formats.{name.replace('/', '.')}"
@@ -550,7 +550,7 @@ def examine(names: list[str], jobs: int, again: bool, budget: float) -> dict[str
 
 
 def run_long(work: Callable[[], int]) -> int:
-    """Runs something in a child that may take as long as it likes."""
+    """Run something in a child that may take as long as it likes."""
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
@@ -582,7 +582,7 @@ def row(name: str, verdicts: dict[str, Verdict]) -> str:
 
 
 def tell(found: dict[str, dict[str, Verdict]], *, table: bool) -> None:
-    """Prints survivors, keeps them, and rewrites the rows of these modules."""
+    """Print survivors, keep them, and rewrite the rows of these modules."""
     rows = {line.split("`")[1][:-3]: line for line in read_block("testing.md", "mutation").splitlines() if "`" in line}
     for name, verdicts in found.items():
         left = [mutant for mutant, verdict in verdicts.items() if verdict.outcome is Outcome.SURVIVED]
@@ -596,7 +596,7 @@ def tell(found: dict[str, dict[str, Verdict]], *, table: bool) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns 1 when too many mutants survive."""
+    """Run the command line; return 1 when too many mutants survive."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="zs/verify, or zs for all of a format")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

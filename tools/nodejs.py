@@ -25,7 +25,7 @@ class NodeError(RuntimeError):
 
 
 def node_major(command: list[str]) -> int:
-    """Returns the major version of a Node.js command, 0 when it does not run."""
+    """Return the major version of a Node.js command, 0 when it does not run."""
     try:
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=True)
         return int(done.stdout.strip().lstrip("v").split(".")[0])
@@ -35,7 +35,7 @@ def node_major(command: list[str]) -> int:
 
 @functools.cache
 def find_node(*, install: bool = True, root: Path = ROOT) -> tuple[str, ...]:
-    """Returns the command that runs Node.js, installing it through pip when PATH has none.
+    """Return the command that runs Node.js, installing it through pip when PATH has none.
 
     Raises:
         NodeError: there is none, and it could not (or, without `install`, should not) be installed.
@@ -63,7 +63,7 @@ def find_node(*, install: bool = True, root: Path = ROOT) -> tuple[str, ...]:
 
 
 def npm_command(node: tuple[str, ...]) -> list[str]:
-    """Returns the npm that belongs to `node`.
+    """Return the npm that belongs to `node`.
 
     Raises:
         NodeError: Node.js is there without npm.
@@ -77,7 +77,7 @@ def npm_command(node: tuple[str, ...]) -> list[str]:
 
 
 def ensure_packages(*, install: bool = True, browser: bool = False, root: Path = ROOT) -> tuple[str, ...]:
-    """Makes `node_modules/` match package-lock.json and returns the Node.js command.
+    """Make `node_modules/` match package-lock.json and return the Node.js command.
 
     Args:
         install: download what is missing; otherwise only look.
@@ -107,7 +107,7 @@ def ensure_packages(*, install: bool = True, browser: bool = False, root: Path =
 
 
 def main() -> int:
-    """Puts Node.js and the pinned packages in place; returns the exit status."""
+    """Put Node.js and the pinned packages in place; return the exit status."""
     try:
         ensure_packages(browser="browser" in sys.argv[1:])
     except NodeError as error:

@@ -143,7 +143,7 @@ def table(found: dict[str, tuple[Counter[str], int]]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Count the bytes that no specification gives a meaning.")
     parser.add_argument("--write", action="store_true", help="put the table into docs/spec-driven.md")
     options = parser.parse_args(argv)

@@ -46,7 +46,7 @@ def table(passed: Counter[Row], skipped: Counter[Row]) -> str:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips a test for which no time is left, and forgets the tools of the one before."""
+    """Skip a test for which no time is left, and forget the tools of the one before."""
     from tests import oracles
 
     oracles.ASKED.clear()
@@ -56,7 +56,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Attaches the tools of a test to its report."""
+    """Attache the tools of a test to its report."""
     from tests import oracles
 
     report = yield
@@ -67,7 +67,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Writes the table when all tests passed."""
+    """Write the table when all tests passed."""
     stats = terminalreporter.stats
     if stats.get("failed") or stats.get("error"):
         terminalreporter.write_line("make oracles: there are differences; docs/testing.md stays as it was", red=True)

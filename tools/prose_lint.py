@@ -171,7 +171,7 @@ def _python(source: str) -> Iterator[tuple[int, str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the findings, or their counts; returns 1 if there is any."""
+    """Print the findings, or their counts; return 1 if there is any."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", metavar="FILE", type=Path)
     parser.add_argument("--summary", action="store_true", help="print only the count of each rule")

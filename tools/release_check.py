@@ -67,7 +67,7 @@ def pythons() -> list[str]:
 
 
 def check_files(path: Path) -> None:
-    """Looks at a wheel without running it.
+    """Look at a wheel without running it.
 
     Raises:
         DistError: something is wrong with it.
@@ -100,7 +100,7 @@ def make_place(folder: Path) -> Path:
 
 
 def show(place: Path, bin: Path, chapters: tuple[str, ...]) -> None:
-    """Runs the demo with the `exhume` in a folder of commands.
+    """Run the demo with the `exhume` in a folder of commands.
 
     Raises:
         DistError: a command of the demo failed.
@@ -120,7 +120,7 @@ def told(command: list[str], place: Path) -> tuple[str, str, str]:
 
 
 def run_here(wheel: Path, python: str, chapters: tuple[str, ...]) -> Ran:
-    """Installs a wheel into an empty environment and runs the demo from it.
+    """Install a wheel into an empty environment and run the demo from it.
 
     Raises:
         DistError: it cannot be installed, or does not do what it should.
@@ -181,7 +181,7 @@ def _ran(wheel: Path, facts: tuple[str, str, str], chapters: tuple[str, ...]) ->
 
 
 def run_all(wheels: list[Path], *, all_chapters: bool) -> Iterator[Ran]:
-    """Runs every wheel that can run here, with every Python.
+    """Run every wheel that can run here, with every Python.
 
     Raises:
         DistError: one does not do what it should.
@@ -203,7 +203,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def build_again(dist: Path) -> None:
-    """Builds from a clone of the last commit and compares.
+    """Build from a clone of the last commit and compare.
 
     Raises:
         DistError: a file has another digest.
@@ -230,7 +230,7 @@ def table(dist: Path, ran: list[Ran]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Check and run what `make dist` built.")
     parser.add_argument("--dist", type=Path, default=ROOT / "dist")
     parser.add_argument("--again", action="store_true", help="build once more from the last commit, and compare")

@@ -165,7 +165,7 @@ GENERATED = {
 
 
 def main() -> int:
-    """Rewrites every page."""
+    """Rewrite every page."""
     shutil.rmtree(OUT, ignore_errors=True)
     known = sources()
     for path, to in known.items():

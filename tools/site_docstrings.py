@@ -14,7 +14,7 @@ class Sections(griffe.Extension):  # type: ignore[misc]  # griffe is not in the 
     """Renames the sections of docstrings to those that griffe shows."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Renames the sections of the docstring of every object."""
+        """Rename the sections of the docstring of every object."""
         if obj.docstring is None:
             return
         text = obj.docstring.value.replace("\nExample:\n", "\nExamples:\n")

@@ -38,7 +38,7 @@ def reasons(reports: list[Any]) -> list[tuple[str, str]]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Writes the table when all tests passed; says when too many were skipped."""
+    """Write the table when all tests passed; say when too many were skipped."""
     stats = terminalreporter.stats
     if stats.get("failed") or stats.get("error"):
         terminalreporter.write_line("make skips: not all tests passed; docs/testing.md stays as it was", red=True)
@@ -49,7 +49,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def pytest_sessionfinish(session: Any) -> None:
-    """Fails the run in which too many tests are skipped."""
+    """Fail the run in which too many tests are skipped."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and len(reporter.stats.get("skipped", [])) > MOST:
         session.exitstatus = 1

@@ -202,7 +202,7 @@ def _rewriting(stub: Stub, name: str) -> str:
 
 
 def generated() -> str:
-    """Returns the text of the stub."""
+    """Return the text of the stub."""
     stub = Stub()
     body = _opening(stub) + _creating(stub) + "".join(_rewriting(stub, name) for name in ("salvage", "recode"))
     tree = ast.parse(body)

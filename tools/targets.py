@@ -115,7 +115,7 @@ def blame(said: str, pattern: str, files: dict[str, str]) -> Errors:
 
 
 def each(command: list[str], folder: Path, files: dict[str, str], cwd: Path | None = None) -> Errors:
-    """Runs a command on every file by itself."""
+    """Run a command on every file by itself."""
     found: Errors = {}
     for name, spec in sorted(files.items()):
         if said := run([*command, str(folder / name)], cwd):
@@ -254,7 +254,7 @@ def spec_of(name: str, specs: dict[str, str]) -> str | None:
 
 
 def generate(out: Path, languages: list[str]) -> dict[str, Errors]:
-    """Writes the parsers of the languages into folders of `out`; what the compiler refused, by language."""
+    """Write the parsers of the languages into folders of `out`; what the compiler refused, by language."""
     files = sorted((ROOT / "ksy").glob("*.ksy"))
     command = [*nodejs.ensure_packages(), str(ROOT / "tools" / "ksc.mjs"), "targets", "--out", str(out)]
     command += [",".join(languages), *map(str, files)]
@@ -269,7 +269,7 @@ def generate(out: Path, languages: list[str]) -> dict[str, Errors]:
 
 
 def verdicts(languages: list[str]) -> Iterator[Verdict]:
-    """Generates and checks, language by language."""
+    """Generate and check, language by language."""
     names = sorted(file.stem for file in (ROOT / "ksy").glob("*.ksy"))
     specs = {name.replace("_", ""): name for name in names}
     with tempfile.TemporaryDirectory(prefix="exhume-targets-") as scratch:
@@ -306,7 +306,7 @@ def table(found: list[Verdict], count: int) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status: 1 when a failure is not a known one."""
+    """Run the command line; return the exit status: 1 when a failure is not a known one."""
     parser = argparse.ArgumentParser(description="Compile what ksy/ becomes in every language.")
     parser.add_argument("--write", action="store_true", help="put the table into docs/spec-driven.md")
     parser.add_argument("languages", nargs="*", metavar="LANGUAGE")

@@ -30,7 +30,7 @@ disable_warnings = no-data-collected, module-not-measured, couldnt-parse
 
 
 def run(arguments: list[str]) -> int:
-    """Runs the tests under coverage.py, which records only `tests/`; returns the exit code of pytest."""
+    """Run the tests under coverage.py, which records only `tests/`; return the exit code of pytest."""
     KEPT.mkdir(parents=True, exist_ok=True)
     for old in KEPT.glob("data*"):
         old.unlink()
@@ -73,7 +73,7 @@ def unreached(source: str, lines: set[int]) -> Iterator[tuple[str, int]]:
 
 
 def report() -> int:
-    """Prints the asserts that never ran; returns 1 if there are any."""
+    """Print the asserts that never ran; return 1 if there are any."""
     count = 0
     for path, lines in sorted(executed().items()):
         for name, line in unreached(path.read_text(encoding="utf-8"), lines):

@@ -63,7 +63,7 @@ def moved(name: str, text: str) -> str:
 
 
 def write(out: Path) -> list[Path]:
-    """Writes the folder, which is emptied first; returns the schemas in it."""
+    """Write the folder, which is emptied first; return the schemas in it."""
     shutil.rmtree(out, ignore_errors=True)
     written = []
     for file in sorted((nodejs.ROOT / "ksy").glob("*.ksy")):
@@ -81,7 +81,7 @@ def write(out: Path) -> list[Path]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Write the schemas as the public collection of Kaitai wants them.")
     parser.add_argument("--out", type=Path, default=nodejs.ROOT / "build" / "upstream")
     options = parser.parse_args(argv)

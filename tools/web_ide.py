@@ -18,7 +18,7 @@ from tools.blocks import ROOT
 
 
 def write_bundles(out: Path, root: Path = ROOT) -> list[Path]:
-    """Writes the bundles into `out`, which is emptied first, and returns them.
+    """Write the bundles into `out`, which is emptied first, and return them.
 
     Raises:
         ExhumeError: a specification cannot be bundled.
@@ -33,7 +33,7 @@ def write_bundles(out: Path, root: Path = ROOT) -> list[Path]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Write self-contained specifications for the Kaitai Web IDE.")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "web-ide")
     options = parser.parse_args(argv)

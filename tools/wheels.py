@@ -36,7 +36,7 @@ def record_of(files: Files) -> bytes:
 
 
 def write_wheel(path: Path, files: Files, epoch: int) -> None:
-    """Writes a wheel whose bytes follow from the files and the time; `RECORD` is made here."""
+    """Write a wheel whose bytes follow from the files and the time; `RECORD` is made here."""
     files = files | {f"{info_folder(files)}RECORD": record_of(files)}
     moment = time.gmtime(max(epoch, 315532800))[:6]  # 1980, where time begins for zip
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
@@ -49,7 +49,7 @@ def write_wheel(path: Path, files: Files, epoch: int) -> None:
 
 
 def settle_sdist(path: Path, epoch: int) -> None:
-    """Writes an sdist again, so that its bytes follow from its files and the time."""
+    """Write an sdist again, so that its bytes follow from its files and the time."""
     with tarfile.open(path) as old:
         found = [
             (entry, file.read() if (file := old.extractfile(entry)) else b"") for entry in old if not entry.isdir()

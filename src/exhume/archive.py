@@ -160,7 +160,7 @@ class Archive(abc.ABC):
 
     @abc.abstractmethod
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
-        """Yields a finding for every broken rule, in file order where that is possible.
+        """Yield a finding for every broken rule, in file order where that is possible.
 
         `quick` leaves out what needs the payloads (checksums of stored bytes and structure are still checked).
         """
@@ -250,7 +250,7 @@ class Archive(abc.ABC):
         return partitions_of(self, size, opening or {}, storage_options or {}, options)
 
     def close(self) -> None:
-        """Closes the source."""
+        """Close the source."""
         self._closed = True
         self.source.close()
 
@@ -268,7 +268,7 @@ class Archive(abc.ABC):
         return [name for name in known if name[0] == "_" or not self._offered or name in (*COMMON, *self._offered)]
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """Raises `TypeError`: files and locks do not travel to another process."""
+        """Raise `TypeError`: files and locks do not travel to another process."""
         raise TypeError(f"cannot pickle an open archive ({self.name}): pass its path, or use its partitions()")
 
 
@@ -307,13 +307,13 @@ class MemberArchive(Archive):
         """
 
     def will_read(self, entries: Sequence[Entry]) -> None:
-        """Announces that these members will be read, mostly in this order.
+        """Announce that these members will be read, mostly in this order.
 
         A remote archive then fetches them in few requests, and fetches nothing else.
         """
 
     def will_read_all(self) -> None:
-        """Announces that all members will be read in the archive's order, where that is the order of their bytes."""
+        """Announce that all members will be read in the archive's order, where that is the order of their bytes."""
         if not self.source.is_remote:
             return
         entries = list(self.entries())
@@ -354,7 +354,7 @@ class MemberArchive(Archive):
         return None
 
     def check_member(self, name: str, data: bytes | memoryview) -> None:
-        """Compares the whole content of a member with what the archive says of it; raises the format's error."""
+        """Compare the whole content of a member with what the archive says of it; raise the format's error."""
 
     def stored_digest(self, entry: Entry) -> str | None:
         """The checksum that the archive keeps of a member's bytes, as `algorithm:hex`; None when it keeps none."""
@@ -448,8 +448,8 @@ class Writer(abc.ABC):
 
     @abc.abstractmethod
     def finish(self) -> None:
-        """Completes the archive and puts it in place; a second call does nothing."""
+        """Complete the archive and put it in place; a second call does nothing."""
 
     @abc.abstractmethod
     def abort(self) -> None:
-        """Removes the output; it may be called again, and after `finish` it does nothing."""
+        """Remove the output; it may be called again, and after `finish` it does nothing."""

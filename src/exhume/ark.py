@@ -29,7 +29,7 @@ def open(
     offset: int = 0,
     length: int | None = None,
 ) -> ArkArchive:
-    """Opens one Ark log for reading.
+    """Open one Ark log for reading.
 
     Args:
         target: Manifest file, directory of a log, single split, their URL, `Source` or `Tree`.

@@ -22,7 +22,7 @@ def open(
     offset: int = 0,
     length: int | None = None,
 ) -> CafArchive:
-    """Opens a CAF chunk for reading.
+    """Open a CAF chunk for reading.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source`.

@@ -56,7 +56,7 @@ def matching(names: list[str], patterns: Iterable[str], where: Span) -> list[str
 
 
 def check_choice(name: str, given: object, known: Iterable[str]) -> None:
-    """Raises `QueryError` when the value of an argument is not among those that it can have."""
+    """Raise `QueryError` when the value of an argument is not among those that it can have."""
     choices, chosen = [str(one) for one in known], str(given)
     if chosen not in choices:
         from exhume.errors import QueryError, shorten
@@ -66,7 +66,7 @@ def check_choice(name: str, given: object, known: Iterable[str]) -> None:
 
 
 def passes_on(*others: Callable[..., Any]) -> Callable[[F], F]:
-    """Declares, for a function with `**options`, to which functions it passes them on."""
+    """Declare, for a function with `**options`, to which functions it passes them on."""
 
     def mark(function: F) -> F:
         marked: Any = function
@@ -90,7 +90,7 @@ def keywords(function: Callable[..., Any]) -> set[str]:
 def check_keywords(
     what: str, given: Mapping[str, Any], *functions: Callable[..., Any], also: Iterable[str] = ()
 ) -> None:
-    """Raises `TypeError` for a keyword argument that none of the functions takes, and suggests a similar one.
+    """Raise `TypeError` for a keyword argument that none of the functions takes, and suggest a similar one.
 
     `also` are further names that are taken.
     """

@@ -21,7 +21,7 @@ def open(
     offset: int = 0,
     length: int | None = None,
 ) -> ClpIrArchive:
-    """Opens an IR stream of text for reading.
+    """Open an IR stream of text for reading.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source`.

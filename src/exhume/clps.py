@@ -21,7 +21,7 @@ def open(
     offset: int = 0,
     length: int | None = None,
 ) -> ClpSArchive:
-    """Opens a clp-s archive for reading.
+    """Open a clp-s archive for reading.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source`, or a directory or its `Tree`.

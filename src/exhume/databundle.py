@@ -26,7 +26,7 @@ def open(
     offset: int = 0,
     length: int | None = None,
 ) -> DataBundleArchive:
-    """Opens a DataBundle for reading.
+    """Open a DataBundle for reading.
 
     Args:
         target: Path, URL or `Tree` of the bundle's directory.

@@ -333,7 +333,7 @@ class RuleTable:
         error: type[ExhumeError] = StructureError,
         hint: str = "",
     ) -> Rule:
-        """Declares a rule; `hint` is a sentence for the findings page (what it usually means, what to do).
+        """Declare a rule; `hint` is a sentence for the findings page (what it usually means, what to do).
 
         Without `severity`, the class of the error decides (`severity_of`).
         """
@@ -377,7 +377,7 @@ class CappedFindings:
         self._last: dict[str, Finding] = {}
 
     def append(self, finding: Finding) -> None:
-        """Keeps a finding, or only counts it when enough findings of its rule are kept."""
+        """Keep a finding, or only counts it when enough findings of its rule are kept."""
         count = self._counts[finding.code] = self._counts.get(finding.code, 0) + 1
         if count <= MAX_PER_RULE:
             self._kept.append(finding)
@@ -385,7 +385,7 @@ class CappedFindings:
             self._last[finding.code] = finding
 
     def extend(self, other: CappedFindings) -> None:
-        """Takes over the findings of another part of the file, and the number of those that it only counted."""
+        """Take over the findings of another part of the file, and the number of those that it only counted."""
         for finding in other._kept:
             self.append(finding)
         for code, finding in other._last.items():

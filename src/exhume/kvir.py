@@ -21,7 +21,7 @@ def open(
     offset: int = 0,
     length: int | None = None,
 ) -> KvIrArchive:
-    """Opens a KV-IR stream for reading.
+    """Open a KV-IR stream for reading.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source`.

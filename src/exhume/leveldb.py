@@ -21,7 +21,7 @@ def open(
     offset: int = 0,
     length: int | None = None,
 ) -> LevelDbArchive:
-    """Opens a database directory or a lone table for reading.
+    """Open a database directory or a lone table for reading.
 
     Args:
         target: Path, URL or `Tree` of the directory, or a single table or log file.

@@ -91,7 +91,7 @@ class Limits(_Caps):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def check(self, name: str, value: int, span: Span | None = None) -> None:
-        """Raises `LimitExceededError` when `value` passes the cap `name`."""
+        """Raise `LimitExceededError` when `value` passes the cap `name`."""
         cap = getattr(self, name)
         if value > cap:
             raise LimitExceededError(
@@ -110,7 +110,7 @@ class Limits(_Caps):
         return min(self.payload_size, self.expansion_budget(stored_size))
 
     def with_overrides(self, assignments: list[str]) -> Limits:
-        """Applies `NAME=VALUE` strings (decimal, optional K/M/G suffix); raises `WriterError` for anything else."""
+        """Apply `NAME=VALUE` strings (decimal, optional K/M/G suffix); raise `WriterError` for anything else."""
         known = set(self._fields)
         out = self
         for text in assignments:

@@ -89,7 +89,7 @@ class SalvageReport:
         return not sum(self.lost.values()) and not any(s.outcome is Outcome.LOST for s in self.spans)
 
     def set_verified_by(self, verified: VerifiedBy) -> None:
-        """Records how content that was written had been verified; the weakest of several parts counts."""
+        """Record how content that was written had been verified; the weakest of several parts counts."""
         order = list(VerifiedBy)
         if self.verified_by is VerifiedBy.EMPTY or order.index(verified) > order.index(self.verified_by):
             self.verified_by = verified
@@ -103,7 +103,7 @@ class SalvageReport:
         self.lost[kind] += count
 
     def add_span(self, span: Span, outcome: Outcome, content: str, reason: str = "", code: str | None = None) -> None:
-        """Records the outcome of a span; adjacent spans with the same content, outcome and reason are joined."""
+        """Record the outcome of a span; adjacent spans with the same content, outcome and reason are joined."""
         if span.size <= 0:
             return
         if self.spans:
@@ -116,7 +116,7 @@ class SalvageReport:
         self.spans.append(SpanOutcome(span, outcome, content, reason, code))
 
     def settle(self, files: Iterable[Span]) -> None:
-        """Makes the account exact: each byte of `files` gets one outcome, and none outside them has any.
+        """Make the account exact: each byte of `files` gets one outcome, and none outside them has any.
 
         Where spans overlap, the best outcome counts.  Bytes without an outcome are lost, as no structure claims them;
         but those at the end of a file are not content if nothing else is missing.
@@ -168,7 +168,7 @@ class SalvageReport:
 
 
 def _disjoint(outcomes: list[SpanOutcome]) -> Iterator[tuple[int, int, SpanOutcome]]:
-    """Yields ranges in order that do not overlap, each with the best outcome of the spans that cover it."""
+    """Yield ranges in order that do not overlap, each with the best outcome of the spans that cover it."""
     rank = list(Outcome)
     ordered = sorted(outcomes, key=lambda one: (one.span.start, rank.index(one.outcome), one.span.end))
     open_: list[tuple[int, int, int]] = []  # rank, number and end of the spans that cover `at`; the best first

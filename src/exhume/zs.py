@@ -24,7 +24,7 @@ def open(
     offset: int = 0,
     length: int | None = None,
 ) -> ZsArchive:
-    """Opens a ZS file for reading.
+    """Open a ZS file for reading.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source`.

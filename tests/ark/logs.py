@@ -69,7 +69,7 @@ Written = tuple[int, str, bytes]
 
 
 def write_plan(plan: Plan, root: Path) -> Iterator[list[Written]]:
-    """Writes a plan; yields after each flush and at the end what is durable so far (in writing order)."""
+    """Write a plan; yield after each flush and at the end what is durable so far (in writing order)."""
     done: list[Written] = []
     with ArkWriter(
         root, name="random", split_items=plan.split_items, split_bytes=plan.split_bytes, guids=counted_guids()

@@ -71,7 +71,7 @@ def _state(number: int) -> dict[str, Any]:
 
 
 def make(root: Path) -> None:
-    """Writes `ark/` (a log; next to it one root with an amendment) and the samples of the schemas."""
+    """Write `ark/` (a log; next to it one root with an amendment) and the samples of the schemas."""
     for name in ("log", "amended"):
         shutil.rmtree(root / "ark" / name, ignore_errors=True)
         (root / "ark").mkdir(parents=True, exist_ok=True)

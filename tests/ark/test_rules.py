@@ -88,7 +88,7 @@ class Log:
         self.poke(start, value.to_bytes(end - start, "little"))
 
     def set_message(self, position: int, data: bytes) -> None:
-        """Appends bytes and lets an index entry point to them."""
+        """Append bytes and let an index entry point to them."""
         raw = self.split_path.read_bytes()
         self.split_path.write_bytes(raw + data)
         self.poke_entry(position, "ofs_data", len(raw))
@@ -203,7 +203,7 @@ DAMAGE: list[tuple[str, Callable[[Log], Any], int | None, bool]] = [
 
 
 def index_of_split(log: Log, **columns: list[int]) -> None:
-    """Overwrites columns of the index, entry by entry."""
+    """Overwrite columns of the index, entry by entry."""
     for name, values in columns.items():
         for position, value in enumerate(values):
             log.poke_entry(position, name, value)
@@ -224,7 +224,7 @@ def places(log: Log) -> list[tuple[int, int]]:
 
 
 def every_split(log: Log, **changes: Any) -> None:
-    """Changes what the manifest states about each channel in a split."""
+    """Change what the manifest states about each channel in a split."""
     log.change_column(splits=tuple(
         s._replace(statistics=tuple(replace(each, **changes) for each in s.statistics))
         for s in log.manifest.sections[0].columns[0].splits))  # fmt: skip

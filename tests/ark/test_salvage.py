@@ -160,7 +160,7 @@ def test_without_a_manifest_each_split_is_a_column(log: Log, tmp_path: Path) -> 
 
 
 def test_files_that_are_not_of_the_log(log: Log, tmp_path: Path) -> None:
-    """Splits that no manifest names hold messages that are not kept; the files of other logs and all else do not."""
+    """Split that no manifest names hold messages that are not kept; the files of other logs and all else do not."""
     other = Log(tmp_path / "other")
     raw = log.split_path.read_bytes()
     named, unnamed = FORGED, FORGED.replace("1", "2")
@@ -280,7 +280,7 @@ def test_an_entry_that_points_outside(log: Log, tmp_path: Path) -> None:
 
 
 def lose(log: Log, position: int, start: int, size: int) -> None:
-    """Lets an entry of no known object claim bytes."""
+    """Let an entry of no known object claim bytes."""
     log.poke_entry(position, "ofs_data", start)
     log.poke_entry(position, "len_data", size)
     log.poke_entry(position, "object_identifier", 9)

@@ -60,7 +60,7 @@ def noise(log: Path, rng: random.Random) -> None:
 
 
 def cut(log: Path, rng: random.Random) -> None:
-    """Splits end early, one within its index, and one is gone."""
+    """Split end early, one within its index, and one is gone."""
     for path, size in zip(splits(log), (None, 0.9, 0.3, 0.5, 0.01, 1), strict=True):
         if size is None:
             path.unlink()

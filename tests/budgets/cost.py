@@ -121,7 +121,7 @@ UNFIT = {("extract", "names of 2,000 components")}
 
 
 def child(words: list[str], told: Path) -> None:
-    """Runs a command line and writes down what it cost."""
+    """Run a command line and write down what it cost."""
     calls: Counter[str] = Counter()
 
     def counted(name: str, real: Callable[..., Any], *args: Any) -> Any:
@@ -199,7 +199,7 @@ def limits_table() -> str:
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("verbs", nargs="*", default=[])
     parser.add_argument("--write", action="store_true")

@@ -148,7 +148,7 @@ def formula(factor: float) -> str:
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=[])
     parser.add_argument("--write", action="store_true")

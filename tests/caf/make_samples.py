@@ -111,7 +111,7 @@ def write(path: Path, order: str, members: Sequence[tuple[str, bytes]]) -> None:
 
 
 def make(root: Path) -> None:
-    """Writes `caf/*.caf`, `caf/broken/*.caf` and `ksy/caf.bin` below `root`."""
+    """Write `caf/*.caf`, `caf/broken/*.caf` and `ksy/caf.bin` below `root`."""
     folder = root / "caf"
     (folder / "broken").mkdir(parents=True, exist_ok=True)
     write(folder / "sorted.caf", "sorted", list(TREE.items()))

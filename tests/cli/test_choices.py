@@ -114,7 +114,7 @@ def test_an_unknown_format_is_no_finding(samples: Path) -> None:
 
 
 def calls(samples: Path, out: Path) -> list[tuple[Callable[[], Any], str]]:
-    """Calls with a misspelt argument, and what the error says."""
+    """Call with a misspelt argument, and what the error says."""
     zs, clp, ark, caf, ldb, bundle = (
         exhume.open(samples / name) for name in (ZS, CLP, ARK, CAF, LDB, "data_bundle/zlib")
     )

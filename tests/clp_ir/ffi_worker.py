@@ -16,7 +16,7 @@ from clp_ffi_py.wildcard_query import (  # type: ignore[import-not-found]
 
 
 def main() -> None:
-    """Answers one line of JSON with one line of JSON."""
+    """Answer one line of JSON with one line of JSON."""
     for line in sys.stdin:
         question = json.loads(line)
         answer = written(**question["write"]) if "write" in question else read(**question["read"])

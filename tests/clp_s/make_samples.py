@@ -31,7 +31,7 @@ ARCHIVES = {
 
 
 def make(root: Path) -> None:
-    """Writes below `clp_s/` and `ksy/`."""
+    """Write below `clp_s/` and `ksy/`."""
     folder, ksy = root / "clp_s", root / "ksy"
     for path in (folder, ksy):
         path.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,7 @@ STAMPS = (
 
 
 def same(oracle: Oracle, text: bytes, options: list[str]) -> bool:
-    """Compares what both print; False when upstream itself cannot compress or read the records."""
+    """Compare what both print; False when upstream itself cannot compress or read the records."""
     with tempfile.TemporaryDirectory() as folder:
         path = oracle.compress(Path(folder), text, *options)
         if path is None:
@@ -70,7 +70,7 @@ def test_timestamps(oracle: Oracle, stamps: list[Any]) -> None:
 
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_ordinary_records_are_compared(oracle: Oracle) -> None:
-    """Guards the tests above: they would pass if nothing could be compressed."""
+    """Guard the tests above: they would pass if nothing could be compressed."""
     text = b'{"ts":1700000000123,"msg":"took 3.14 ms for a1","list":[1,{"k":"v"}],"x":2.50,"o":{"e":null}}\n' * 3
     assert all(same(oracle, text, options) for options in OPTIONS)
 

@@ -71,7 +71,7 @@ def text_of(name: str) -> tuple[bytes, list[str]]:
 
 
 def ours(target: Path, source: Path, version: str, options: list[str]) -> None:
-    """Writes a directory with the options that `clp-s c` was given."""
+    """Write a directory with the options that `clp-s c` was given."""
     chosen: dict[str, Any] = {}
     for index, flag in enumerate(options):
         if flag in NAMES:
@@ -143,7 +143,7 @@ def test_each_reads_both(oracle: Oracle, name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("oracle", ORACLES)
 @pytest.mark.slow
 def test_sixty_inputs_are_compared(oracle: Oracle, tmp_path: Path) -> None:
-    """Guards the test above, which skips what cannot be compared."""
+    """Guard the test above, which skips what cannot be compared."""
     count = 0
     for name in INPUTS:
         text, options = text_of(name)

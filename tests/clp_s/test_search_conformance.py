@@ -137,7 +137,7 @@ def same_answer(
     options: Options = PLAIN,
     columns: Sequence[str] = (),
 ) -> bool:
-    """Compares one answer; False where the native search failed (it crashes on some)."""
+    """Compare one answer; False where the native search failed (it crashes on some)."""
     arguments = ["-i"] if options.ignore_case else []
     for flag, bound in (("--tge", options.begin_ms), ("--tle", options.end_ms)):
         arguments += [flag, str(bound)] if bound is not None else []
@@ -228,7 +228,7 @@ def test_ingestion_units_and_projections(oracle: Oracle, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_ordinary_queries_are_compared(oracle: Oracle, tmp_path: Path) -> None:
-    """Guards the tests above: they would pass if every query failed."""
+    """Guard the tests above: they would pass if every query failed."""
     rows = [{"level": "INFO", "msg": "took 12 ms"}, {"level": "WARN", "n": 5}, {"level": "INFO", "msg": "id=a1 x"}]
     path = oracle.compress(tmp_path, "".join(json.dumps(row) + "\n" for row in rows).encode())
     assert path is not None

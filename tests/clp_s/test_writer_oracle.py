@@ -64,7 +64,7 @@ def versions_of(oracle: Oracle) -> list[str]:
 
 
 def check(oracle: Oracle, text: bytes, **options: Any) -> bytes:
-    """Writes the text; the binary must print what our reader prints.  Returns the ordered text."""
+    """Write the text; the binary must print what our reader prints.  Returns the ordered text."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, target = folder / "in.jsonl", folder / "x.clps"

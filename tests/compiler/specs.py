@@ -28,7 +28,7 @@ def readers(specification: Specification) -> str:
 
 
 def main() -> int:
-    """Writes every golden file; returns how many changed."""
+    """Write every golden file; return how many changed."""
     changed = 0
     for file in files():
         golden, text = file.with_suffix(".golden"), readers(compile_ksy(file))

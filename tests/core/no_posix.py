@@ -70,7 +70,7 @@ def _locks() -> types.ModuleType:
 
 
 def hide() -> None:
-    """Takes it all away from this process."""
+    """Take it all away from this process."""
     import subprocess  # noqa: F401 - it would take this for Windows altogether
 
     locks = _locks()

@@ -94,7 +94,7 @@ def opens(target: Path, format: str) -> bool:
 
 
 def check(label: str, target: Path, format: str) -> bool:
-    """Looks at an archive as the verbs do; whether it opened."""
+    """Look at an archive as the verbs do; whether it opened."""
     with exhume.inspect(target, format=format) as archive:
         assert isinstance(archive, Inspection)
         found = archive.sections()

@@ -58,7 +58,7 @@ def place() -> Iterator[tuple[Path, Path]]:
 
 
 def plant(out: Path, outside: Path, name: str) -> None:
-    """Puts a link that leads outside where a name would go, if it can be put there."""
+    """Put a link that leads outside where a name would go, if it can be put there."""
     target = out / name.strip("/")
     with contextlib.suppress(OSError, ValueError):
         if target.resolve().is_relative_to(out.resolve()) and not target.is_symlink():

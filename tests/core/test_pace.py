@@ -27,7 +27,7 @@ class Server:
         self._each, self._latency, self._most = each, latency, most
 
     def read(self, pieces: int, reader: float = 0.0) -> Told:
-        """Reads so many pieces in order, for each of which the reader itself takes so many seconds."""
+        """Read so many pieces in order, for each of which the reader itself takes so many seconds."""
         now = 0.0
         pace = AdaptiveConcurrency(clock=lambda: now)
         under_way: dict[int, tuple[RequestToken, float, float]] = {}  # token, start of the response, bytes left

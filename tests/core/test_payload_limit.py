@@ -42,7 +42,7 @@ _GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 @pytest.fixture
 def run(exhume_cli: Callable[..., Ran], tmp_path: Path) -> Callable[..., Result]:
-    """Runs a verb on a target; returns exit code, standard output, messages and digests of the written files."""
+    """Run a verb on a target; return exit code, standard output, messages and digests of the written files."""
     count = 0
 
     def ran(verb: str, target: Path, *more: str) -> Result:
@@ -80,7 +80,7 @@ def wrong(verb: str, usual: Result, limited: Result) -> str:
 
 
 def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...]) -> int:
-    """Runs every verb with each limit; returns how many outputs were not the usual ones."""
+    """Run every verb with each limit; return how many outputs were not the usual ones."""
     differing = 0
     for verb in VERBS:
         usual = run(verb, target)

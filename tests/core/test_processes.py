@@ -16,7 +16,7 @@ from exhume.io.processes import map_processes
 
 
 def worked(folder: str, item: int) -> int:
-    """Creates a file named after its process; some items fail."""
+    """Create a file named after its process; some items fail."""
     (Path(folder) / f"{item}.{os.getpid()}").touch()
     if item == 13:
         raise FormatError("thirteen", expected=12, actual=item)

@@ -341,7 +341,7 @@ class Built:
     items: list[Item]
 
     def salvage(self, damaged: bytes, out: Path) -> tuple[SalvageReport | None, str]:
-        """Salvages the archive with its victim replaced."""
+        """Salvage the archive with its victim replaced."""
         target: Any = damaged
         if self.case.victim:
             files = {p.relative_to(self.path).as_posix(): p.read_bytes() for p in self.path.rglob("*") if p.is_file()}

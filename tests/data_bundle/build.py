@@ -12,7 +12,7 @@ from exhume.formats.data_bundle.writer import DataBundleWriter
 def pack_members(
     target: str | os.PathLike[str], members: Mapping[str, bytes], folders: Iterable[str] = (), **options: Any
 ) -> None:
-    """Writes a bundle of these files and directories in one call."""
+    """Write a bundle of these files and directories in one call."""
     with DataBundleWriter(target, **options) as writer:
         for name in folders:
             writer.add_directory(name)

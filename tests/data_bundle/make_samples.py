@@ -37,7 +37,7 @@ def write_bundle(path: Path, members: Mapping[str, bytes] = MEMBERS, **options: 
 
 
 def add_history(path: Path) -> None:
-    """Deletes a file and replaces another through the log, as a database would."""
+    """Delete a file and replace another through the log, as a database would."""
     with DataBundleArchive(LocalTree(path)) as archive:
         last = archive.database.last_sequence()
     gone, changed = file_key("readme.txt").build(), file_key("data/mixed.bin").build()
@@ -81,7 +81,7 @@ def _index_block() -> bytes:
 
 
 def make(root: Path) -> None:
-    """Writes bundles with each compression and the samples of the specifications."""
+    """Write bundles with each compression and the samples of the specifications."""
     for name, data in _specifications().items():
         (root / "ksy" / f"{name}.bin").write_bytes(data)
     folder = root / "data_bundle"

@@ -57,7 +57,7 @@ def told(report: SalvageReport, source: str = "shard") -> list[tuple[int, int, s
 
 
 def append(path: Path, *operations: tuple[int, bytes, bytes]) -> int:
-    """Appends versions of rows, as a database would write them; returns the next sequence number."""
+    """Append versions of rows, as a database would write them; return the next sequence number."""
     with DataBundleArchive(LocalTree(path)) as archive:
         last = archive.database.last_sequence()
     batches = [build_batch(last + n, [one]) for n, one in enumerate(operations, 1)]

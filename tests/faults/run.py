@@ -90,7 +90,7 @@ class Bench:
         self.task = task
 
     def fresh(self) -> None:
-        """Empties the output folders, except for the files that the task expects."""
+        """Empty the output folders, except for the files that the task expects."""
         for path in (self.out, self.scratch):
             shutil.rmtree(path, ignore_errors=True)
             path.mkdir()
@@ -98,7 +98,7 @@ class Bench:
             self.task.before(self.inputs, self.out)
 
     def run(self, disk: Disk) -> tuple[tuple[int, str], BaseException | None]:
-        """Runs the task on a disk; returns the exit code with what was said, and an exception that is not ours."""
+        """Run the task on a disk; return the exit code with what was said, and an exception that is not ours."""
         words = self.task.words.format(i=self.inputs, o=self.out).split()
         streams = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2)]
         with (
@@ -176,7 +176,7 @@ def faults(calls: Counter[str], every: int, *, kill: bool) -> list[tuple[str, in
 
 
 def freeze() -> None:
-    """Limits the garbage collector to objects made from now on: those that a fault may leave.
+    """Limit the garbage collector to objects made from now on: those that a fault may leave.
 
     They stay frozen: `gc.unfreeze` would make it go through all collected tests each time.
     """
@@ -185,7 +185,7 @@ def freeze() -> None:
 
 
 def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) -> Tally:
-    """Runs a task with every fault."""
+    """Run a task with every fault."""
     bench, tally = Bench(folder, task), Tally(task)
     bench.fresh()
     before = bench.state()
@@ -221,7 +221,7 @@ def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) ->
 
 
 def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], after: State) -> str | None:
-    """Runs the task on a failing disk and says what is wrong with what came of it."""
+    """Run the task on a failing disk and say what is wrong with what came of it."""
     told, error = bench.run(disk)
     gc.collect()
     leaked = descriptors(bench.out.parent)
@@ -240,7 +240,7 @@ def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], aft
 
 
 def _killed(bench: Bench, disk: Disk, after: State) -> tuple[bool, str | None]:
-    """Runs the task in a child that is killed at the fault: whether it came to that, and what is wrong then."""
+    """Run the task in a child that is killed at the fault: whether it came to that, and what is wrong then."""
     before = bench.state()
     child = os.fork()
     if not child:
@@ -266,7 +266,7 @@ def _verdict(target: Path) -> int:
 
 
 def prepare(folder: Path) -> None:
-    """Makes the inputs, and has temporary files made where they are looked for."""
+    """Make the inputs, and have temporary files made where they are looked for."""
     (folder / "in").mkdir()
     (folder / "tmp").mkdir()
     make_inputs(folder / "in")
@@ -337,7 +337,7 @@ def write(jobs: int, every: int) -> bool:
 
 
 def main_() -> None:
-    """Runs tasks and prints what came of them."""
+    """Run tasks and print what came of them."""
     parser = argparse.ArgumentParser(description="Every call fails once, in every way.")
     parser.add_argument("words", nargs="*")
     parser.add_argument("--kill", action="store_true", help="the process is killed instead")

@@ -83,7 +83,7 @@ class Ending(NamedTuple):
 
 
 def interrupted(task: Task, folder: Path, delay: float | None) -> Ending:
-    """Runs a task and interrupts it and its workers after some seconds, as a terminal does."""
+    """Run a task and interrupt it and its workers after some seconds, as a terminal does."""
     words = task.words.format(i=folder / "in", o=folder / "out").split()
     words += [] if task.verb == "completion" else ["-q"]
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as given:
@@ -124,7 +124,7 @@ def _cpu(pid: int) -> float:
 
 
 def rounds(task: Task, folder: Path, count: int, seed: int) -> Iterator[tuple[Ending, str | None]]:
-    """Interrupts a task at random moments; yields how each run ended, and what is wrong with its leftovers."""
+    """Interrupt a task at random moments; yield how each run ended, and what is wrong with its leftovers."""
     bench = run.Bench(folder, task)
     bench.fresh()
     before = bench.state()
@@ -220,7 +220,7 @@ def table(found: dict[str, list[float]]) -> str:
 
 
 def tell() -> None:
-    """Interrupts every verb and writes down how long it took to end."""
+    """Interrupt every verb and write down how long it took to end."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     found: dict[str, list[float]] = {}
     wrong = 0

@@ -17,7 +17,7 @@ MEMBERS = {"a/one.txt": b"one small file\n" * 12, "a/two": bytes(range(64)), "ze
 
 
 def make(root: Path) -> None:
-    """Writes `flips/`."""
+    """Write `flips/`."""
     folder = root / "flips"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -149,7 +149,7 @@ def details(outcomes: Outcomes, format: str) -> str:
 
 
 def write(outcomes: Outcomes) -> None:
-    """Keeps what came of it, and writes the tables."""
+    """Keep what came of it, and write the tables."""
     OUTCOMES.write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
     blocks.write_block("testing.md", "flips", summary(outcomes))
     for format, page in PAGES.items():
@@ -157,7 +157,7 @@ def write(outcomes: Outcomes) -> None:
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*")
     parser.add_argument("--write", action="store_true")

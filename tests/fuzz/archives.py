@@ -100,7 +100,7 @@ def seeds() -> Iterator[bytes]:
 
 
 def command(words: list[str], data: bytes = b"") -> bool:
-    """Runs a command line, whose output is thrown away; returns whether it was one.
+    """Run a command line, whose output is thrown away; return whether it was one.
 
     Raises what `exhume` turns into one line and an exit code.
     """

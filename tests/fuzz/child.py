@@ -45,7 +45,7 @@ def guarded(name: str, place: Path, factor: float = 1.0) -> Callable[[bytes], No
 
 
 def write_corpus(name: str, folder: Path) -> None:
-    """Writes what a target begins with into its corpus, unless that is there: `build/fuzz/` is the place to empty."""
+    """Write what a target begins with into its corpus, unless that is there: `build/fuzz/` is the place to empty."""
     from tests.fuzz.targets import corpus
 
     for seed in () if any(folder.iterdir()) else corpus(name):
@@ -53,7 +53,7 @@ def write_corpus(name: str, folder: Path) -> None:
 
 
 def with_atheris(name: str, seconds: int, place: Path, work: Path) -> None:
-    """Lets libFuzzer change inputs, guided by the branches they take."""
+    """Let libFuzzer change inputs, guided by the branches they take."""
     import atheris
 
     if "asan" not in os.environ.get("LD_PRELOAD", ""):  # there the blocks of the kernel are counted instead
@@ -80,7 +80,7 @@ def with_atheris(name: str, seconds: int, place: Path, work: Path) -> None:
 
 
 def with_hypothesis(name: str, seconds: int, place: Path, work: Path) -> None:
-    """Lets Hypothesis change inputs, and look for those that call more functions."""
+    """Let Hypothesis change inputs, and look for those that call more functions."""
     from hypothesis import HealthCheck, Phase, given, seed, settings, target
     from hypothesis import strategies as st
 

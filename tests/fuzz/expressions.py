@@ -187,7 +187,7 @@ def compiled(texts: list[str]) -> Specification:
 
 
 def execute(texts: list[str], files: Iterator[bytes]) -> int:
-    """Executes each expression on each file and returns the count. Raises `AssertionError` for a forbidden object."""
+    """Execute each expression on each file and return the count. Raises `AssertionError` for a forbidden object."""
     specification, count = compiled(texts), 0
     for data in files:
         try:
@@ -210,7 +210,7 @@ def inputs(draw: random.Random, many: int) -> Iterator[bytes]:
 
 
 def run(many: int, seed: int = 0, *, size: int = 40, files: int = 100) -> tuple[int, int, int]:
-    """Executes at least so many expressions: how often, how many different ones, and how many were refused."""
+    """Execute at least so many expressions: how often, how many different ones, and how many were refused."""
     draw = random.Random(seed)
     done = different = refused = 0
     while done < many:
@@ -227,7 +227,7 @@ def from_bytes(data: bytes) -> Choose:
 
 
 def main() -> None:
-    """Runs, and writes the page's block."""
+    """Run, and write the page's block."""
     done, different, refused = run(int(sys.argv[1]))
     said = f"{done:,} executions of {different:,} expressions reached nothing else; {refused:,} others were refused."
     write_block("testing.md", "fuzz-expressions", said)

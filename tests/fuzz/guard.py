@@ -44,7 +44,7 @@ class Guard:
             sys.addaudithook(_watch)  # for good: there is no taking one away
 
     def __call__(self, data: bytes) -> None:
-        """Raises what the function raised and must not, and `BoundError`."""
+        """Raise what the function raised and must not, and `BoundError`."""
         before = time.process_time()
         self._run(data)
         took = time.process_time() - before
@@ -66,7 +66,7 @@ class Guard:
             raise BoundError(f"outside of its folder: {self._escaped.pop()}")
 
     def _measure(self, data: bytes) -> None:
-        """Runs once more, to separate the memory of this input from that of earlier ones."""
+        """Run once more, to separate the memory of this input from that of earlier ones."""
         if self._floor:
             _forget_peak()
             start = _peak()
@@ -77,7 +77,7 @@ class Guard:
         self._floor = _peak()
 
     def note(self, event: str, args: tuple[Any, ...]) -> None:
-        """Notes what touches files elsewhere, starts a process or opens a connection."""
+        """Note what touches files elsewhere, start a process or open a connection."""
         if (positions := _PATHS.get(event)) is None or (event == "open" and not _writes(args)):
             return
         if not positions or any(_lies_outside(args[at], self._folder) for at in positions):
@@ -122,5 +122,5 @@ def _peak() -> int:
 
 
 def _forget_peak() -> None:
-    """Resets the peak to the current memory (Linux)."""
+    """Reset the peak to the current memory (Linux)."""
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")

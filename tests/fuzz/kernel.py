@@ -329,7 +329,7 @@ def _encoder(how: int) -> Any:
 
 
 def _built(encoder: Any) -> None:
-    """Reads all tables of an encoder."""
+    """Read all tables of an encoder."""
     encoder.nodes_list(), encoder.time_nodes_list()
     for which in range(3):
         encoder.entries(which, 0, encoder.dictionary(which)[1])

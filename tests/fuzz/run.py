@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
 
 def compile_kernel() -> None:
-    """Compiles the kernel and the generated readers with sanitizers, next to a copy of the interpreted modules.
+    """Compile the kernel and the generated readers with sanitizers, next to a copy of the interpreted modules.
 
     Raises `subprocess.CalledProcessError` when that fails.
     """
@@ -99,7 +99,7 @@ def sanitized_environment() -> dict[str, str]:
 
 
 def run(name: str, seconds: int, engine: str, *, sanitized: bool) -> Row:
-    """Runs one target for a while, in a process of its own."""
+    """Run one target for a while, in a process of its own."""
     corpus = WORK / name / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     for left in (WORK / name).glob("*-*"):
@@ -134,7 +134,7 @@ def _fast() -> str | None:
 
 
 def keep(name: str, file: Path) -> Path:
-    """Puts an input that failed where the tests replay it."""
+    """Put an input that failed where the tests replay it."""
     data = file.read_bytes()
     kept = FOUND / name / hashlib.sha256(data).hexdigest()[:12]
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,7 @@ def keep(name: str, file: Path) -> Path:
 
 
 def record(name: str, build: str, row: Row) -> None:
-    """Adds a run to the results."""
+    """Add a run to the results."""
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     known = results.setdefault(name, {}).setdefault(build, {"executions": 0})
     known["executions"] += row.executions
@@ -173,7 +173,7 @@ def report() -> str:
 
 
 def say(text: str) -> None:
-    """Says how far the work has come."""
+    """Say how far the work has come."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -20,7 +20,7 @@ class _Kept(io.BytesIO):
 
 
 def main() -> None:
-    """Answers one line of JSON with one line of JSON."""
+    """Answer one line of JSON with one line of JSON."""
     for line in sys.stdin:
         question = json.loads(line)
         answer = written(**question["write"]) if "write" in question else read(question["read"])

@@ -35,7 +35,7 @@ def content(kind: str, out: bytes) -> Any:
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looks for more a hundred times a second."""
+    """Look for more a hundred times a second."""
     monkeypatch.setattr(growing, "INTERVAL_S", 0.01)
 
 
@@ -233,7 +233,7 @@ def test_events_come_one_by_one(kind: str, packed: str, tmp_path: Path) -> None:
         stream: Any = archive
 
         def waiting(self: GrowingFile, seconds: float) -> None:
-            """Appends the next piece, so that what precedes it has to have been given by then."""
+            """Append the next piece, so that what precedes it has to have been given by then."""
             with path.open("ab") as file:
                 file.write(next(left))
 

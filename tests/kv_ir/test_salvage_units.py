@@ -48,7 +48,7 @@ def one(number: int) -> bytes:
 
 
 def rescued(data: bytes, tmp_path: Path, **options: Any) -> tuple[SalvageReport, list[Pair]]:
-    """Salvages a stream both ways, with equal results, and reads the output."""
+    """Salvage a stream both ways, with equal results, and read the output."""
     for left in tmp_path.glob("out.*"):
         left.unlink()
     report = salvage(BytesSource(data), tmp_path / "out.clp", **options)

@@ -67,7 +67,7 @@ def fragments(records: Iterable[tuple[int, bytes]], number: int | None = None) -
 
 
 def rewrite_options(path: Path, options: Mapping[str, str]) -> None:
-    """Replaces lines of the newest OPTIONS of a database."""
+    """Replace lines of the newest OPTIONS of a database."""
     file = max(path.glob("OPTIONS-*"))
     text = file.read_text()
     for name, value in options.items():
@@ -89,7 +89,7 @@ class Crafted:
     """A database that RocksDB made, whose live log and OPTIONS are then ours."""
 
     def __init__(self, path: Path, families: Iterable[str] = (), **options: str) -> None:
-        """Makes it with one row, `a`; `options` replace lines of OPTIONS."""
+        """Make it with one row, `a`; `options` replace lines of OPTIONS."""
         rocksdict = need("rocksdict")
         self.path = path
         made = rocksdict.Options(raw_mode=True)
@@ -122,7 +122,7 @@ class Crafted:
         return cls.of(path)
 
     def flush(self) -> None:
-        """Lets RocksDB write a table of what it reads in the log."""
+        """Let RocksDB write a table of what it reads in the log."""
         rocksdict = need("rocksdict")
         options, families = rocksdict.Options.load_latest(str(self.path))
         database = rocksdict.Rdict(str(self.path), options, column_families=families)
@@ -140,7 +140,7 @@ class Crafted:
         return int(self.log.stem)
 
     def write(self, *records: bytes) -> None:
-        """Makes these batches the content of the newest log."""
+        """Make these batches the content of the newest log."""
         self.log.write_bytes(build_log(records))
 
     def engine(self, family: str = "default") -> dict[bytes, bytes]:

@@ -55,7 +55,7 @@ def put(rows: Rows) -> Callable[[Any], None]:
 
 
 def change(database: Any) -> None:
-    """Overwrites two birds and removes one."""
+    """Overwrite two birds and remove one."""
     database.compact_range()
     database.put(b"dunlin", b"mud")
     database.delete(b"heron")
@@ -100,7 +100,7 @@ CASES: dict[str, Callable[[], Rows]] = {
 
 
 def make(case: str) -> None:
-    """Writes one case; the producer works in its folder, so that no path gets into the files."""
+    """Write one case; the producer works in its folder, so that no path gets into the files."""
     folder = REPOSITORY / "leveldb" / case
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

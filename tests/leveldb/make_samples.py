@@ -69,7 +69,7 @@ def build_database(entries: list[tuple[bytes, int, int, bytes]] | None = None, c
 
 
 def write_files(folder: Path, files: dict[str, bytes]) -> None:
-    """Replaces a directory by these files."""
+    """Replace a directory by these files."""
     shutil.rmtree(folder, ignore_errors=True)
     for name, data in files.items():
         path = folder / name
@@ -132,7 +132,7 @@ def _specifications() -> dict[str, bytes]:
 
 
 def make(root: Path) -> None:
-    """Writes `leveldb/small` and the samples of the specifications."""
+    """Write `leveldb/small` and the samples of the specifications."""
     for name, data in _specifications().items():
         (root / "ksy" / f"{name}.bin").write_bytes(data)
     write_files(root / "leveldb" / "small", build_database())

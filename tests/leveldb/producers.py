@@ -13,7 +13,7 @@ Rows = dict[bytes, bytes]
 
 
 def random_writes(seed: int, count: int) -> Iterator[tuple[bytes, bytes | None]]:
-    """Puts, overwrites and deletes (None) over a small key space, with values that compress and values that do not."""
+    """Put, overwrite and delete (None) over a small key space, with values that compress and values that do not."""
     rng = random.Random(seed)
     for _ in range(count):
         key = b"key-%05d" % rng.randrange(count // 3) if rng.random() < 0.9 else rng.randbytes(rng.randrange(1, 30))

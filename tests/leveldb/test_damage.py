@@ -77,7 +77,7 @@ def table_of(
     footer: bytes = b"",
     places: Sequence[Handle] = (),
 ) -> Change:
-    """Replaces table 5 by one made of `(contents, index key)`, sealed by hand, so that it may be wrong in any way.
+    """Replace table 5 by one made of `(contents, index key)`, sealed by hand, so that it may be wrong in any way.
 
     `places` are the index entries of the first blocks.
     """
@@ -210,7 +210,7 @@ def sealed_footer() -> bytes:
 
 
 def fixed(offset: int, new: bytes) -> Change:
-    """Overwrites part of the table's footer, which no checksum covers."""
+    """Overwrite part of the table's footer, which no checksum covers."""
     return lambda f: f.update({"000005.ldb": overwrite(f["000005.ldb"], len(f["000005.ldb"]) + offset, new)})
 
 

@@ -37,7 +37,7 @@ def database(codec: str) -> dict[str, bytes]:
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Makes nearly every block large, and nearly every value."""
+    """Make nearly every block large, and nearly every value."""
     monkeypatch.setattr(large, "LARGE", 50)
     monkeypatch.setattr(table, "LARGE", 50)
     monkeypatch.setattr(table_blocks, "LOOKED_AT", 50)

@@ -78,7 +78,7 @@ def shapes() -> list[Shape]:
 
 
 def write(path: Path, shape: Shape) -> None:
-    """Writes a database of that shape to `path`, with a copy of it while it was open in `path` with `.open`."""
+    """Write a database of that shape to `path`, with a copy of it while it was open in `path` with `.open`."""
     rocksdict = need("rocksdict")
     made, chosen = rocksdict.Options(raw_mode=True), shape.values
     made.create_if_missing(True)
@@ -108,7 +108,7 @@ def write(path: Path, shape: Shape) -> None:
 
 
 def copy_of_open(path: Path, to: Path) -> None:
-    """Copies a database at a moment at which its engine changes no file."""
+    """Copy a database at a moment at which its engine changes no file."""
     for _ in range(100):
         before = files_of(path)
         try:
@@ -126,7 +126,7 @@ def files_of(path: Path) -> dict[str, int]:
 
 
 def change(database: Any, target: Any, step: int, rng: random.Random, chosen: dict[str, Any]) -> None:
-    """Writes, deletes or flushes something in a column family."""
+    """Write, delete or flush something in a column family."""
     rocksdict = need("rocksdict")
     key = b"k%03d" % rng.randrange(120)
     size = rng.choice((0, 8, 300, 40_000 if chosen["large"] else 20))

@@ -95,7 +95,7 @@ def _pairs(shape: Shape) -> set[Any]:
 
 
 def write(path: Path, shape: Shape) -> Rows:
-    """Writes a database of that shape; returns the rows that RocksDB reads."""
+    """Write a database of that shape; return the rows that RocksDB reads."""
     rocksdict = need("rocksdict")
     options = rocksdict.Options(raw_mode=True)
     options.create_if_missing(True)

@@ -59,7 +59,7 @@ def files_of(layers: list[list[tuple[bytes, int, bytes]]]) -> dict[str, bytes]:
 
 
 def one_by_one(patch: pytest.MonkeyPatch) -> None:
-    """Reads every block by itself, as the pure-Python kernel does."""
+    """Read every block by itself, as the pure-Python kernel does."""
     patch.setattr(ranges, "COMPILED", False)
     patch.setattr(table, "COMPILED", False)
 

@@ -50,7 +50,7 @@ OPERATORS = {
 
 
 def random_batches(seed: int, kind: bytes, *, families: int = 1) -> list[bytes]:
-    """Puts, merges and all kinds of deletions of few keys."""
+    """Put, merge and all kinds of deletions of few keys."""
     rng = random.Random(seed)
 
     def value() -> bytes:

@@ -40,7 +40,7 @@ def make_caf(path: Path, seed: int) -> None:
 
 
 def damage(path: Path, at: float = 0.6) -> None:
-    """Flips a byte."""
+    """Flip a byte."""
     data = bytearray(path.read_bytes())
     data[int(len(data) * at)] ^= 0x55
     path.write_bytes(data)

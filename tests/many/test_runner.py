@@ -31,7 +31,7 @@ MEETING = threading.Barrier(4)
 
 
 def meet(unit: int) -> int:
-    """Waits for three other units of this process; some of them fail then."""
+    """Wait for three other units of this process; some of them fail then."""
     MEETING.wait(20)
     if unit % 6 == 5:
         raise ChecksumError("no")

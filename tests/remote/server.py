@@ -63,7 +63,7 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - th
         disable_nagle_algorithm = True  # else each answer waits for an acknowledgement
 
         def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
+            """Say nothing."""
 
         def do_HEAD(self) -> None:
             self._answer(body=False)
@@ -150,7 +150,7 @@ class _Quiet(ThreadingHTTPServer):
 def serving(
     files: dict[str, bytes], mode: str = "good", delay: float = 0.0, tls: ssl.SSLContext | None = None
 ) -> Iterator[Served]:
-    """Serves files on a loopback port for the length of the block."""
+    """Serve files on a loopback port for the length of the block."""
     served = Served(files, mode, delay)
     server = _Quiet(("127.0.0.1", 0), _handler(served))
     if tls is not None:

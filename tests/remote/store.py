@@ -47,7 +47,7 @@ def s3_store() -> Iterator[Store]:
 
     class Silent(MotoRequestHandler):
         def log_request(self, code: Any = "-", size: Any = "-") -> None:
-            """Says nothing."""
+            """Say nothing."""
 
     wire = Wire()
     moto: Any = DomainDispatcherApplication(create_backend_app)

@@ -36,7 +36,7 @@ class Wire:
                 self.noted.append((start, time.monotonic(), what))
 
     def clear(self) -> None:
-        """Forgets the requests so far."""
+        """Forget the requests so far."""
         self.noted.clear()
 
     @property

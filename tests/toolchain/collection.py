@@ -102,7 +102,7 @@ class Collection:
         return found
 
     def compare(self, file: Path, specification: Specification, seeds: int) -> Tried:
-        """Compares both readers of a specification on inputs made for it, in a process of their own."""
+        """Compare both readers of a specification on inputs made for it, in a process of their own."""
         assert file in self.oracles
         read, write = os.pipe()
         child = os.fork()
@@ -163,7 +163,7 @@ def _endless(type: Type, data: bytearray, given: list[Any]) -> bool:
 
 
 def _mend(type: Type, data: bytearray, given: list[Any], draw: random.Random) -> bool:
-    """Puts into an input what its reader missed; says whether it could."""
+    """Put into an input what its reader missed; say whether it could."""
     try:
         read_whole(type, bytes(data), given)
     except LayoutError as error:

@@ -71,7 +71,7 @@ Row = tuple[str, int, bool, int, list[str]]
 
 
 def run(schema: str, count: int, drawn: int = DRAWN) -> Row:
-    """Compares for one schema: its id, the inputs, whether compiled code read them too, those refused, differences."""
+    """Compare for one schema: its id, the inputs, whether compiled code read them too, those refused, differences."""
     found: list[str] = []
     total = refused = 0
     native = is_compiled(schema)
@@ -110,7 +110,7 @@ def recorded() -> dict[str, Row]:
 
 
 def _limited() -> None:
-    """Lets what asks for too much memory fail where it asks."""
+    """Let what asks for too much memory fail where it asks."""
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
 

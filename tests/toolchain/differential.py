@@ -47,7 +47,7 @@ class DifferenceError(AssertionError):
 
 
 def fast_failures(schema: str) -> Iterator[str]:
-    """Yields the expectations about a schema that the fast readers do not meet, where the debug classes do."""
+    """Yield the expectations about a schema that the fast readers do not meet, where the debug classes do."""
     for case in ksy_facts.cases(schema):
         type = next(one for one in model().schemas[schema].all() if case.type in ("", one.id))
         data = bytes(case.data)
@@ -101,7 +101,7 @@ def fast_reader(schema: str) -> Any:
 
 
 def compare_with(plain: Any, type: Type, data: bytes, arguments: list[Any]) -> bool:
-    """Reads `data` by a foreign type, and with the class of the oracle, and compares all of it.
+    """Read `data` by a foreign type, and with the class of the oracle, and compare all of it.
 
     Returns whether it was read completely.  Raises `DifferenceError`.
     """
@@ -140,7 +140,7 @@ def compare_with(plain: Any, type: Type, data: bytes, arguments: list[Any]) -> b
 
 
 def compare_read(slow: Any, fast: Any, type: Type, end: int, at: int, comparison: Comparison) -> bool:
-    """Compares what both have read, and where that ends; says whether there was all that instances ask for."""
+    """Compare what both have read, and where that ends; say whether there was all that instances ask for."""
     if at != end:
         raise DifferenceError("different ends", end, at)
     if type.scalar is not None:
@@ -232,7 +232,7 @@ class Comparison:
         return ask(slow, name)
 
     def refused(self, slow: Any, name: str, path: str, found: BaseException) -> None:
-        """Compares where both refused an instance of the structure at a path."""
+        """Compare where both refused an instance of the structure at a path."""
 
     def structure(self, slow: Any, fast: Any, type: Type, path: str) -> None:
         for field in type.seq:

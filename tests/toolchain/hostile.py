@@ -214,7 +214,7 @@ def steps(spec: Path, data: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         return worked
 
     def read() -> None:
-        """Reads a file, and asks for everything in it."""
+        """Read a file, and ask for everything in it."""
         waiting = collections.deque([exhume.compile_ksy(spec).read(data)])
         seen = 0
         while waiting and (seen := seen + 1) < 20_000:

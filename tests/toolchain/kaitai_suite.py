@@ -106,7 +106,7 @@ class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     # Specs.
 
     def run(self, name: str) -> Result:
-        """Runs one spec in this process, whose working directory is that of the suite."""
+        """Run one spec in this process, whose working directory is that of the suite."""
         file = self.folder / f"spec/python/spec/test_{name}.py"
         found = importlib.util.spec_from_file_location(f"kaitai_suite_{name}", file)
         assert found is not None
@@ -295,7 +295,7 @@ def figures(suite: Suite, results: list[Result], wrong: list[Result]) -> str:
 
 
 def main(asked: list[str]) -> None:
-    """Runs the suite, or the specs that are asked for."""
+    """Run the suite, or the specs that are asked for."""
     if TESTS is None:
         sys.exit("KAITAI_TESTS=/path/to/kaitai_struct_tests is missing")
     suite = Suite(Path(TESTS))

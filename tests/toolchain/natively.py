@@ -144,7 +144,7 @@ def tell(text: str) -> None:
 
 
 def main(folder: Path, names: list[str]) -> int:
-    """Compares all specifications in a folder; returns how many differ."""
+    """Compare all specifications in a folder; return how many differ."""
     files = sorted(folder.rglob("*.ksy"), key=lambda one: one.stat().st_size)
     wrong = total = 0
     for file in files:

@@ -15,7 +15,7 @@ Piece = tuple[str, bytes, tuple[Any, ...]]
 
 
 def pieces_of(path: Path) -> list[tuple[str, Piece]]:
-    """Returns (schema, (where, bytes, parameters)) for the sections and payloads of an archive, the small ones."""
+    """Return (schema, (where, bytes, parameters)) for the sections and payloads of an archive, the small ones."""
     found: list[tuple[str, Piece]] = []
     with exhume.open(path) as archive:
         sections = archive.sections()

@@ -28,7 +28,7 @@ seq:
 
 
 def project(root: Path, **specs: str) -> Path:
-    """Makes a project of its own with these specifications."""
+    """Make a project of its own with these specifications."""
     (root / "ksy").mkdir(parents=True)
     for name, text in specs.items():
         (root / "ksy" / f"{name}.ksy").write_text(text)

@@ -356,7 +356,7 @@ def demo_archives(folder: Path) -> list[Path]:
 
 
 def run_demo(folder: Path) -> list[Path]:
-    """Runs `examples/demo.sh`; the sound archives that it wrote below `folder`."""
+    """Run `examples/demo.sh`; the sound archives that it wrote below `folder`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     script = ROOT / "examples" / "demo.sh"
     subprocess.run(

@@ -29,7 +29,7 @@ COMPILER = ROOT / "tools" / "ksc_internals.mjs"
 
 @functools.cache
 def package() -> ModuleType:
-    """Returns the package of read-write classes, compiling it first when the specifications are new."""
+    """Return the package of read-write classes, compiling it first when the specifications are new."""
     files = [ROOT / "ksy" / f"{name}.ksy" for name in spec_ids()]
     state = hashlib.sha256()
     for file in [*files, COMPILER, ROOT / "package-lock.json"]:
@@ -68,7 +68,7 @@ def package() -> ModuleType:
 
 
 def readwrite_class(schema_id: str) -> Any:
-    """Returns the read-write class of a specification; skips the test without Node.js."""
+    """Return the read-write class of a specification; skip the test without Node.js."""
     module = importlib.import_module(f".{schema_id}", package().__name__)
     return getattr(module, class_name(schema_id))
 

@@ -37,7 +37,7 @@ Place = tuple[str, int | None]
 
 
 def check(schema: str, data: bytes, arguments: list[Any], ways: Iterable[bool] = (True,)) -> bool:
-    """Compares values, and what is refused first and where; says whether all was read.  Raises `DifferenceError`.
+    """Compare values, and what is refused first and where; say whether all was read.  Raises `DifferenceError`.
 
     The fast readers read once for each of `ways`: by compiled code as far as there is some (True), or without (False).
     `schema` may be a type below one, `zs::file_header`.
@@ -86,7 +86,7 @@ def _natives(schema: str) -> list[tuple[Any, Any]]:
 
 
 def _switch(schema: str, on: bool) -> None:
-    """Turns the compiled readers of a schema on or off."""
+    """Turn the compiled readers of a schema on or off."""
     for module, native in _natives(schema):
         module.native = native if on else None
 
@@ -186,7 +186,7 @@ class _Plain:
         """Why instances are not there, by their structures and names."""
 
     def read(self, schema: str, arguments: list[Any]) -> Place | None:
-        """Reads all but instances into `value`; where that breaks off, and why is the `problem`."""
+        """Read all but instances into `value`; where that breaks off, and why is the `problem`."""
         self.value = _class(schema)(*arguments, self.stream)
         try:
             self.value._read()
@@ -202,7 +202,7 @@ class _Plain:
         return place if self.problem is not None else self.below(self.value, "")
 
     def follow(self, path: str) -> None:
-        """Notes where the streams begin that are entered on the way to a structure."""
+        """Note where the streams begin that are entered on the way to a structure."""
         value, place = self.value, dict[str, Any]()
         for name, index in STEP.findall(path):
             if index:
@@ -240,7 +240,7 @@ class _Plain:
         return None
 
     def based(self, value: Any, start: Any) -> None:
-        """Notes where the stream of a structure begins."""
+        """Note where the stream of a structure begins."""
         if (at := self.absolute(start)) is not None:
             self.bases.setdefault(id(value._io), at)
 

@@ -16,7 +16,7 @@ ROOT = nodejs.ROOT
 
 
 def demo(root: Path, out: Path, *parts: str) -> subprocess.CompletedProcess[str]:
-    """Runs the demo of a project with this Python's `exhume`."""
+    """Run the demo of a project with this Python's `exhume`."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

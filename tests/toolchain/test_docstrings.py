@@ -16,7 +16,7 @@ HEAD = '"""A module.\n\nSpec: zs.txt.\n"""\n'
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Puts the check before an empty package with one format."""
+    """Put the check before an empty package with one format."""
     (tmp_path / "formats" / "one").mkdir(parents=True)
     monkeypatch.setattr(docstrings, "SRC", tmp_path)
     monkeypatch.setattr(docstrings, "EXEMPT", {})

@@ -144,7 +144,7 @@ PLANTED: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
 
 
 def compiled(schema: str, spec: dict[str, Any]) -> str:
-    """Compiles a specification to Python."""
+    """Compile a specification to Python."""
     trees.node_or_skip()
     compiler = ksy_mutation.Compiler.shared()
     compiler.ask(schema, spec)

@@ -34,7 +34,7 @@ PATH = "on the import path"
 
 @pytest.fixture(name="compiled")
 def compiled_(tmp_path: Path) -> Any:
-    """Compiles the text of a specification."""
+    """Compile the text of a specification."""
 
     def compiled(text: str, id: str = "one") -> Specification:
         file = tmp_path / f"{id}.ksy"

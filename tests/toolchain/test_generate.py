@@ -20,14 +20,14 @@ NO_NODE = {"PATH": "/nonexistent", "KSC": "/nonexistent/ksc", "LC_ALL": "C"}
 
 
 def run(root: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs the generator on a project in a process of its own."""
+    """Run the generator on a project in a process of its own."""
     command = [sys.executable, str(ROOT / "tools" / "generate.py"), "--root", str(root), *options]
     kept = {key: value for key, value in os.environ.items() if key != "KSC"}
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**kept, **environment})
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    """Returns every generated file with its content."""
+    """Return every generated file with its content."""
     folder = root / "generated"
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
@@ -208,7 +208,7 @@ def test_imports_from_elsewhere_are_refused(compiled: Path, name: str) -> None:
 
 
 def stand_in(folder: Path, version: str) -> Path:
-    """Writes a command that takes the official compiler's options and compiles with the JavaScript one."""
+    """Write a command that takes the official compiler's options and compile with the JavaScript one."""
     node = " ".join(f"'{word}'" for word in node_or_skip())
     script = folder / "kaitai-struct-compiler"
     script.write_text(

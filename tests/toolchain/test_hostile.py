@@ -196,7 +196,7 @@ KEYS = {
 
 @pytest.fixture(name="compiled")
 def compiled_(tmp_path: Path) -> Any:
-    """Compiles the text of a specification."""
+    """Compile the text of a specification."""
 
     def compiled(text: str) -> Specification:
         file = tmp_path / "one.ksy"

@@ -43,12 +43,12 @@ HEAVY = ("click", "rich", "fsspec", "numpy", "pyarrow", "dask", "zstandard", "ka
 
 
 def folder_of(described: registry.Format) -> str:
-    """Returns the folder name of a format."""
+    """Return the folder name of a format."""
     return described.package.rpartition(".")[2]
 
 
 def modules() -> list[Path]:
-    """Returns every module of the package."""
+    """Return every module of the package."""
     return sorted(SRC.rglob("*.py"))
 
 
@@ -58,13 +58,13 @@ def within(name: str, package: str) -> bool:
 
 
 def text_of_tests(folder: str) -> str:
-    """Returns the code of a format's tests and the expectations next to its samples, as one string."""
+    """Return the code of a format's tests and the expectations next to its samples, as one string."""
     files = [*(ROOT / "tests" / folder).rglob("*.py"), *(ROOT / "tests/samples" / folder).rglob("*.json")]
     return "\n".join(file.read_text(encoding="utf-8") for file in sorted(files))
 
 
 def all_rules() -> list[tuple[registry.Format, Rule]]:
-    """Returns every rule with its format."""
+    """Return every rule with its format."""
     return [(described, rule) for described in FORMATS for rule in registry.rules_of(described)]
 
 

@@ -30,7 +30,7 @@ MAX_FILES = 40
 
 
 def files_of(name: str, samples: RealSamples) -> list[Path]:
-    """Returns real files that a specification describes: sound ones, not empty, not large, and not too many."""
+    """Return real files that a specification describes: sound ones, not empty, not large, and not too many."""
     found = sorted({file for glob in FILES[name] for file in samples.glob(glob) if 0 < file.stat().st_size <= MAX_SIZE})
     if name == "zs":
         expected = samples.expected("zs")

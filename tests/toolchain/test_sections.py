@@ -34,7 +34,7 @@ PARTS = (
 
 @functools.cache
 def pieces() -> dict[str, list[Piece]]:
-    """Returns the pieces of all archives by schema: all of our own, and a spread of the others."""
+    """Return the pieces of all archives by schema: all of our own, and a spread of the others."""
     own: dict[str, list[Piece]] = defaultdict(list)
     real: dict[str, list[Piece]] = defaultdict(list)
     for into, paths in ((own, archives.own_archives()), (real, archives.real_archives())):

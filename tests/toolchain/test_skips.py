@@ -26,7 +26,7 @@ def test_sun(): assert %s
 
 
 def run(folder: Path, skips: int, sound: bool = True) -> tuple[int, str]:
-    """Runs the plugin in a project of its own; its exit status and the page afterwards."""
+    """Run the plugin in a project of its own; its exit status and the page afterwards."""
     (folder / "docs").mkdir()
     (folder / "docs" / "testing.md").write_text("a\n<!-- make skips -->\nold\n<!-- end -->\nb\n")
     (folder / "tools").mkdir()

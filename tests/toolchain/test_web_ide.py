@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.node, pytest.mark.xdist_group("twin")]
 
 @functools.cache
 def bundle_results() -> dict[str, dict[str, Any]]:
-    """Returns the parser's result for every sample opened with its bundle, alone in a folder."""
+    """Return the parser's result for every sample opened with its bundle, alone in a folder."""
     trees.node_or_skip()
     with tempfile.TemporaryDirectory() as scratch:
         todo = trees.cases()
@@ -34,7 +34,7 @@ def bundle_results() -> dict[str, dict[str, Any]]:
 
 
 def without_types(tree: Any) -> Any:
-    """Returns a tree without class names: an inlined type is called the same but lives elsewhere."""
+    """Return a tree without class names: an inlined type is called the same but lives elsewhere."""
     if isinstance(tree, dict):
         return {key: without_types(value) for key, value in tree.items() if key != "$type"}
     return [without_types(item) for item in tree] if isinstance(tree, list) else tree

@@ -45,7 +45,7 @@ pytestmark = [
 
 
 def browse(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Opens the cases in the Web IDE, or skips the test when there is no driver."""
+    """Open the cases in the Web IDE, or skip the test when there is no driver."""
     assert Path(SITE, "index.html").is_file(), f"WEBIDE_SITE={SITE} has no index.html"
     try:
         node = nodejs.ensure_packages(install=False, browser=True)
@@ -59,13 +59,13 @@ def browse(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def verdicts(items: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
-    """Returns what is wrong with each case: errors, and nodes of the tree that did not open."""
+    """Return what is wrong with each case: errors, and nodes of the tree that did not open."""
     return [(one["errors"], one["bad"]) for one in browse(items)]
 
 
 @functools.cache
 def browser_results() -> dict[str, dict[str, Any]]:
-    """Returns the verdict on every sample; one page for all."""
+    """Return the verdict on every sample; one page for all."""
     specs = sorted(str(file) for file in (trees.ROOT / "ksy").glob("*.ksy"))
     items = [{**trees.twin_item(*case), "specs": specs} for case in CASES]
     return {trees.case_id(case): result for case, result in zip(CASES, browse(items), strict=True)}

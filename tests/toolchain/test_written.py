@@ -33,7 +33,7 @@ SMALL = settings(max_examples=15)
 
 
 def check_written(format: str, write: Callable[[Path], None]) -> None:
-    """Writes an archive and holds every file, section and payload of it against its specification."""
+    """Write an archive and hold every file, section and payload of it against its specification."""
     with tempfile.TemporaryDirectory() as scratch:
         target = Path(scratch, "archive")
         write(target)

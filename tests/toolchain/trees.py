@@ -24,12 +24,12 @@ Case = tuple[str, Path]
 
 
 def spec_ids() -> list[str]:
-    """Returns the id of every specification."""
+    """Return the id of every specification."""
     return sorted(file.stem for file in (ROOT / "ksy").glob("*.ksy"))
 
 
 def cases() -> list[Case]:
-    """Returns every (specification, sample)."""
+    """Return every (specification, sample)."""
     return [(name, sample) for name in spec_ids() for sample in ksy_lint.samples(ROOT, name)]
 
 
@@ -39,7 +39,7 @@ def case_id(case: Case) -> str:
 
 
 def node_or_skip() -> tuple[str, ...]:
-    """Returns the command that runs Node.js with the pinned packages in place, or skips the test."""
+    """Return the command that runs Node.js with the pinned packages in place, or skip the test."""
     try:
         return nodejs.ensure_packages(install=False)
     except nodejs.NodeError as error:
@@ -47,18 +47,18 @@ def node_or_skip() -> tuple[str, ...]:
 
 
 def class_name(name: str) -> str:
-    """Returns the name of the class generated for a specification."""
+    """Return the name of the class generated for a specification."""
     return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
 
 
 def camel(name: str) -> str:
-    """Returns a field's name as the compiler writes it in JavaScript."""
+    """Return a field's name as the compiler writes it in JavaScript."""
     first, *rest = name.split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def run_twin(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Opens each {"spec", "sample", "args"} in the parser of the Web IDE, in Node.js."""
+    """Open each {"spec", "sample", "args"} in the parser of the Web IDE, in Node.js."""
     command = [*node_or_skip(), str(TWIN)]
     done = subprocess.run(command, input=json.dumps(items), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -67,14 +67,14 @@ def run_twin(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def twin_item(name: str, sample: Path) -> dict[str, Any]:
-    """Returns the JavaScript parser's input for a case."""
+    """Return the JavaScript parser's input for a case."""
     args = ksy_lint.arguments(sample, name) or []
     return {"spec": str(ROOT / "ksy" / f"{name}.ksy"), "sample": str(sample), "args": args}
 
 
 @functools.cache
 def twin_results() -> dict[str, dict[str, Any]]:
-    """Returns the JavaScript result for every sample, by the sample's stem; one Node.js process for all."""
+    """Return the JavaScript result for every sample, by the sample's stem; one Node.js process for all."""
     todo = cases()
     return {
         case_id(case): result for case, result in zip(todo, run_twin([twin_item(*case) for case in todo]), strict=True)
@@ -113,7 +113,7 @@ def _visit(value: Any, where: str, seen: dict[int, str]) -> Any:
 
 
 def differences(python: Any, javascript: Any, where: str = "") -> list[str]:
-    """Returns where the trees differ, beyond what JavaScript cannot do.
+    """Return where the trees differ, beyond what JavaScript cannot do.
 
     Its numbers are doubles, so integers above 2^53 are compared as such; its runtime reads an `s8` below -2^31 whose
     low half is under 2^31 too high by 2^32; and browsers decode ISO-8859-1 as windows-1252.
@@ -142,7 +142,7 @@ def differences(python: Any, javascript: Any, where: str = "") -> list[str]:
 
 
 def _as_windows_1252(text: str) -> str:
-    """Decodes Latin-1 text again as browsers do; the five unassigned bytes stay what they are."""
+    """Decode Latin-1 text again as browsers do; the five unassigned bytes stay what they are."""
     try:
         data = text.encode("latin-1")
     except UnicodeEncodeError:

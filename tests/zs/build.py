@@ -52,7 +52,7 @@ class File:
         return self.start + len(self.body)
 
     def block(self, level: int, payload: bytes, *, stored: bytes | None = None, crc: int | None = None) -> Place:
-        """Appends a block; `stored` replaces the stored form of the payload."""
+        """Append a block; `stored` replaces the stored form of the payload."""
         raw = bytes((level,)) + (payload if stored is None else stored)
         checksum = crc64_xz(raw) if crc is None else crc
         if level == 0:
@@ -60,17 +60,17 @@ class File:
         return self.raw(build_uleb128(len(raw)) + raw + struct.pack("<Q", checksum))
 
     def raw(self, data: bytes) -> Place:
-        """Appends any bytes."""
+        """Append any bytes."""
         at = self.end
         self.body += data
         return at, len(data)
 
     def data(self, *items: bytes) -> Place:
-        """Appends a data block."""
+        """Append a data block."""
         return self.block(0, records(*items))
 
     def index(self, level: int, *items: tuple[bytes, Place]) -> Place:
-        """Appends an index block over (key, place of the block)."""
+        """Append an index block over (key, place of the block)."""
         return self.block(level, entries(*((key, *place) for key, place in items)))
 
     def finish(

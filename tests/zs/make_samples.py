@@ -276,7 +276,7 @@ def extended() -> bytes:
 
 
 def make(root: Path) -> None:
-    """Writes `zs/*.zs`, `zs/broken/*.zs` and one sample for each specification."""
+    """Write `zs/*.zs`, `zs/broken/*.zs` and one sample for each specification."""
     folder = root / "zs"
     (folder / "broken").mkdir(parents=True, exist_ok=True)
     for codec in ("none", "deflate", "lzma"):

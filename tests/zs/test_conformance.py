@@ -53,7 +53,7 @@ def verdict(data: bytes, folder: Path) -> str:
 
 
 def reference(*args: object, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Runs the reference's command line."""
+    """Run the reference's command line."""
     return subprocess.run([PYTHON, "-m", "zs", *map(str, args)], input=input, capture_output=True, check=False)
 
 

@@ -24,7 +24,7 @@ from tests.zs.make_samples import BROKEN
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Makes nearly every block large, and nearly every record long."""
+    """Make nearly every block large, and nearly every record long."""
     monkeypatch.setattr(blocks, "LARGE", 40)
     monkeypatch.setattr(large, "PIECE", 16)
     monkeypatch.setattr(references, "EDGE_SIZE", 8)

@@ -25,7 +25,7 @@ from .make_samples import BROKEN, METADATA, WORDS
 
 
 def rescue(data: bytes, folder: Path, **options: Any) -> tuple[SalvageReport, list[bytes]]:
-    """Salvages bytes; returns the report, and the records of the new file."""
+    """Salvage bytes; return the report, and the records of the new file."""
     output = folder / "saved.zs"
     output.unlink(missing_ok=True)
     report = salvage(data, output, format="zs", **options)

@@ -59,7 +59,7 @@ class About:
 
 
 def about() -> About:
-    """Examines what is installed; imports only the libraries that decoding needs anyway."""
+    """Examine what is installed; imports only the libraries that decoding needs anyway."""
     libraries: dict[str, str | None] = {name: _installed(name) for name in PACKAGES}
     libraries["libzstd"] = ".".join(map(str, zstandard.ZSTD_VERSION))
     libraries["liblzma"] = _liblzma()

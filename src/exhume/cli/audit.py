@@ -149,7 +149,7 @@ class Audit(activity.RunObserver):
                 "read": merged(self._read.get(name, []))}  # fmt: skip
 
     def finish(self, context: click.Context, outcome: int, error: BaseException | None) -> str:
-        """Adds the record to the file; returns its digest."""
+        """Add the record to the file; return its digest."""
         body = self.record(context, outcome, error)
 
         def link(last: bytes | None) -> bytes:
@@ -178,7 +178,7 @@ class Audit(activity.RunObserver):
         return record
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._log.close()
 
 
@@ -202,7 +202,7 @@ def merged(spans: list[tuple[int, int]]) -> list[list[int]]:
 
 
 def audited(path: str, call: Callable[[], Any]) -> Any:
-    """Returns what `call` returns, and adds a record of the run to a file; the record's digest goes to standard error.
+    """Return what `call` returns, and add a record of the run to a file; the record's digest goes to standard error.
 
     Raises what `call` raises, `SourceError` or `WriterError` if the record cannot be written, and `click.UsageError` if
     other processes would do the work.

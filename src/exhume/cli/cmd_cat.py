@@ -73,7 +73,7 @@ def cat_one(
     span: tuple[int, int | None] | None,
     **values: Any,
 ) -> ExitCode | None:
-    """Prints the content of one archive.  Raises `click.UsageError` for unsupported options."""
+    """Print the content of one archive.  Raises `click.UsageError` for unsupported options."""
     ctx = click.get_current_context(silent=True)
     described = recognised_format(run, target)
     mine, opening = split_options(click.Context(command), "cat", described, values, given)
@@ -98,7 +98,7 @@ def _range(span: tuple[int, int | None] | None, content: str) -> dict[str, int |
 def cat_members(
     run: Run, archive: MemberArchive, names: tuple[str, ...], start: int, stop: int | None, jobs: int = 1
 ) -> None:
-    """Prints members, all or those named, or parts of them, as one document with --json; `jobs` threads read."""
+    """Print members, all or those named, or parts of them, as one document with --json; `jobs` threads read."""
     from exhume.engines.extract import read_ahead
 
     whole = start == 0 and stop is None
@@ -128,7 +128,7 @@ def print_members(run: Run, archive: MemberArchive, found: Iterable[tuple[str, b
 
 
 def cat_member(run: Run, archive: MemberArchive, name: str, start: int, stop: int | None, jobs: int) -> None:
-    """Prints one member (or part of it) in chunks."""
+    """Print one member (or part of it) in chunks."""
     size = archive.stat(name).size or 0
     end = size if stop is None else min(stop, size)
     if start == 0 and end == size:

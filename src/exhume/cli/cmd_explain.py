@@ -158,7 +158,7 @@ def _dumping(run: Run, hex: bool | None) -> bool:
 
 
 def _refuse_without_effect(run: Run, ksy: str | None) -> None:
-    """Raises a usage error for options that make other given options pointless."""
+    """Raise a usage error for options that make other given options pointless."""
     given = given_options(click.get_current_context())
     for option, others in WITHOUT_EFFECT.items():
         refuse_beside(given, option, others)
@@ -172,7 +172,7 @@ def _refuse_without_effect(run: Run, ksy: str | None) -> None:
 
 
 def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:
-    """Raises a usage error for options that do not apply to many archives."""
+    """Raise a usage error for options that do not apply to many archives."""
     if ksy is not None:
         raise click.UsageError("--recursive does not apply with --ksy: give one file")
     if not coverage_:
@@ -188,7 +188,7 @@ def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any
 
 
 def _say_unverified(run: Run, unverified: bool) -> None:
-    """Says on standard error that only a part of the archive is looked at."""
+    """Say on standard error that only a part of the archive is looked at."""
     if unverified:
         run.note("only checksums of what is shown are checked; --verify notes every finding")
 
@@ -215,7 +215,7 @@ class _Seen:
 def _page(
     run: Run, target: str, archive: Any, findings: list[Any] | None, path: str, overwrite: bool, selection: Selection
 ) -> ExitCode:
-    """Writes the page and says where it is."""
+    """Write the page and say where it is."""
     import io
 
     from exhume.io.output.atomic import AtomicFile
@@ -235,7 +235,7 @@ def _page(
 
 
 def coverage_one(run: Run, target: str) -> ExitCode:
-    """Says how much of an archive is explained."""
+    """Say how much of an archive is explained."""
     return _coverage(run, target, run.inspect(target))
 
 

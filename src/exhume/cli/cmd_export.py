@@ -161,7 +161,7 @@ def command(
 
 
 def _refuse_file(output: str, to: str) -> None:
-    """Raises `click.UsageError` for an output that is named like a file where several targets need a directory."""
+    """Raise `click.UsageError` for an output that is named like a file where several targets need a directory."""
     stem, dot, ending = output.rpartition(".")
     if dot and ending in (to, *_SUFFIXES.values()) and not Path(output).is_dir():
         raise click.UsageError(f"several targets make a file each: name a directory, -o {stem or 'DIR'}/")
@@ -170,7 +170,7 @@ def _refuse_file(output: str, to: str) -> None:
 def export_one(
     run: Run, target: tuple[str, str], *, folder: str, overwrite: bool, together: bool, **options: Any
 ) -> ExitCode:
-    """Exports one of several targets to a name of its own below `folder`, to which no other process writes."""
+    """Export one of several targets to a name of its own below `folder`, to which no other process writes."""
     from exhume.io.output.atomic import postponed
     from exhume.io.output.scratch import discard
 

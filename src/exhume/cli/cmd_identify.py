@@ -35,7 +35,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, recursive: bool) -> 
 
 
 def identify_one(run: Run, target: str) -> ExitCode:
-    """Says what one target looks like.  Raises `SourceError` when reading fails."""
+    """Say what one target looks like.  Raises `SourceError` when reading fails."""
     from exhume.engines.identify import identify_source, inside
 
     with run.take_source(target) as source:

@@ -64,7 +64,7 @@ def command(
 def info_one(
     run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str], jobs: int = 1
 ) -> ExitCode:
-    """Says what one archive says about itself."""
+    """Say what one archive says about itself."""
     described = recognised_format(run, target)
     _, opening = split_options(click.Context(command), "info", described, values, given)
     with run.inspect(target, **opening) as archive:

@@ -62,7 +62,7 @@ def list_one(
     values: dict[str, Any],
     given: frozenset[str],
 ) -> ExitCode:
-    """Lists one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
+    """List one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
     described = recognised_format(run, target)
     cli = format_cli(described)
     printer = getattr(cli, "listed", None)

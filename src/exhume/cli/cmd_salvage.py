@@ -79,7 +79,7 @@ def command(
 
 
 def salvage_one(run: Run, target: tuple[str, str], *, folder: str, together: bool, **options: Any) -> ExitCode:
-    """Salvages one of several targets to a name of its own below `folder`, to which no other process writes."""
+    """Salvage one of several targets to a name of its own below `folder`, to which no other process writes."""
     from pathlib import Path
 
     from exhume.io.output.atomic import postponed

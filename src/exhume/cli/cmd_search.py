@@ -78,7 +78,7 @@ def command(
 def _search_below(
     run: Run, many: Many, chosen: Targets, query: str, values: dict[str, Any], given: frozenset[str]
 ) -> list[ExitCode]:
-    """Searches every archive below the targets; no outcome where there is none."""
+    """Search every archive below the targets; no outcome where there is none."""
     from exhume.cli.recursive import archives_below, on_known
 
     found = archives_below(run, chosen.names)
@@ -136,7 +136,7 @@ def _mixed(kinds: list[str]) -> click.UsageError:
 def search_one(
     run: Run, target: str, *, query: str, values: dict[str, Any], given: frozenset[str], expected: str | None
 ) -> ExitCode | None:
-    """Searches one target.
+    """Search one target.
 
     Raises `click.UsageError` when its format cannot be searched or is not the `expected` one.
     """
@@ -191,7 +191,7 @@ class _Answers(Player):
         self._prefix, self._at_line_start = None, True
 
     def play(self, event: tuple[Any, ...]) -> None:
-        """Plays one event, or keeps the answer that it has."""
+        """Play one event, or keep the answer that it has."""
         if event[0] == "document" and event[1] == "format":
             self._meet(get_format(event[2]["format"]))
         elif event[0] == "document" and self._merging:
@@ -262,7 +262,7 @@ class _Answers(Player):
         return ExitCode.DONE if total else ExitCode.NO
 
     def _sum_up(self) -> None:
-        """Says how many targets have matches, and, if none has, what may be wrong with the query."""
+        """Say how many targets have matches, and, if none has, what may be wrong with the query."""
         matched, without = self.outcomes[ExitCode.DONE] + self.outcomes[ExitCode.LOSS], self.outcomes[ExitCode.NO]
         if not matched and not self._run.verbose:
             for text, count in self.hints.most_common(MOST_HINTS):

@@ -64,7 +64,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
 
 
 def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 1) -> ExitCode:
-    """Verifies one target.  Raises `SourceError` when reading fails."""
+    """Verify one target.  Raises `SourceError` when reading fails."""
     from exhume.engines.verify import Verification
 
     kept: list[dict[str, Any]] = []

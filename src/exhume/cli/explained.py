@@ -28,7 +28,7 @@ MOST_BYTES, FEWER_BYTES = 64, 24
 
 
 def tell_sections(run: Run, items: Iterable[Any]) -> None:
-    """Prints every section as a row, then the damaged ones with the fields that findings concern."""
+    """Print every section as a row, then the damaged ones with the fields that findings concern."""
     rows: list[list[Any]] = []
     damaged: list[Any] = []
     told: set[str] = set()
@@ -106,7 +106,7 @@ def _meaning(node: Any, told: set[str] | None = None) -> str:
 
 
 def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: set[str]) -> None:
-    """Prints a section with the requested fields.  Text in `told` was printed before and is not repeated."""
+    """Print a section with the requested fields.  Text in `told` was printed before and is not repeated."""
     section = item.section
     place = f"{section.span.start}..{section.span.end}"
     codec = f", {section.codec}" if section.codec else ""
@@ -159,7 +159,7 @@ def _touches(node: Any, selection: Any) -> bool:
 
 
 def tell_bytes(run: Run, found: SectionMap, item: Any, selection: Selection) -> None:
-    """Prints the bytes of a section that are in a range as a hex dump, each in the color of its field."""
+    """Print the bytes of a section that are in a range as a hex dump, each in the color of its field."""
     span = item.section.span
     if selection.start is None or selection.end is None or item.section.parent is not None or item.skipped:
         return
@@ -176,7 +176,7 @@ def _reader(found: SectionMap, name: str) -> Callable[[int, int], bytes]:
 
 
 def _tell_around(run: Run, found: SectionMap, explained: Sequence[Any], chain: Sequence[Field], offset: int) -> None:
-    """Prints the bytes around one byte."""
+    """Print the bytes around one byte."""
     source = found.sources[explained[0].section.span.source]
     start, stop = around(chain, offset, source.origin + source.size)
     trees = [tree for item in explained for tree in item.trees()]
@@ -188,7 +188,7 @@ def _tell_around(run: Run, found: SectionMap, explained: Sequence[Any], chain: S
 def tell_byte(
     run: Run, target: str, explained: Sequence[Any], offset: int, *, found: SectionMap | None = None
 ) -> ExitCode:
-    """Prints or documents what one byte is, innermost field first; with a map also the bytes around it."""
+    """Print or documents what one byte is, innermost field first; with a map also the bytes around it."""
     from exhume.engines.explain import innermost, neighbours
     from exhume.engines.explained import field_to_dict
 

@@ -100,10 +100,10 @@ class _Window(Run):
         del self.kept[self._count :]
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
-        """Prints nothing."""
+        """Print nothing."""
 
     def note(self, text: str) -> None:
-        """Says nothing."""
+        """Say nothing."""
 
 
 def rows_of(run: Run, source: Source | Tree, described: Format) -> Rows:

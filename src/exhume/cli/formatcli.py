@@ -85,7 +85,7 @@ def given_options(ctx: click.Context) -> frozenset[str]:
 
 
 def refuse_beside(given: Collection[str], name: str, others: Iterable[str]) -> None:
-    """Raises `click.UsageError` for options that have no effect with the option `name`, if the user gave both."""
+    """Raise `click.UsageError` for options that have no effect with the option `name`, if the user gave both."""
     for other in others if name in given else ():
         if other in given:
             context = click.get_current_context(silent=True)
@@ -150,7 +150,7 @@ def recognised_format(run: Any, target: str) -> Format:
 
 
 def require_format(run: Any, target: str, verb: str, id: str) -> None:
-    """Checks that a target has the format `id`, which the verb needs; raises `click.UsageError` if it has another."""
+    """Check that a target has the format `id`, which the verb needs; raise `click.UsageError` if it has another."""
     found = run.format_of(target)
     if found != id:
         raise click.UsageError(f"{verb} is for {id} archives; this is {found}", click.get_current_context(silent=True))

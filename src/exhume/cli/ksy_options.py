@@ -28,14 +28,14 @@ def ksy_options(command: Callable[..., Any], path: str = "") -> Callable[..., An
 
 
 def refuse_without_ksy(given: frozenset[str]) -> None:
-    """Raises `click.UsageError` for options that only mean something with `--ksy`."""
+    """Raise `click.UsageError` for options that only mean something with `--ksy`."""
     for name, option in (("imports", "--import"), ("path", "--path")):
         if name in given:
             raise click.UsageError(f"{option} is for --ksy")
 
 
 def refuse_others(given: frozenset[str], taken: frozenset[str]) -> None:
-    """Raises `click.UsageError` for options that mean nothing with `--ksy`."""
+    """Raise `click.UsageError` for options that mean nothing with `--ksy`."""
     known = {option.name: option for option in click.get_current_context().command.params}
     for name in sorted(given - taken - {"ksy", "imports", "path"}):
         option = known.get(name)

@@ -33,7 +33,7 @@ class VerbGroup(Group):
     """A group whose commands are the modules `exhume.cli.cmd_<verb>`, imported when used."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the verb; raises its errors wrapped in `Ended`, and those of click as they are."""
+        """Run the verb; raise its errors wrapped in `Ended`, and those of click as they are."""
         try:
             return super().invoke(ctx)
         except (ExhumeError, BrokenPipeError) as error:
@@ -98,7 +98,7 @@ def run() -> NoReturn:
 
 
 def invoke(args: list[str] | None = None) -> ExitCode:
-    """Runs the command line and returns its outcome; prints errors as one line (JSON with --json)."""
+    """Run the command line and return its outcome; print errors as one line (JSON with --json)."""
     argv = sys.argv[1:] if args is None else args
     if "_EXHUME_COMPLETE" in os.environ:  # a shell asks, see `exhume completion`
         from exhume.cli.shells import answer

@@ -32,7 +32,7 @@ _OPTIONS = (
 
 
 def many_options(function: F) -> F:
-    """Adds the options that verbs over many targets have and passes them as `many`."""
+    """Add the options that verbs over many targets have and pass them as `many`."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -74,7 +74,7 @@ class Many(NamedTuple):
         return Targets(names, count, True)
 
     def run(self, function: Callable[[Any], Any], units: Iterable[Any], **more: Any) -> Iterator[Result]:
-        """Calls `exhume.distributed.run` with these options.
+        """Call `exhume.distributed.run` with these options.
 
         A process works on several remote targets at a time, if there are more jobs than cores.
         """
@@ -88,7 +88,7 @@ class Many(NamedTuple):
         return results
 
     def how(self, call: Callable[..., Any]) -> Any:
-        """Calls `call(jobs=…, cluster=…, retries=…)`."""
+        """Call `call(jobs=…, cluster=…, retries=…)`."""
         retries = self.retries if self.cluster is not None or self.jobs != 1 else 0
         return call(jobs=self.jobs, cluster=self.cluster, retries=retries)
 
@@ -201,7 +201,7 @@ recursive_option = click.option(
 
 
 def recursive_options(function: F, *, also: str = "") -> F:
-    """Adds `--recursive` and `--jobs` to a verb of one TARGET; passes a `Many` as `recursive`, None without the option.
+    """Add `--recursive` and `--jobs` to a verb of one TARGET; pass a `Many` as `recursive`, None without the option.
 
     Without `--recursive`, `--jobs` is passed as `jobs` (None if it was not given) to a verb that says in `also` when it
     takes that; the others raise `click.UsageError`.

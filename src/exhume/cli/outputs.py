@@ -79,7 +79,7 @@ class OutputNames:
 
 
 def sweep(folder: Path) -> None:
-    """Removes the temporary files of workers that died."""
+    """Remove the temporary files of workers that died."""
     from exhume.io.output.scratch import discard
 
     for path in folder.glob(".*.part"):

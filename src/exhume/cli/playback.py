@@ -67,7 +67,7 @@ class Recorder(Run):
         self._tell(("verdict", verdict))
 
     def progress(self, label: str) -> ProgressBar:
-        """Shows no progress: the run over all targets has a progress bar of its own."""
+        """Show no progress: the run over all targets has a progress bar of its own."""
         return ProgressBar(label, shown=False)
 
 
@@ -102,7 +102,7 @@ class TargetOutput(NamedTuple):
 
 
 def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[str, Any], target: Any) -> TargetOutput:
-    """Runs a verb's `one` on a target and records its output (on a worker)."""
+    """Run a verb's `one` on a target and record its output (on a worker)."""
     kept = _Kept(terminal)
     recorder = Recorder(arguments, terminal, kept.tell)
     recorder.out = kept
@@ -136,7 +136,7 @@ class _Kept(_RecordedOutput):
             self.events.append(event)
 
     def flush(self, next_kind: str = "text") -> None:
-        """Makes an event of the pieces so far."""
+        """Make an event of the pieces so far."""
         pieces, kind = self._pieces, self._kind
         self._pieces, self._kind = [], next_kind
         if pieces and kind == "text":
@@ -174,7 +174,7 @@ class Player:
         """Documents kept instead of printed, by those who do so."""
 
     def play(self, event: tuple[Any, ...]) -> None:
-        """Plays one event; lists of items with the same head become one document."""
+        """Play one event; lists of items with the same head become one document."""
         kind = event[0]
         if kind == "item":
             self._run.out.text(("" if self._first else ITEM_BREAK) + event[1])
@@ -217,7 +217,7 @@ class Player:
         self._run.out.text(f'{dumps({"schema": f"exhume.{verb}/1", **head})[:-1]},"{key}":[')
 
     def end(self) -> None:
-        """Completes the document that is open."""
+        """Complete the document that is open."""
         if self._open is not None:
             self._open = None
             self._run.out.text("]}\n")
@@ -235,7 +235,7 @@ def each_target(
     closing: str = "",
     **options: Any,
 ) -> list[ExitCode]:
-    """Runs `one` on each target and plays back its output, in order; returns the set of outcomes.
+    """Run `one` on each target and play back its output, in order; return the set of outcomes.
 
     A target that fails is passed to `failed` (default: an error line, JSON with --json, on standard error) and counts
     as `ExitCode.FAILED`; the others continue.  Errors that every target would raise end the run: raises
@@ -264,7 +264,7 @@ def each_target(
 
 
 def _close(run: Run, outcomes: Mapping[ExitCode, int], closing: str) -> None:
-    """Prints how many targets are done, and how many of those with losses."""
+    """Print how many targets are done, and how many of those with losses."""
     lost = outcomes.get(ExitCode.LOSS, 0)
     more = f", {lost} of them with losses" if lost else ""
     done, total = lost + outcomes.get(ExitCode.DONE, 0), sum(outcomes.values())
@@ -294,7 +294,7 @@ def _parts(
 
 
 def one_or_several(run: Run, verb: str, one: One, names: Sequence[str], **options: Any) -> ExitCode:
-    """Runs `one` on one target, or on each of several, whose answers in text follow their names."""
+    """Run `one` on one target, or on each of several, whose answers in text follow their names."""
     many = Many()
     chosen = many.targets(run, names)
     if not chosen.several:
@@ -313,7 +313,7 @@ def _headed(run: Run, target: str, *, verb_of: One, options: dict[str, Any]) -> 
 
 
 def say_failed(run: Run, target: str, error: ExhumeError) -> None:
-    """Reports a target that failed on standard error."""
+    """Report a target that failed on standard error."""
     if run.machine:
         from exhume.io.jsonout import dumps
 

@@ -124,7 +124,7 @@ def read_digests(path: str) -> list[str]:
 
 
 def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Checks a file of records: yields the result for each record, and for each file that a record names.
+    """Check a file of records: yields the result for each record, and for each file that a record names.
 
     Yields `(line, "record", facts)` for each record, with `digest`, `run` (what was done, when and with which outcome)
     and, if it is wrong, `problem`; and `(line, "file", facts)`

@@ -44,7 +44,7 @@ def each_archive(
     failed: Callable[[str, ExhumeError], None] | None = None,
     **options: Any,
 ) -> ExitCode:
-    """Runs `one` on every archive below the targets, reports every other file, and prints totals.
+    """Run `one` on every archive below the targets, report every other file, and print totals.
 
     With `heading`, each archive's answer, in text for people, follows its name.  The exit code is 1 when something
     could not be read, 4 when there was no archive.  Raises `click.UsageError` for options that apply to a single
@@ -94,7 +94,7 @@ def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, WalkEntr
 
 
 def on_known(run: Run, unit: tuple[str, WalkEntry], *, verb_of: One, options: dict[str, Any]) -> ExitCode | None:
-    """Runs `verb_of` on an archive that `archives_below` found."""
+    """Run `verb_of` on an archive that `archives_below` found."""
     name, found = unit
     if found.format is not None:
         run.hand_over(name, found.tree, found.format)

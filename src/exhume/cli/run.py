@@ -86,11 +86,11 @@ class Run:
         return self.json or self.ndjson
 
     def tally(self, verdict: Verdict) -> None:
-        """Counts the verdict on a target."""
+        """Count the verdict on a target."""
         self.verdicts[verdict] += 1
 
     def tell_total(self) -> None:
-        """Prints the verdict on all targets together, `total: damaged (1 damaged, 2 ok)`; nothing if none has one."""
+        """Print the verdict on all targets together, `total: damaged (1 damaged, 2 ok)`; nothing if none has one."""
         if (verdict := Verdict.of_all(self.verdicts)) is None:
             return
         counts = {one: self.verdicts[one] for one in Verdict}
@@ -107,7 +107,7 @@ class Run:
         return opened
 
     def reject_subrange(self) -> None:
-        """Raises `click.UsageError` if --offset or --length was given where whole files are needed."""
+        """Raise `click.UsageError` if --offset or --length was given where whole files are needed."""
         if self.offset or self.length is not None:
             raise UsageError("--offset and --length do not apply here: give whole files")
 
@@ -127,7 +127,7 @@ class Run:
         return known
 
     def hand_over(self, target: str, source: Source | Tree | None, format: str) -> None:
-        """Registers a target that was examined elsewhere: its format, and its source if it is open."""
+        """Register a target that was examined elsewhere: its format, and its source if it is open."""
         self._formats[target] = format
         if source is not None:
             self._sources[target] = source
@@ -137,7 +137,7 @@ class Run:
         return self.as_format or self._formats.get(target)
 
     def close(self) -> None:
-        """Closes the targets that were opened but never taken."""
+        """Close the targets that were opened but never taken."""
         while self._sources:
             self._sources.popitem()[1].close()
 
@@ -151,7 +151,7 @@ class Run:
         return known
 
     def open(self, target: str, **options: Any) -> Archive:
-        """Opens a target with the common options applied."""
+        """Open a target with the common options applied."""
         from exhume.registry import get_format
 
         opener = get_format(self.format_of(target)).hook("open")
@@ -159,7 +159,7 @@ class Run:
         return archive
 
     def inspect(self, target: str, **options: Any) -> Inspection:
-        """Opens a target to show its structure, as far as it can be understood."""
+        """Open a target to show its structure, as far as it can be understood."""
         from exhume.engines.inspect import Inspection
         from exhume.registry import get_format
 
@@ -167,7 +167,7 @@ class Run:
         return Inspection(self.take_source(target), described, limits=self.limits, **options)
 
     def report_problems(self, archive: Inspection) -> ExitCode:
-        """Prints on standard error why an archive could not be read or checked completely; returns the matching
+        """Print on standard error why an archive could not be read or checked completely; return the matching
         outcome.
         """
         from exhume.cli.exit_code import ExitCode
@@ -180,14 +180,14 @@ class Run:
         return ExitCode.LOSS if archive.problems or archive.unchecked else ExitCode.DONE
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
-        """Prints the one JSON document of a verb."""
+        """Print the one JSON document of a verb."""
         pretty = not self.ndjson and sys.stdout.isatty()
         from exhume.io.jsonout import dumps
 
         self.out.text(dumps({"schema": f"exhume.{verb}/1", **_named(body)}, pretty=pretty) + "\n")
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Any]) -> None:
-        """Prints many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`).
+        """Print many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`).
 
         An item is a mapping, or has `json_pieces`, which yields its text.
         """
@@ -216,31 +216,31 @@ class Run:
         self.out.text("]}\n")
 
     def print(self, text: str = "") -> None:
-        """Prints a line of the answer, for people."""
+        """Print a line of the answer, for people."""
         self.out.text(text + "\n")
 
     def print_table(self, rows: Iterable[Sequence[Any]], header: Sequence[str], *, sizes: bool = False) -> None:
-        """Prints a table for people, see `Screen.table`."""
+        """Print a table for people, see `Screen.table`."""
         self.print_lines(self.screen.table(rows, header, sizes=sizes))
 
     def print_values(self, values: Mapping[str, Any]) -> None:
-        """Prints nested values for people, see `key_values`."""
+        """Print nested values for people, see `key_values`."""
         from exhume.cli.terminal.values import key_values
 
         self.print_lines(key_values(values, self.screen))
 
     def print_lines(self, lines: Sequence[str]) -> None:
-        """Prints lines of the answer, some thousands at a time."""
+        """Print lines of the answer, some thousands at a time."""
         for start in range(0, len(lines), 4096):
             self.print("\n".join(lines[start : start + 4096]))
 
     def note(self, text: str) -> None:
-        """Prints a line about the work on standard error, unless --quiet."""
+        """Print a line about the work on standard error, unless --quiet."""
         if not self.quiet:
             print(f"exhume: {redact(text)}", file=sys.stderr, flush=True)
 
     def hint(self, text: str) -> None:
-        """Prints a line about why a query may have no match, such as a misspelled name, on standard error.
+        """Print a line about why a query may have no match, such as a misspelled name, on standard error.
 
         With several targets, hints of targets without a match are printed at the end, each once, if none has a match.
         """
@@ -389,7 +389,7 @@ class Output:
         self._terminal = sys.stdout.isatty()
 
     def text(self, text: str) -> None:
-        """Writes text; lone surrogates and undecodable names come out as escapes."""
+        """Write text; lone surrogates and undecodable names come out as escapes."""
         try:
             sys.stdout.write(text)
         except UnicodeEncodeError:
@@ -397,21 +397,21 @@ class Output:
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
     def utf8(self, text: bytes) -> None:
-        """Writes text that is UTF-8 already, without a detour where it is ASCII."""
+        """Write text that is UTF-8 already, without a detour where it is ASCII."""
         if text.isascii():
             self.write(text)
         else:
             self.text(text.decode("utf-8"))
 
     def write(self, data: bytes | memoryview) -> None:
-        """Writes bytes.  Raises `click.UsageError` for binary data when standard output is a terminal."""
+        """Write bytes.  Raises `click.UsageError` for binary data when standard output is a terminal."""
         if self._terminal and is_binary(bytes(data)):
             raise UsageError("refusing to write binary data to a terminal: redirect it")
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
 
     def flush(self) -> None:
-        """Sends everything that was written."""
+        """Send everything that was written."""
         sys.stdout.flush()
 
     def require_binary(self) -> BinaryIO:

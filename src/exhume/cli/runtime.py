@@ -48,7 +48,7 @@ _PLAIN = ("json", "ndjson", "audit", "color", "quiet", "verbose")
 
 
 def common_options(function: F) -> F:
-    """Adds the options that every verb that reads archives has, and passes a `Run` as the first argument."""
+    """Add the options that every verb that reads archives has, and pass a `Run` as the first argument."""
     return _with(function, _COMMON_OPTIONS)
 
 
@@ -78,7 +78,7 @@ def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
 
 
 def _tell_kernel(run: Run) -> None:
-    """Says once, on a terminal or with -v, that compiled code is there, but does not fit: all takes much longer."""
+    """Say once, on a terminal or with -v, that compiled code is there, but do not fit: all takes much longer."""
     compiled = sys.modules.get("exhume.native.compiled")
     if compiled is not None and compiled.STATE in compiled.NOT_USED and (run.verbose or sys.stderr.isatty()):
         from exhume.cli.about import KERNELS

@@ -71,7 +71,7 @@ def export_specified(
     overwrite: bool,
     columns: list[str],
 ) -> ExitCode:
-    """Exports a list of a file.  Raises `click.UsageError` for a form that tables do not have."""
+    """Export a list of a file.  Raises `click.UsageError` for a form that tables do not have."""
     report, table = _exported(run, target, output, ksy, imports, path, to, overwrite, columns)
     if run.machine:
         body = {
@@ -130,7 +130,7 @@ def _tell_omitted(run: Run, omitted: Mapping[str, str]) -> None:
 
 
 def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], path: str | None) -> ExitCode:
-    """Prints a list of a file as JSON lines, or without a path everything that is in it as one JSON object.
+    """Print a list of a file as JSON lines, or without a path everything that is in it as one JSON object.
 
     Raises `StructureError` or `TruncatedError` for data that do not fit.
     """
@@ -157,7 +157,7 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
 
 
 def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> ExitCode:
-    """Says what a file has by its specification: single values, and lists with the numbers of their elements."""
+    """Say what a file has by its specification: single values, and lists with the numbers of their elements."""
     from exhume.layout.foreign_values import described
     from exhume.layout.ksy_files import one_file
 

@@ -16,7 +16,7 @@ from exhume.errors import CodecError, UnsupportedFeatureError
 
 
 def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = None, dictionary: bytes = b"") -> bytes:
-    """Decodes a whole payload: the stream must end exactly at the end of `data`.
+    """Decode a whole payload: the stream must end exactly at the end of `data`.
 
     `codec` is one of `CODECS`.  `size` is the decompressed size in bytes where the container states it (required for
     `lz4`, checked for the others).  `dictionary` is what the encoder was primed with; only the codecs in
@@ -37,7 +37,7 @@ def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = No
 def decompress_prefix(
     codec: str, data: Buffer, *, max_size: int, size: int | None = None, dictionary: bytes = b""
 ) -> Decoded:
-    """Decodes the stream at the start of `data`; what follows it (padding, the next structure) is left alone.
+    """Decode the stream at the start of `data`; what follows it (padding, the next structure) is left alone.
 
     Raises `CodecError`, `LimitExceededError` and `UnsupportedFeatureError` as `decompress` does.
     """
@@ -104,7 +104,7 @@ def _primed(codec: str, dictionary: bytes) -> Decoder:
 
 
 def compress(codec: str, data: Buffer, *, level: int | None = None, extreme: bool = False) -> bytes:
-    """Encodes a whole payload.  `level` is on the codec's own scale; None is its usual default.
+    """Encode a whole payload.  `level` is on the codec's own scale; None is its usual default.
 
     The output depends only on the version of the codec's library, which is never the interpreter's (except for `bz2`,
     whose libbzip2 has not changed since 2019).  Raises `UnsupportedFeatureError` for an unknown codec and

@@ -98,7 +98,7 @@ class RunningChecksum:
             self._crc = None
 
     def update(self, data: bytes) -> None:
-        """Adds bytes."""
+        """Add bytes."""
         if self._engine is not None:
             self._engine.update(data)
         elif self._crc is not None and data:

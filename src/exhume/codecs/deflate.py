@@ -106,7 +106,7 @@ DEFLATE_LEVEL = 5
 
 
 def deflate_compress(data: Buffer, container: str, level: int | None = None) -> bytes:
-    """Compresses with libdeflate, whose output depends only on its version: neither on the processor, as that of ISA-L
+    """Compress with libdeflate, whose output depends only on its version: neither on the processor, as that of ISA-L
     does, nor on the zlib that the interpreter was built with.
 
     `container` is `deflate`, `zlib` or `gzip`; `level` is 0 (stored) to 12.  Raises `MissingDependencyError` without
@@ -121,7 +121,7 @@ def deflate_compress(data: Buffer, container: str, level: int | None = None) -> 
 
 
 def isal_compress(data: Buffer) -> bytes:
-    """Compresses to a raw deflate stream with ISA-L: fastest, but the output depends on the processor's instructions.
+    """Compress to a raw deflate stream with ISA-L: fastest, but the output depends on the processor's instructions.
 
     Raises `MissingDependencyError` without the package `isal`.
     """

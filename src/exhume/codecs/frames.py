@@ -78,7 +78,7 @@ class FrameIndex:
         return range(bisect_right(self.ends, start) - 1, bisect_left(self.ends, stop))
 
     def _look(self, size: int | None) -> None:
-        """Finds the frames of the next window."""
+        """Find the frames of the next window."""
         view = memoryview(self.read(self._at, self._at + min(self._windows[self._reach], self._left)))
         try:
             first = zstd_frame_size(view, self.max_size) if view else None
@@ -300,7 +300,7 @@ def decompress_shared(
     decompress: Callable[[int], None],
     following: Iterable[int] = (),
 ) -> None:
-    """Has the frames that are not done decompressed: first those that no other thread is at, then, rather than to wait
+    """Have the frames that are not done decompressed: first those that no other thread is at, then, rather than to wait
     for those that one is at, others that are `following`.
     """
 

@@ -86,7 +86,7 @@ class PayloadStream:
                 yield part
 
     def end(self, unused: int) -> None:
-        """Notes how many of the bytes so far were not used.  Raises `CodecError` if none may follow."""
+        """Note how many of the bytes so far were not used.  Raises `CodecError` if none may follow."""
         self.consumed -= unused
         if unused and not self._trailing:
             raise self._after(unused + sum(map(len, self._stored)))
@@ -222,7 +222,7 @@ class Forward:
             yield part
 
     def skip(self, size: int) -> int:
-        """Passes over the next `size` bytes, or all that follow; returns how many there were."""
+        """Pass over the next `size` bytes, or all that follow; return how many there were."""
         return sum(map(len, self.pieces(size)))
 
     def number(self, size: int) -> int:
@@ -248,12 +248,12 @@ class _Window:
         self.total = 0
 
     def add(self, data: bytes) -> None:
-        """Adds literals."""
+        """Add literals."""
         self._made += data
         self.total += len(data)
 
     def copy(self, offset: int, size: int) -> None:
-        """Adds content that was made before.  Raises `CodecError`, and `LimitExceededError` if it is not there."""
+        """Add content that was made before.  Raises `CodecError`, and `LimitExceededError` if it is not there."""
         made = self._made
         if not 0 < offset <= self.total:
             raise CodecError("a copy from before the beginning", actual=offset)

@@ -112,7 +112,7 @@ class LeanFrameCache(abc.ABC):
 
     @abc.abstractmethod
     def finish(self, start: int, stop: int) -> None:
-        """Decompresses what of these bytes was not asked for.  Raises `CodecError`."""
+        """Decompress what of these bytes was not asked for.  Raises `CodecError`."""
 
     @abc.abstractmethod
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:

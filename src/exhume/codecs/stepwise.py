@@ -17,7 +17,7 @@ class Stepwise:
     """
 
     def __init__(self, codec: str, data: Buffer) -> None:
-        """Takes `deflate` and `lzma2`."""
+        """Take `deflate` and `lzma2`."""
         if codec == "lzma2":
             from exhume.codecs.xz import lzma2_decoder
 

@@ -113,7 +113,7 @@ class NewerLiblzma:
             return None
 
     def count(self, size: int) -> None:
-        """Adds `size` bytes to what the standard library has decoded."""
+        """Add `size` bytes to what the standard library has decoded."""
         self._left -= size
 
 

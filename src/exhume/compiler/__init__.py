@@ -63,7 +63,7 @@ def compile_specs(specs: Specs) -> dict[str, str]:
 
 
 def _exact(part: Any, where: str) -> None:
-    """Raises `UnsupportedError` for a number so large that JSON of a specification may lack some of its digits."""
+    """Raise `UnsupportedError` for a number so large that JSON of a specification may lack some of its digits."""
     if isinstance(part, Mapping):
         for key, one in part.items():
             _exact(one, f"{where}: {key}")
@@ -147,7 +147,7 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
 
 
 def _mark_rows(model: Model) -> None:
-    """Marks the lists of objects that can give columns: those in structures that are not repeated themselves."""
+    """Mark the lists of objects that can give columns: those in structures that are not repeated themselves."""
     within = {
         type: [kind.type for one in type.fields() if one.value is None for kind in structures(one.one)]
         for type in model.types()

@@ -115,7 +115,7 @@ def classes(model: Model) -> frozenset[str]:
 
 
 def audited(texts: Mapping[str, str], model: Model) -> None:
-    """Raises `UnsupportedError` for readers of a package, by path, that are not made of what readers are.
+    """Raise `UnsupportedError` for readers of a package, by path, that are not made of what readers are.
 
     The module that they share, and that of the package, are constants of ours.
     """
@@ -131,7 +131,7 @@ def audited(texts: Mapping[str, str], model: Model) -> None:
 
 @functools.lru_cache(maxsize=64)
 def audit(text: str, names: frozenset[str], readers: frozenset[str], modules: frozenset[str]) -> None:
-    """Raises `UnsupportedError` for generated code that has anything that the compiler does not write.
+    """Raise `UnsupportedError` for generated code that has anything that the compiler does not write.
 
     `names` are those of fields, `readers` those of classes and functions, `modules` those next to it.
     """

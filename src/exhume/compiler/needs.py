@@ -113,7 +113,7 @@ def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
 
 
 def find_moving(model: Model) -> None:
-    """Finds the instances that depend on where reading is when they are first asked for, and those that read there."""
+    """Find the instances that depend on where reading is when they are first asked for, and those that read there."""
     instances = [one for type in model.types() for one in type.instances.values()]
     drifting = {one.id for one in instances if one.value is None and "pos" not in one.raw}
     model.drifting = _that_ask(instances, set(drifting)) if drifting else frozenset()
@@ -238,7 +238,7 @@ def _others(type: Type, needs: dict[Type, Needs]) -> None:
 
 
 def _spread(type: Type, needs: dict[Type, Needs]) -> bool:
-    """Passes needs of what a type is made of to the type; says whether anything changed."""
+    """Pass needs of what a type is made of to the type; say whether anything changed."""
     need, changed = needs[type], False
 
     def demand(name: str) -> None:

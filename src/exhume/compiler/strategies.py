@@ -75,7 +75,7 @@ def type_of(model: Model, path: str) -> Type:
 
 
 def _refuse_what_is_not_drawn(root: Type) -> None:
-    """Raises `UnsupportedError` for the first thing in a type that instances are not drawn with."""
+    """Raise `UnsupportedError` for the first thing in a type that instances are not drawn with."""
     for type in sorted(reached(root), key=lambda one: one.where):
         if type.decides is not None:
             raise UnsupportedError("a byte order that depends on the data is not drawn", type.where)

@@ -99,7 +99,7 @@ def carve_each(
     progress: Progress = no_progress,
     **how: Any,
 ) -> Iterator[Image]:
-    """Carves images in sequence, all their spans in one run; `how` goes to `run`.
+    """Carve images in sequence, all their spans in one run; `how` goes to `run`.
 
     `start`, `stop` and `span` are in bytes.  Raises `ValueError` for a `span` below 1.
     """
@@ -143,7 +143,7 @@ def _size(search: Search, start: int, stop: int | None, target: str) -> tuple[st
 
 
 def _refuse_download(image: Source, search: Search, start: int, stop: int) -> None:
-    """Refuses to search most of a remote object without permission: the spans together count like one pass."""
+    """Refuse to search most of a remote object without permission: the spans together count like one pass."""
     if not image.is_remote or search.storage_options.get("allow_full_download"):
         return
     from exhume.io.remote.source import FREE_BYTES

@@ -73,7 +73,7 @@ class Cluster:
         self._completed.add(future)
 
     def next(self) -> tuple[int, list[TaskResult] | WorkerLost]:
-        """Waits for any task to end.  Raises `SourceError` when the cluster is gone."""
+        """Wait for any task to end.  Raises `SourceError` when the cluster is gone."""
         future, result = next(self._completed)
         task, count = self._tasks.pop(future.key)
         if isinstance(result, list):

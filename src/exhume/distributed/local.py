@@ -120,7 +120,7 @@ class Processes:
 
 @contextlib.contextmanager
 def _deaf() -> Iterator[None]:
-    """Keeps Ctrl-C from processes that are started meanwhile: a terminal sends it to them as well, while they import.
+    """Keep Ctrl-C from processes that are started meanwhile: a terminal sends it to them as well, while they import.
 
     For this one it waits until the end.
     """
@@ -147,7 +147,7 @@ class _Worker:
         self.task = -1
 
     def kill(self) -> str:
-        """Waits until the process has ended; returns in words how it ended."""
+        """Wait until the process has ended; return in words how it ended."""
         self.pipe.close()
         self.process.join(5)
         if self.process.exitcode is None:
@@ -158,7 +158,7 @@ class _Worker:
         return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
     def stop(self) -> None:
-        """Lets an idle process end by itself."""
+        """Let an idle process end by itself."""
         with contextlib.suppress(OSError):
             self.pipe.send_bytes(b"")
         self.kill()

@@ -29,7 +29,7 @@ def partitions(
     limits: Limits = DEFAULT_LIMITS,
     **options: Any,
 ) -> list[Partition]:
-    """Plans the reading of archives (paths or URLs) in parts of about `size` stored bytes, in their order.
+    """Plan the reading of archives (paths or URLs) in parts of about `size` stored bytes, in their order.
 
     zs is cut by key ranges along its index, clp-s by tables, ark by splits, caf and databundle by ranges of members,
     leveldb by files.  `size=None` plans one partition per archive without opening any.  `options` are those for

@@ -77,7 +77,7 @@ def run(
     total: int | None = None,
     unit: str = "units",
 ) -> Iterator[Result]:
-    """Yields `function(unit)` for each unit as a `Result`, in the order of the units, as soon as each is known.
+    """Yield `function(unit)` for each unit as a `Result`, in the order of the units, as soon as each is known.
 
     Args:
         function: Picklable (a module's function, or a `functools.partial` of one) unless everything runs in this
@@ -176,7 +176,7 @@ class _Drive:
                 following += 1
 
     def _fill(self) -> None:
-        """Submits as many units as the backend has slots for and the window allows."""
+        """Submit as many units as the backend has slots for and the window allows."""
         slots = self._backend.slots
         if self._growing:
             self._batch = min(MAX_BATCH, 1 + self._tasks // (32 * slots))

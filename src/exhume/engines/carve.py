@@ -53,7 +53,7 @@ def carve(
     storage_options: dict[str, Any] | None = None,
     jobs: int = 1,
 ) -> Iterator[CarvedArchive]:
-    """Yields the archives inside a disk image, a memory dump or another archive, in order of offset.
+    """Yield the archives inside a disk image, a memory dump or another archive, in order of offset.
 
     Args:
         target: Path, URL, bytes, binary file object or `Source` of the image; the first segment of a split raw image
@@ -163,7 +163,7 @@ def _on_threads(
 
 
 def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
-    """Sorts finds by offset, keeps each archive once, and marks nested ones.
+    """Sort finds by offset, keep each archive once, and mark nested ones.
 
     A format without a leading magic is found by its end, later than archives that start after it, so all finds are read
     before the first is returned.

@@ -48,7 +48,7 @@ class FieldCoverage:
 
 
 def coverage(archive: Archive | SpecifiedFile, jobs: int = 1) -> FieldCoverage:
-    """Counts what claims each byte: fields of a schema, opaque data, padding, or nothing.
+    """Count what claims each byte: fields of a schema, opaque data, padding, or nothing.
 
     `jobs` threads find the sections and examine the numerous ones (0: one per core).
     """

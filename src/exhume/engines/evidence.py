@@ -12,7 +12,7 @@ PIECE = 1 << 22
 
 
 def check_evidence(source: EvidenceSource, progress: Progress = no_progress) -> Check:
-    """Reads the whole content and compares its MD5 with the one that the container stores.
+    """Read the whole content and compare its MD5 with the one that the container stores.
 
     libewf reads past chunks whose checksum does not match, so only this check detects damage to the container itself.
     Raises `SourceError` where it cannot be read.

@@ -81,7 +81,7 @@ class Selection:
         return section.span.start < self.end and section.span.end > self.start
 
     def __post_init__(self) -> None:
-        """Raises `QueryError` for a section and a range at once."""
+        """Raise `QueryError` for a section and a range at once."""
         if self.section is not None and (self.start, self.end) != (None, None):
             raise QueryError("section and a range exclude each other")
         if self.start is not None or self.end is not None:
@@ -106,7 +106,7 @@ def explain(
     ksy: Specification | None = None,
     **options: Any,
 ) -> Iterator[Explained]:
-    """Explains an archive section by section, in file order, as far as it can be understood.
+    """Explain an archive section by section, in file order, as far as it can be understood.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.
@@ -160,7 +160,7 @@ def explain_archive(
     *,
     unchecked: str = "",
 ) -> Iterator[Explained]:
-    """Explains every section that `selection` includes, in file order, with `findings` at the fields they concern.
+    """Explain every section that `selection` includes, in file order, with `findings` at the fields they concern.
 
     Each checksum is computed when its field is shown; a reason in `unchecked` means that checksums are not computed.
     With None as `findings` nothing has looked for any: a checksum that does not match is then noted where a finding
@@ -230,7 +230,7 @@ def explain_one(
     payload: bool = True,
     unchecked: str = "",
 ) -> Explained:
-    """Explains one section of a map, with the first elements of long arrays and those that touch `marks`.
+    """Explain one section of a map, with the first elements of long arrays and those that touch `marks`.
 
     `findings` are placed at the fields they concern, and those about a whole file at its `first` section.  A section or
     payload larger than `limit` is given without its fields, and with `payload` unset none is decompressed.
@@ -319,14 +319,14 @@ def _summarised(
 
 
 def _count_elsewhere(tree: Field, schemas: Mapping[str | None, int]) -> None:
-    """Counts the elements of lists whose elements are sections of their own."""
+    """Count the elements of lists whose elements are sections of their own."""
     for node in tree.children:
         if node.value == ELSEWHERE and (count := schemas[f"{tree.type}::{node.type.removesuffix('[]')}"]):
             node.value = f"{counted(count, 'elements')}, each a section of its own"
 
 
 def _leave_out(summed: Explained, section: Section) -> None:
-    """Counts one more section that is summarised by the first of its sort that is left out."""
+    """Count one more section that is summarised by the first of its sort that is left out."""
     summed.skipped += 1
     summed.note = f"{summed.section.name} to {section.name}" if summed.skipped > 1 else ""
 
@@ -364,7 +364,7 @@ class _Noted:
 
 
 def _place(item: Explained, near: _Near) -> None:
-    """Notes each finding at the innermost field that holds all of its bytes, or else at the section."""
+    """Note each finding at the innermost field that holds all of its bytes, or else at the section."""
     if not near:
         return
     starts = [_range(span)[0] for _, span in near]

@@ -154,7 +154,7 @@ def explain_section(
     page: tuple[str, int] | None = None,
     unchecked: str = "",
 ) -> Explained:
-    """Explains one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
+    """Explain one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
 
     Array elements that touch `marks` are included at any index.  With a `window` of the file, arrays of the stored
     bytes have only the elements that touch it and one on either side, and those of the payload the first.
@@ -217,7 +217,7 @@ def _too_large(out: Explained, limit: int) -> None:
 
 
 def only_damage(item: Explained) -> None:
-    """Reduces the field trees to what leads to a note or to a checksum that does not match."""
+    """Reduce the field trees to what leads to a note or to a checksum that does not match."""
     for tree in item.trees():
         _prune(tree)
 
@@ -234,7 +234,7 @@ def parsed_whole(item: Explained) -> bool:
 
 
 def check_fields(section: Section, node: Field, around: list[Field], unchecked: str, note: bool = False) -> None:
-    """Sets the result of checking every checksum at and below a field.
+    """Set the result of checking every checksum at and below a field.
 
     With `note`, a mismatch is noted at the field around the checksum as well: no finding will be placed there.
     """

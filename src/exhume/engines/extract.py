@@ -74,7 +74,7 @@ def extract(
     jobs: int = 1,
     progress: Progress = no_progress,
 ) -> ExtractReport:
-    """Writes members (all of them, or `names`) to `output`.
+    """Write members (all of them, or `names`) to `output`.
 
     Members whose name is unsafe, whose bytes are damaged, or that clash with existing files are left out and reported.
     A failure of the output itself (disk full) raises `SourceError`.  Small members that are adjacent in the archive, or
@@ -158,7 +158,7 @@ class _Batch:
     decoded: bool = False
 
     def write(self, output: OutputTree | TarSink, chosen: list[str], data: bytes) -> _Result:
-        """Writes the members, whose bytes are those of `data`."""
+        """Write the members, whose bytes are those of `data`."""
         assert isinstance(output, OutputTree)
         base = self.start
         errors = output.write_batch([(chosen[place], a - base, b - base) for place, a, b in self.members], data)

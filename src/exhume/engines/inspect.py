@@ -101,7 +101,7 @@ class Inspection(Archive):
     def __init__(
         self, source: Source | Tree, described: Format, *, limits: Limits = DEFAULT_LIMITS, **options: Any
     ) -> None:
-        """Raises only errors that do not concern the content, such as `SourceError` and `MissingDependencyError`."""
+        """Raise only errors that do not concern the content, such as `SourceError` and `MissingDependencyError`."""
         super().__init__(source, limits=limits)
         self.format = described.id
         self.problems: list[Finding] = []

@@ -27,7 +27,7 @@ def open_archive(
     length: int | None = None,
     **options: Any,
 ) -> Archive:
-    """Opens an archive for reading.
+    """Open an archive for reading.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.

@@ -50,7 +50,7 @@ def recode(
     progress: Progress = no_progress,
     **options: Any,
 ) -> RecodeReport:
-    """Rewrites the archive with other codec settings, and verifies that its content is unchanged.
+    """Rewrite the archive with other codec settings, and verify that its content is unchanged.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.

@@ -153,7 +153,7 @@ def build_report(
     jobs: int = 1,
     check: Check | None = None,
 ) -> CaseReport:
-    """Looks at images, and writes the archives in them and what can be salvaged of those below `folder`.
+    """Look at images, and write the archives in them and what can be salvaged of those below `folder`.
 
     `name` names the copy of an archive; `check` compares what an image says about itself.  Raises `SourceError` when
     reading or writing fails, and `OutputExistsError` if a file is there already.
@@ -223,7 +223,7 @@ def _groups(archives: Sequence[Found], sources: Sequence[Source], limits: Limits
 
 
 def _tied(known: _Pieces) -> Iterator[_Pieces]:
-    """Divides pieces into those that belong together; of two with one place in the archive, the first is taken."""
+    """Divide pieces into those that belong together; of two with one place in the archive, the first is taken."""
     left = list(known)
     while left:
         group = [left.pop(0)]
@@ -253,7 +253,7 @@ def _to_salvage(
 
 
 def _salvage(target: Source | Path, recovered: Recovered, format: str, folder: Path, limits: Limits, jobs: int) -> None:
-    """Salvages one of them; of a directory its members or records, because a new directory has a new identity."""
+    """Salvage one of them; of a directory its members or records, because a new directory has a new identity."""
     described = get_format(format)
     mode = SalvageMode.ARCHIVE
     if described.container == "directory":

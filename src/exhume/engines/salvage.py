@@ -39,7 +39,7 @@ def salvage(
     jobs: int = 1,
     **options: Any,
 ) -> SalvageReport:
-    """Writes what survives of a damaged archive to `output`, never in place, and reports what became of every byte.
+    """Write what survives of a damaged archive to `output`, never in place, and report what became of every byte.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.
@@ -121,7 +121,7 @@ def _best_guess(source: Source | Tree) -> str:
 
 
 def _refuse_mode(described: Format, source: Source | Tree, mode: SalvageMode) -> None:
-    """Refuses modes and inputs that a format does not support, here and not in the format's own code."""
+    """Refuse modes and inputs that a format does not support, here and not in the format's own code."""
     if isinstance(source, Tree) and described.container == "file":
         raise UnrecognizedFormatError(
             f"{described.id} archives are files, not directories", format=described.id, actual=source.name

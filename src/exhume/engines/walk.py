@@ -110,7 +110,7 @@ def _lone(name: str, kind: str, owner: WalkEntry | None) -> WalkEntry:
 
 
 def _list_own(archive: WalkEntry) -> None:
-    """Lists the folders that belong to an archive, so that other processes which open it need not."""
+    """List the folders that belong to an archive, so that other processes which open it need not."""
     waiting = [""]
     while waiting and archive.tree is not None:
         folder = waiting.pop()

@@ -41,7 +41,7 @@ def each_member(
 
 
 def lose(report: ExportReport, error: ExhumeError) -> None:
-    """Counts a member as lost; raises the error again when it is not the member's fault."""
+    """Count a member as lost; raise the error again when it is not the member's fault."""
     if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
         raise error
     report.lost["members"] += 1

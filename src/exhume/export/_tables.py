@@ -64,17 +64,17 @@ class TableFile(ABC):
 
     @abstractmethod
     def write(self, batch: Any) -> None:
-        """Adds a `pyarrow.RecordBatch`."""
+        """Add a `pyarrow.RecordBatch`."""
 
     gathered: int = 0
     """Bytes that are gathered until they are written."""
 
     def flush(self) -> None:  # noqa: B027 - most targets gather nothing
-        """Writes what is gathered."""
+        """Write what is gathered."""
 
     @abstractmethod
     def close(self) -> None:
-        """Completes the file; what was gathered is of no use when `file` is not open."""
+        """Complete the file; what was gathered is of no use when `file` is not open."""
 
     def __enter__(self) -> Self:
         return self
@@ -119,7 +119,7 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         columns: Sequence[str] | None = None,
         **options: Any,
     ) -> ExportReport:
-        """Writes the tables of an archive; `options` are those of its `to_arrow`.
+        """Write the tables of an archive; `options` are those of its `to_arrow`.
 
         Several tables become files of the directory `output`, new or empty without `overwrite`, with which files of the
         same names are replaced and others left as they are.
@@ -181,7 +181,7 @@ def _copy_together(
     progress: Progress,
     jobs: int,
 ) -> None:
-    """Writes the tables of one pass, each to its file."""
+    """Write the tables of one pass, each to its file."""
     pa = import_pyarrow()
     with contextlib.ExitStack() as stack:
         targets = {

@@ -29,7 +29,7 @@ def export(
     url: str | None = None,
     **options: Any,
 ) -> ExportReport:
-    """Writes references (version 1) to `output`: for each member the archive's URL, offset and size in bytes.
+    """Write references (version 1) to `output`: for each member the archive's URL, offset and size in bytes.
 
     `url` is the URL in the references, if it is not the one that the archive was read from.  Members that are not
     stored uncompressed, and empty names, get no reference and are reported.  Raises `WriterError` when there is no URL.

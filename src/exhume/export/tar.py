@@ -23,7 +23,7 @@ def export(
     jobs: int = 1,
     **options: Any,
 ) -> ExportReport:
-    """Writes every member to a tar archive at `output` (`-`: standard output); `jobs` threads read (0: one per core).
+    """Write every member to a tar archive at `output` (`-`: standard output); `jobs` threads read (0: one per core).
 
     Members that are damaged, or whose name extraction would refuse, here or on Windows, are left out and reported.
     """

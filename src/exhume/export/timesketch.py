@@ -60,7 +60,7 @@ def export(
     clock_start: str | None = None,
     **options: Any,
 ) -> ExportReport:
-    """Writes the rows of all tables as events; `options` are those of the archive's `to_arrow`.
+    """Write the rows of all tables as events; `options` are those of the archive's `to_arrow`.
 
     Args:
         archive: Any that has tables.

@@ -28,7 +28,7 @@ def export(
     jobs: int = 1,
     **options: Any,
 ) -> ExportReport:
-    """Writes every member to a zip archive at `output` (`-`: standard output), uncompressed, dated 1980-01-01.
+    """Write every member to a zip archive at `output` (`-`: standard output), uncompressed, dated 1980-01-01.
 
     `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, here or
     on Windows, are left out and reported.  Raises `ExhumeError` for a large one whose damage comes after its beginning.

@@ -114,11 +114,11 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             return file_time(source.location)
 
     def close(self) -> None:
-        """Closes the archive; the next use opens it again."""
+        """Close the archive; the next use opens it again."""
         OPEN.drop(self._key)
 
     def invalidate_cache(self, path: Any = None) -> None:
-        """Forgets everything that was read from the archive."""
+        """Forget everything that was read from the archive."""
         OPEN.drop(self._key)
 
     # Reading
@@ -180,7 +180,7 @@ def _slicer(
 
 
 def _fill(out: list[bytes | Exception], indexes: list[int], read: Callable[[], list[bytes]]) -> None:
-    """Puts the bytes that were read, or the error, at the given indexes of `out`."""
+    """Put the bytes that were read, or the error, at the given indexes of `out`."""
     try:
         for index, data in zip(indexes, read(), strict=True):
             out[index] = data

@@ -106,11 +106,11 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
             return Catalog(load_sqlite(source.read_at(0, source.size), source.name), chunks_in=below)
 
     def close(self) -> None:
-        """Closes catalog and chunks; the next use opens them again."""
+        """Close catalog and chunks; the next use opens them again."""
         _drop(self._key, self._locations)
 
     def invalidate_cache(self, path: Any = None) -> None:
-        """Forgets everything that was read from the chunks."""
+        """Forget everything that was read from the chunks."""
         _drop(self._key, self._locations)
 
     # Asking

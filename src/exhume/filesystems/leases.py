@@ -23,7 +23,7 @@ class Closable(Protocol):
     """Anything that can be closed, and so be held open."""
 
     def close(self) -> None:
-        """Releases it."""
+        """Release it."""
 
 
 T = TypeVar("T", bound=Closable)
@@ -112,7 +112,7 @@ class Leases(Generic[T]):
             held.item.close()
 
     def drop(self, key: object) -> None:
-        """Closes the object of that key once it has no users; does nothing if there is none."""
+        """Close the object of that key once it has no users; do nothing if there is none."""
         with self._lock:
             held = self._held.pop(key, None)
             if held is None:

@@ -29,7 +29,7 @@ class EvidenceSource(Source):
     """
 
     def __init__(self, path: str) -> None:
-        """Raises `MissingDependencyError` without libewf (extra `ewf`), `SourceError` for what it cannot read."""
+        """Raise `MissingDependencyError` without libewf (extra `ewf`), `SourceError` for what it cannot read."""
         try:
             import pyewf
         except ImportError:

@@ -18,7 +18,7 @@ from exhume.io.source import STREAM_CHUNK, source_error
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str], start: int = 0, end: int = 0) -> Iterator[None]:
-    """Raises errors of the operating system as `SourceError` that names the file (and the bytes, if given)."""
+    """Raise errors of the operating system as `SourceError` that names the file (and the bytes, if given)."""
     try:
         yield
     except OSError as error:
@@ -65,7 +65,7 @@ class RawFile(io.RawIOBase):
         return source_error(error, self.name, position, position + size)
 
     def readinto(self, buffer: Any, /) -> int:
-        """Reads into a buffer until it is full or the file ends.  Raises `SourceError` with the place."""
+        """Read into a buffer until it is full or the file ends.  Raises `SourceError` with the place."""
         if activity.current is not None and self.seekable():
             at = os.lseek(self._fd, 0, os.SEEK_CUR)
             activity.current.on_read(self.name, at, at + memoryview(buffer).nbytes)
@@ -75,7 +75,7 @@ class RawFile(io.RawIOBase):
             raise self._at(error, memoryview(buffer).nbytes) from error
 
     def write(self, data: Any, /) -> int:
-        """Writes bytes, possibly not all of them.  Raises `SourceError` with the place."""
+        """Write bytes, possibly not all of them.  Raises `SourceError` with the place."""
         try:
             return os.write(self.fileno(), data)
         except OSError as error:
@@ -86,14 +86,14 @@ class RawFile(io.RawIOBase):
             return os.lseek(self.fileno(), offset, whence)
 
     def truncate(self, size: int | None = None, /) -> int:
-        """Cuts the file, or fills it up with zeros, to `size` bytes (default: up to the position)."""
+        """Cut the file, or fill it up with zeros, to `size` bytes (default: up to the position)."""
         size = self.tell() if size is None else size
         with naming(self.name):
             os.ftruncate(self.fileno(), size)
         return size
 
     def close(self) -> None:
-        """Closes the descriptor; harmless to repeat."""
+        """Close the descriptor; harmless to repeat."""
         fd, self._fd = self._fd, -1
         super().close()
         if fd >= 0:

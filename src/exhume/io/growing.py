@@ -62,7 +62,7 @@ class GrowingFile:
             os.close(fd)
 
     def wait(self, seconds: float) -> None:
-        """Waits before the file is looked at again."""
+        """Wait before the file is looked at again."""
         time.sleep(seconds)
 
     def _open(self) -> int | None:

@@ -69,7 +69,7 @@ def iter_folders(root: str, name: str, exclude: Collection[tuple[int, int]] = ()
 
 
 def _look_closer(found: Folder, leaf: str, path: str, exclude: Collection[tuple[int, int]]) -> None:
-    """Examines what is not obviously a file or directory: links, possibly the output, entries of unknown type."""
+    """Examine what is not obviously a file or directory: links, possibly the output, entries of unknown type."""
     is_link = False
     try:
         itself = os.lstat(path)

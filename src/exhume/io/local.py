@@ -228,7 +228,7 @@ class LocalTree(Tree):
         return os.path.isfile(self._resolve(name))
 
     def source(self, name: str) -> Source:
-        """Opens one file.
+        """Open one file.
 
         Raises `EntryNotFoundError`, `UnsafePathError` for a name that leads outside, and `SourceError` where the file
         cannot be opened.

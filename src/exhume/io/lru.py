@@ -35,7 +35,7 @@ class Lru(Generic[K, V]):
             return found[0]
 
     def put(self, key: K, value: V, cost: int = 1) -> None:
-        """Stores a value, replacing the previous one; a value that costs more than the limit is dropped at once."""
+        """Store a value, replacing the previous one; a value that costs more than the limit is dropped at once."""
         gone: list[V] = []
         with self._lock:
             old = self._items.pop(key, None)
@@ -55,7 +55,7 @@ class Lru(Generic[K, V]):
         self._dropped(gone)
 
     def pop(self, key: K) -> V | None:
-        """Removes and returns a value without dropping it; None when it is not held."""
+        """Remove and return a value without dropping it; None when it is not held."""
         with self._lock:
             found = self._items.pop(key, None)
             if found is None:
@@ -64,7 +64,7 @@ class Lru(Generic[K, V]):
             return found[0]
 
     def clear(self) -> None:
-        """Drops everything."""
+        """Drop everything."""
         with self._lock:
             gone = [value for value, _ in self._items.values()]
             self._items.clear()

@@ -38,7 +38,7 @@ class _Call(Generic[T, R]):
         return not self._done.locked()
 
     def run(self, function: Callable[[T], R]) -> None:
-        """Makes the call."""
+        """Make the call."""
         try:
             self._result = function(self._item)
         except Exception as error:  # raised again by `result`, in the caller's thread
@@ -47,7 +47,7 @@ class _Call(Generic[T, R]):
             self._done.release()
 
     def result(self) -> R:
-        """Waits for the result and returns it, or raises the error."""
+        """Wait for the result and return it, or raise the error."""
         with self._done:
             if self._error is not None:
                 raise self._error
@@ -62,7 +62,7 @@ class BackgroundRunner:
         self._last: _Call[Any, object] | None = None
 
     def submit(self, function: Callable[[T], object], item: T) -> None:
-        """Makes a call when the one before it has ended.  Raises what that one raised."""
+        """Make a call when the one before it has ended.  Raises what that one raised."""
         if self._is_alone:
             function(item)
             return
@@ -78,7 +78,7 @@ class BackgroundRunner:
             raise
 
     def wait(self) -> None:
-        """Waits for the last call.  Raises what it raised, once."""
+        """Wait for the last call.  Raises what it raised, once."""
         if self._last is not None:
             try:
                 self._last.result()
@@ -106,7 +106,7 @@ class OrderedCalls(Generic[T, R]):
         return len(self._waiting)
 
     def submit(self, item: T) -> None:
-        """Adds an item; a thread starts at once, since the next item may take long to come."""
+        """Add an item; a thread starts at once, since the next item may take long to come."""
         call: _Call[T, R] = _Call(item)
         self._waiting.append(call)
         self._todo.put(call)
@@ -117,7 +117,7 @@ class OrderedCalls(Generic[T, R]):
             thread.start()
 
     def help(self) -> bool:
-        """Makes one call in the caller's thread while the next result is pending; False when there is none to make."""
+        """Make one call in the caller's thread while the next result is pending; False when there is none to make."""
         if self._waiting[0].finished or (call := _taken(self._todo)) is None:
             return False
         call.run(self._function)
@@ -130,7 +130,7 @@ class OrderedCalls(Generic[T, R]):
         return self._waiting.popleft().result()
 
     def close(self, *, wait: bool = True) -> None:
-        """Drops what has not started, and ends the threads; with `wait`, waits for what they are doing."""
+        """Drop what has not started, and end the threads; with `wait`, wait for what they are doing."""
         while _taken(self._todo) is not None:
             pass
         self._waiting.clear()

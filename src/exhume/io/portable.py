@@ -43,7 +43,7 @@ def pread(fd: int, size: int, offset: int) -> bytes:
 
 
 def pwrite(fd: int, data: memoryview, offset: int) -> int:
-    """Writes at an offset, maybe not all; the position of the file stays.  Raises `OSError`."""
+    """Write at an offset, maybe not all; the position of the file stays.  Raises `OSError`."""
     if hasattr(os, "pwrite"):
         return os.pwrite(fd, data, offset)
     with _at(fd, offset):
@@ -62,7 +62,7 @@ def _at(fd: int, offset: int) -> Iterator[None]:
 
 
 def read_into(fd: int, buffer: Any) -> int:
-    """Fills a buffer as far as there is something to read; returns the number of bytes.  Raises `OSError`."""
+    """Fill a buffer as far as there is something to read; return the number of bytes.  Raises `OSError`."""
     if hasattr(os, "readv"):
         return os.readv(fd, [buffer])
     view = memoryview(buffer).cast("B")
@@ -72,13 +72,13 @@ def read_into(fd: int, buffer: Any) -> int:
 
 
 def write_pieces(fd: int, pieces: Sequence[bytes | memoryview]) -> int:
-    """Writes buffers back to back, possibly not all; returns the number of bytes.  Raises `OSError`."""
+    """Write buffers back to back, possibly not all; return the number of bytes.  Raises `OSError`."""
     return os.writev(fd, pieces) if hasattr(os, "writev") else 0
 
 
 @contextlib.contextmanager
 def locked(fd: int) -> Iterator[None]:
-    """Keeps a file locked, waiting for its current holder.  Raises `OSError`, also if files cannot be locked."""
+    """Keep a file locked, waiting for its current holder.  Raises `OSError`, also if files cannot be locked."""
     try:
         import fcntl
     except ImportError:
@@ -120,7 +120,7 @@ HELD = 8 << 20
 
 @functools.cache
 def keep_freed_memory() -> None:
-    """Lets buffers of up to `HELD` bytes be allocated, freed and allocated again without new pages from the system.
+    """Let buffers of up to `HELD` bytes be allocated, freed and allocated again without new pages from the system.
 
     A reader allocates a few buffers of some 100 KiB per block and frees them again.  The C library would return each to
     the system at once, and the kernel would clear and map every page again for the next block, which takes 33 % of the

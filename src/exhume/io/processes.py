@@ -97,7 +97,7 @@ class _Workers(Generic[T, R]):
             return self._workers[number]
 
     def close(self) -> None:
-        """Ends the processes, whatever they are at."""
+        """End the processes, whatever they are at."""
         self._closed = True
         for worker in self._workers:
             worker.close()
@@ -142,7 +142,7 @@ class _Worker:
         return None if found is None else pickle.loads(found)  # noqa: S301 - from a process that was started here
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the threads that wait for it
         self._process.kill()

@@ -22,7 +22,7 @@ _READ = READ | NONBLOCK
 
 
 def py_write_files(jobs: list[tuple[folders.Folder, bytes, int, int]], data: Buffer) -> list[int]:
-    """Creates files `(folder, leaf name, start, stop)` that hold `data[start:stop]`.
+    """Create files `(folder, leaf name, start, stop)` that hold `data[start:stop]`.
 
     Returns an error number per file, 0 where it was created; a file that could not be written whole is removed.  Never
     replaces a file or follows a link.  Raises `ValueError` for a range outside the data or NUL in a name.
@@ -53,7 +53,7 @@ def _write_one(folder: folders.Folder, name: bytes, data: memoryview) -> int:
 
 
 def py_read_files(paths: list[bytes], sizes: Sequence[int]) -> tuple[bytes, list[bool]]:
-    """Reads files whose sizes are known: `(buffer, whole)`.
+    """Read files whose sizes are known: `(buffer, whole)`.
 
     File `i` takes `sizes[i]` bytes of the buffer, after those of the files before it; they are valid only where
     `whole[i]` says that the file was readable and had exactly that size.  The buffer ends with one spare byte.  Raises

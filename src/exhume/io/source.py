@@ -131,7 +131,7 @@ class Source(abc.ABC):
         return [self.read_at(start, end - start) for start, end in ranges]
 
     def will_read(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are at hand
-        """Announces that `[start, stop)` will be read in small reads, mostly in order: a remote source prefetches.
+        """Announce that `[start, stop)` will be read in small reads, mostly in order: a remote source prefetches.
 
         Nothing is read yet, and nothing past `stop` is read for it.
         """
@@ -161,7 +161,7 @@ class Source(abc.ABC):
         return SourceReader(self)
 
     def close(self) -> None:  # noqa: B027 - most sources hold nothing
-        """Releases what the source holds; harmless to repeat."""
+        """Release what the source holds; harmless to repeat."""
 
     def __enter__(self) -> Self:
         return self
@@ -195,7 +195,7 @@ class PositionedFile(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Moves the position and returns it.  Raises `ValueError` for a negative one and for an unknown `whence`."""
+        """Move the position and return it.  Raises `ValueError` for a negative one and for an unknown `whence`."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}.get(whence)
         if base is None:
             raise ValueError(f"invalid whence ({whence})")
@@ -298,7 +298,7 @@ class WindowSource(Source):
 
 
 def plan_reads(ranges: Sequence[tuple[int, int]], *, max_gap: int, max_size: int) -> list[tuple[int, int, list[int]]]:
-    """Merges half-open ranges into fewer reads.
+    """Merge half-open ranges into fewer reads.
 
     Returns `(start, end, indexes)` per read, in file order, where `indexes` are the positions in `ranges` that it
     serves.  Ranges join when the gap is at most `max_gap` bytes and the joined read stays within `max_size`.
@@ -316,7 +316,7 @@ def plan_reads(ranges: Sequence[tuple[int, int]], *, max_gap: int, max_size: int
 
 
 def close_quietly(fd: int) -> None:
-    """Closes a descriptor that was only read; an error here cannot affect the data already read."""
+    """Close a descriptor that was only read; an error here cannot affect the data already read."""
     with contextlib.suppress(OSError):
         os.close(fd)
 

@@ -39,7 +39,7 @@ class SplitSource(Source):
     """The segments of a split image as one file, named after the first; offsets count from its start."""
 
     def __init__(self, pieces: tuple[str, ...]) -> None:
-        """Opens every piece once.  Raises `SourceError`."""
+        """Open every piece once.  Raises `SourceError`."""
         self.name = pieces[0]
         self.pieces = pieces
         self._open: dict[int, FileSource] = {}

@@ -56,7 +56,7 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def source(self, name: str) -> Source:
-        """Opens one file; the source is called by its relative name.  Raises `EntryNotFoundError`."""
+        """Open one file; the source is called by its relative name.  Raises `EntryNotFoundError`."""
 
     def will_read(  # noqa: B027 - most trees are at hand
         self,
@@ -67,7 +67,7 @@ class Tree(abc.ABC):
         spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         listing: bool = False,
     ) -> None:
-        """Announces reads, so that a remote tree can request all of them at the same time.
+        """Announce reads, so that a remote tree can request all of them at the same time.
 
         `names`: files whose beginning will be read; `tails`: files whose end and beginning will be; `sizes`: files
         whose size will be asked; `spans`: ranges that will be read in small pieces, see `Source.hint`;
@@ -115,7 +115,7 @@ class Tree(abc.ABC):
         return None
 
     def close(self) -> None:  # noqa: B027 - most trees hold nothing
-        """Releases what the tree holds."""
+        """Release what the tree holds."""
 
     def __enter__(self) -> Self:
         return self
@@ -143,7 +143,7 @@ class MemoryTree(Tree):
         return check_relative(name, self.name) in self._files
 
     def source(self, name: str) -> Source:
-        """Opens one file.  Raises `EntryNotFoundError`, or `UnsafePathError` for a name that leads outside."""
+        """Open one file.  Raises `EntryNotFoundError`, or `UnsafePathError` for a name that leads outside."""
         data = self._files.get(check_relative(name, self.name))
         if data is None:
             raise EntryNotFoundError("no such file in the directory", span=Span(self.name, 0, 0), actual=name)

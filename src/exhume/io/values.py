@@ -46,7 +46,7 @@ class LargeValue:
             yield bytes(held)
 
     def fill(self, room: memoryview) -> None:
-        """Copies the bytes into memory of their size.  Raises `LimitExceededError` above the limit `payload_size`."""
+        """Copy the bytes into memory of their size.  Raises `LimitExceededError` above the limit `payload_size`."""
         self._limits.check("payload_size", self._size, self.span)
         at = 0
         for piece in self._open():

@@ -114,7 +114,7 @@ def built(extension: Extension) -> Path:
 
 
 def build(text: str, folder: Path) -> Path:
-    """Builds an extension module in a folder.  Raises `NotBuiltError`."""
+    """Build an extension module in a folder.  Raises `NotBuiltError`."""
     if os.name == "nt":
         raise NotBuiltError("they are not built on this system")
     compiler = _compiler()

@@ -48,7 +48,7 @@ def compile_ksy(
     process: Mapping[str, Callable[..., Any]] | None = None,
     native: bool = False,
 ) -> Specification:
-    """Compiles a `.ksy` file, and what it imports, to readers.
+    """Compile a `.ksy` file, and what it imports, to readers.
 
     Args:
         path: Path of the `.ksy` file.
@@ -232,7 +232,7 @@ class Specification:
         return SpecifiedFile(one_file(open_target(target)), self)
 
     def check_parameters(self, given: Sequence[Any]) -> None:
-        """Raises `SpecificationError` when the root takes other parameters, or of other types."""
+        """Raise `SpecificationError` when the root takes other parameters, or of other types."""
         names = [one["id"] for one in self.specs[self.id].get("params", ())]
         if len(given) != len(names):
             said = (

@@ -14,7 +14,7 @@ class Room(Protocol):
     """The remaining budget of a table."""
 
     def take(self, values: Sequence[Any], *, long: bool = False) -> None:
-        """Takes a column of values, by their lengths too where they are `long`."""
+        """Take a column of values, by their lengths too where they are `long`."""
 
 
 class Tabulator(Protocol):

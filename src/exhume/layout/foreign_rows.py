@@ -38,7 +38,7 @@ class Readers(Protocol):
         """The extension module of the readers; None for readers in Python."""
 
     def check_parameters(self, given: Sequence[Any]) -> None:
-        """Raises `SpecificationError` when the root takes other parameters, or of other types."""
+        """Raise `SpecificationError` when the root takes other parameters, or of other types."""
 
     def paused(self, steps: list[str]) -> Callable[..., Any] | None:
         """The reader of the root that stops at the list that fields lead to; None where that is read as a whole."""

@@ -63,7 +63,7 @@ class _Room:
         self.bytes = budgets.HELD + budgets.HELD_PER_BYTE * self.size
 
     def take(self, values: Sequence[Any], *, long: bool = False) -> None:
-        """Takes a column of values, by their lengths too where they are `long`."""
+        """Take a column of values, by their lengths too where they are `long`."""
         self.values -= 1 + len(values)
         if long:
             self.bytes -= sum(len(one) for one in values if one is not None)

@@ -48,7 +48,7 @@ def parse(cls: type[T], data: bytes | memoryview | BinaryIO, where: Span, *args:
 
 
 def touch(value: Any, name: str, stream: Any, where: Span) -> Any:
-    """Reads the lazy instance `name` of a parsed object; raises the same errors as `parse`."""
+    """Read the lazy instance `name` of a parsed object; raise the same errors as `parse`."""
     try:
         return getattr(value, name)
     except FAILURES as error:

@@ -111,7 +111,7 @@ def found(path: Path, folders: Sequence[Path]) -> Kept | None:
 
 
 def keep(path: Path, folders: Sequence[Path], files: SpecFiles, made: Kept) -> None:
-    """Keeps what a compilation made, where that is possible."""
+    """Keep what a compilation made, where that is possible."""
     specs = {id: dict(spec) for id, spec in made.specs.items()}
     text = json.dumps(specs)
     if json.loads(text) != specs:

@@ -61,7 +61,7 @@ class SpecFiles:
         """The ids of what each imports."""
 
     def read(self, path: Path) -> str:
-        """Reads a specification and what it imports; returns its id."""
+        """Read a specification and what it imports; return its id."""
         id = self._add(path)
         waiting = [id]
         while waiting:

@@ -20,7 +20,7 @@ _sizes: ContextVar[Sizes | None] = ContextVar("sizes", default=None)
 
 @contextmanager
 def measuring() -> Iterator[Sizes]:
-    """Collects the sizes that are noted until the end of the block, in this thread and those that it maps over."""
+    """Collect the sizes that are noted until the end of the block, in this thread and those that it maps over."""
     found: Sizes = {}
     token = _sizes.set(found)
     try:

@@ -62,7 +62,7 @@ def split_records(payload: Buffer) -> list[bytes]:
 
 
 def scan_records(payload: Buffer) -> Scan:
-    """Counts the records of a payload and checks their order.
+    """Count the records of a payload and check their order.
 
     Raises:
         MalformedRecordsError: see there.
@@ -197,7 +197,7 @@ _TOP = (1 << 64) - 1
 
 
 def block_entries(block: bytes, end: int, budget: int) -> tuple[list[tuple[bytes, bytes, int]], int, int]:
-    """Splits the first `end` bytes of a LevelDB block into `(key, value, offset)`.
+    """Split the first `end` bytes of a LevelDB block into `(key, value, offset)`.
 
     Returns the entries before the first that is malformed, where that one starts (`end` if there is none), and why
     (`BLOCK_*`).  `budget` bounds the sum of key sizes, because shared prefixes expand.

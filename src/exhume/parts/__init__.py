@@ -37,7 +37,7 @@ class Part:
 
 
 def ranges(sizes: Iterable[int], size: int | None) -> Iterator[tuple[int, int, int]]:
-    """Divides items of the given sizes into half-open ranges of about `size` bytes, as `(first, stop, bytes)`.
+    """Divide items of the given sizes into half-open ranges of about `size` bytes, as `(first, stop, bytes)`.
 
     With None as `size`, there is a single range.
     """

@@ -48,7 +48,7 @@ class ArchiveLoader(Loader):  # type: ignore[misc]
             return False
 
     def map(self, target: Any) -> None:
-        """Maps every member; one whose name would lead elsewhere is left out with a warning.
+        """Map every member; one whose name would lead elsewhere is left out with a warning.
 
         Raises `ExhumeError` for an archive that cannot be read.
         """

@@ -28,7 +28,7 @@ TIME = "time_ns"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints a recording; the exit code is Rerun's own for a path that is not an Ark log, and 1 for a damaged log."""
+    """Print a recording; the exit code is Rerun's own for a path that is not an Ark log, and 1 for a damaged log."""
     parser = argparse.ArgumentParser(description="Print an Ark log as a recording of Rerun.")
     parser.add_argument("path", type=Path, help="directory or manifest of a log")
     parser.add_argument("--application-id", "--opened-application-id", default="exhume")
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def send(recording: Any, path: str, reader: Any) -> list[str]:
-    """Sends the rows of a channel's table, batch by batch; returns the fields that were left out."""
+    """Send the rows of a channel's table, batch by batch; return the fields that were left out."""
     import rerun
 
     omitted: dict[str, None] = {}

@@ -50,7 +50,7 @@ class SalvageExtractor(Extractor):  # type: ignore[misc]
         self._format = described
 
     def extract(self, inpath: Path, outdir: Path) -> ExtractResult:
-        """Writes the surviving content below `outdir`; losses are reported to unblob.
+        """Write the surviving content below `outdir`; losses are reported to unblob.
 
         Raises `ExtractError` where nothing can be read.
         """

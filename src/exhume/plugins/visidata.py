@@ -27,7 +27,7 @@ class TableSheet(Sheet):  # type: ignore[misc]
     rowtype = "rows"
 
     def iterload(self) -> Iterator[list[Any]]:
-        """Yields the rows; damage becomes an error of the sheet, after the rows that precede it."""
+        """Yield the rows; damage becomes an error of the sheet, after the rows that precede it."""
         try:
             reader = self.make()
             pa = import_pyarrow()
@@ -46,7 +46,7 @@ class TablesSheet(IndexSheet):  # type: ignore[misc]
     """The tables of an archive that has several."""
 
     def iterload(self) -> Iterator[TableSheet]:
-        """Yields a sheet per table."""
+        """Yield a sheet per table."""
         for name, make in self.tables.items():
             yield TableSheet(name, source=self, make=make)
 

@@ -52,7 +52,7 @@ def import_pyarrow() -> Any:
 
 
 def check_rows(batch_rows: int) -> None:
-    """Raises `QueryError` for a size of batches below 1."""
+    """Raise `QueryError` for a size of batches below 1."""
     if batch_rows < 1:
         raise QueryError("batch_rows: a batch has at least 1 row", actual=batch_rows)
 
@@ -149,7 +149,7 @@ class _Gathering:
         self._rows, self._room = self._batch_rows, BATCH_BYTES
 
     def add(self, batch: Any, sizes: Any) -> Iterator[list[Any]]:
-        """Adds rows; yields the slices of each complete batch.  A row of `BATCH_BYTES` is one by itself: joined
+        """Add rows; yield the slices of each complete batch.  A row of `BATCH_BYTES` is one by itself: joined
         with others, it would be copied.
         """
         import numpy

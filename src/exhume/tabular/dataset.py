@@ -116,7 +116,7 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         return count
 
     def _refuse(self, *args: Any, **options: Any) -> NoReturn:
-        """Refuses the call: the archive is not a set of files."""
+        """Refuse the call: the archive is not a set of files."""
         raise UnsupportedOperationError("an archive's table is scanned as a whole: use to_table(columns=, filter=)")
 
     def get_fragments(self, filter: Any = None) -> Iterator[ArchiveFragment]:

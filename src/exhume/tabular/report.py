@@ -53,7 +53,7 @@ class ExportReport:
 
 
 def refuse_options(target: str, options: Mapping[str, Any]) -> None:
-    """Raises `WriterError` for an option that does not apply to this target."""
+    """Raise `WriterError` for an option that does not apply to this target."""
     for name, value in options.items():
         if value is not None and value is not False and value not in ((), ""):
             raise WriterError(f"{name.replace('_', ' ')} does not apply to {target}")

@@ -220,7 +220,7 @@ class WriterContract:
 
     @pytest.fixture
     def build(self) -> Callable[[Path], None]:
-        """Writes a small archive."""
+        """Write a small archive."""
         raise AssertionError("the subclass must provide the fixture `build`")
 
     def test_output_verifies_and_is_deterministic(self, build: Callable[[Path], None], tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ class SourceContract:
 
     @pytest.fixture
     def make(self) -> Callable[[bytes], Source]:
-        """Builds a source over the bytes."""
+        """Build a source over the bytes."""
         raise AssertionError("the subclass must provide the fixture `make`")
 
     def test_reads_exactly(self, make: Callable[[bytes], Source]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 def flip(data: bytes, offset: int, mask: int = 0xFF) -> bytes:
-    """Returns the data with one byte XORed.  Raises `ValueError` for a `mask` of 0, which would change nothing."""
+    """Return the data with one byte XORed.  Raises `ValueError` for a `mask` of 0, which would change nothing."""
     if not mask & 0xFF:
         raise ValueError("a mask of 0 changes nothing")
     out = bytearray(data)
@@ -16,7 +16,7 @@ def flip(data: bytes, offset: int, mask: int = 0xFF) -> bytes:
 
 
 def overwrite(data: bytes, offset: int, new: bytes) -> bytes:
-    """Returns the data with bytes replaced in place.  Raises `ValueError` when that changes nothing."""
+    """Return the data with bytes replaced in place.  Raises `ValueError` when that changes nothing."""
     out = data[:offset] + new + data[offset + len(new) :]
     if out == data:
         raise ValueError("the new bytes equal the old ones")
@@ -30,7 +30,7 @@ def zero_sector(data: bytes, offset: int, size: int = 512) -> bytes:
 
 
 def swap(data: bytes, first: tuple[int, int], second: tuple[int, int]) -> bytes:
-    """Returns the data with two half-open ranges exchanged.
+    """Return the data with two half-open ranges exchanged.
 
     Raises `ValueError` unless `first` ends before `second` starts.
     """

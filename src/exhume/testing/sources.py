@@ -47,7 +47,7 @@ class CountingSource(Source):
         return sum(end - start for start, end in self.requests)
 
     def reset(self) -> None:
-        """Forgets the requests so far."""
+        """Forget the requests so far."""
         self.requests.clear()
 
 

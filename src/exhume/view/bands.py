@@ -43,7 +43,7 @@ class Bar:
         return cls(run[first], run[last - 1].name, run.bounds[first], run.bounds[last], last - first, kinds)
 
     def join(self, other: Bar) -> None:
-        """Takes over one that follows."""
+        """Take over one that follows."""
         self.last = other.last
         self.end = max(self.end, other.end)
         self.count += other.count

@@ -114,7 +114,7 @@ class Explored:
         self._know(self.archive.sections())
 
     def _know(self, found: SectionMap) -> None:
-        """Takes over the sections that are known now."""
+        """Take over the sections that are known now."""
         sums = (section for section, *_ in found.sums() if section.kind in ATTENTION)
         self._troubled, self._sections = list(islice(sums, MOST_SECTIONS)), found
 
@@ -363,7 +363,7 @@ class Explored:
         return ()
 
     def close(self) -> None:
-        """Ends the work of threads, and closes the archive once they have ended."""
+        """End the work of threads, and close the archive once they have ended."""
         self._closing = True
         for thread in self._threads:
             thread.join(PATIENCE)

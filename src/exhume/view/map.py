@@ -117,7 +117,7 @@ class _Sort:
         return f"{self.payload / self.packed:.2f}x" if self.packed else "-"
 
     def add(self, section: Section, payload: int | None) -> None:
-        """Counts one more section, and its decompressed size if that is known."""
+        """Count one more section, and its decompressed size if that is known."""
         self.last = section.name
         self.count += 1
         self.stored += section.span.size
@@ -188,7 +188,7 @@ def _strip(
 def _problems(
     drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[SectionItem], problems: Sequence[Finding]
 ) -> float:
-    """Draws problems as bars above and below the strip, so that names stay readable; lists the sections they touch."""
+    """Draw problems as bars above and below the strip, so that names stay readable; list the sections they touch."""
     inner = WIDTH - 2 * MARGIN
     scale = inner / source.size if source.size else 0.0
     touched: dict[bool, set[int]] = {True: set(), False: set()}

@@ -85,7 +85,7 @@ class PageWriter:
         """Whether everything on the page could be read, decoded and parsed."""
 
     def write(self, archive: Archive | SpecifiedFile, findings: list[Finding] | None) -> None:
-        """Writes the whole page for an archive; with None as findings, no checksum is computed either."""
+        """Write the whole page for an archive; with None as findings, no checksum is computed either."""
         title = html.escape(shorten(archive.name, 200))
         self._file.write(_PAGE_HEAD.format(title=title, css=style()))
         found = archive.sections()
@@ -125,7 +125,7 @@ class PageWriter:
         return len(self._spaces) - 1
 
     def _stored(self, source: Source, start: int, end: int, *, damaged: bool) -> None:
-        """Embeds the chunks of a file that touch a range, up to the size of the page."""
+        """Embed the chunks of a file that touch a range, up to the size of the page."""
         space = self._spaces[self._by_name[source.name]]
         for index in range(
             (start - space.base) // CHUNK, -(-(min(end, space.base + space.size) - space.base) // CHUNK)
@@ -183,7 +183,7 @@ class PageWriter:
         return parts
 
     def _tree(self, tree: Field, space: int, *, damaged: bool) -> int:
-        """Embeds a field tree; returns its chunk."""
+        """Embed a field tree; return its chunk."""
         text = json.dumps(jsonable(node_values(tree, space)), ensure_ascii=True, separators=(",", ":"))
         return self._chunk(text.encode("ascii"), damaged=damaged)
 
@@ -226,7 +226,7 @@ def write_page(
     selection: Selection | None = None,
     progress: Progress = no_progress,
 ) -> bool:
-    """Writes the explain page of an archive; returns whether all of it could be read, decoded and parsed.
+    """Write the explain page of an archive; return whether all of it could be read, decoded and parsed.
 
     With None as `findings`, nothing was verified, and the page says so.  Without a `selection` that asks for a part or
     for all, the page is bounded: at most 5 MB, whatever the size of the archive.  `progress` gets the sections done.

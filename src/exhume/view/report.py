@@ -51,7 +51,7 @@ def write_report(
     timeline: Iterable[Mapping[str, Any]] = (),
     limits: Limits = DEFAULT_LIMITS,
 ) -> None:
-    """Writes the page of a case.
+    """Write the page of a case.
 
     Args:
         file: Where to.

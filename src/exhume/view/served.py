@@ -99,7 +99,7 @@ class Explorer:
         }
 
     def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
-        """Answers one request."""
+        """Answer one request."""
         try:
             status, kind, body, more = self._answer(environ)
         except RefusedError as refused:

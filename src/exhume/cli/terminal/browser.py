@@ -96,7 +96,7 @@ class Browser(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Shows the first sections and bytes."""
+        """Show the first sections and bytes."""
         self.outline_tree.add_items(self.outline_tree.root, self._outline.roots())
         self.outline_tree.root.expand()
         self.outline_tree.focus()
@@ -156,7 +156,7 @@ class Browser(App[None]):
         self._mark()
 
     def _show_payload(self, item: Item) -> None:
-        """Shows the decompressed payload that a field is in; it was loaded with the field."""
+        """Show the decompressed payload that a field is in; it was loaded with the field."""
         known = self._payload
         if known is not None and known.section is item.section:
             return
@@ -192,7 +192,7 @@ class Browser(App[None]):
 
     @work(thread=True, exclusive=True, group="go")
     def _go(self, offset: int, source: str | None = None) -> None:
-        """Unfolds the tree down to the innermost field of a byte of a file."""
+        """Unfold the tree down to the innermost field of a byte of a file."""
         self._match = None
         found = self._outline.path_to(offset, source)
         if found is None:
@@ -201,11 +201,11 @@ class Browser(App[None]):
         self.outline_tree.unfold(found[0], lambda item: item.kind == "field" and holds_byte(item, offset))
 
     def on_outline_tree_shown(self, event: OutlineTree.Shown) -> None:
-        """Shows the bytes and details of the chosen node, whose children may be there now."""
+        """Show the bytes and details of the chosen node, whose children may be there now."""
         self._show(event.item)
 
     def on_hex_view_chosen(self, event: HexView.Chosen) -> None:
-        """Goes to the field of the byte at the cursor."""
+        """Go to the field of the byte at the cursor."""
         if self._payload is None and self._source is not None:
             self._go(event.offset, self._source.name)
         elif self._payload is not None:
@@ -231,7 +231,7 @@ class Browser(App[None]):
     # -- questions
 
     def action_ask(self, what: str) -> None:
-        """Asks for an offset, bytes or a name."""
+        """Ask for an offset, bytes or a name."""
         self._asked = what
         field = self.query_one("#ask", Input)
         field.placeholder = self.PROMPTS[what]
@@ -240,14 +240,14 @@ class Browser(App[None]):
         field.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answers the question."""
+        """Answer the question."""
         self.action_leave()
         if event.value:
             self._last[self._asked] = event.value
             self._answer(self._asked, event.value)
 
     def action_again(self) -> None:
-        """Searches again, from where the cursor is."""
+        """Search again, from where the cursor is."""
         if self._last.get(self._asked):
             self._answer(self._asked, self._last[self._asked])
 
@@ -276,7 +276,7 @@ class Browser(App[None]):
 
     @work(thread=True, exclusive=True, group="go")
     def _search(self, wanted: bytes, start: int) -> None:
-        """Searches bytes from an offset to the end, then from the beginning."""
+        """Search bytes from an offset to the end, then from the beginning."""
         payload, source = self._payload, self._source
         if payload is not None:
             at = self._data.find(wanted, start)
@@ -295,7 +295,7 @@ class Browser(App[None]):
                 self.outline_tree.unfold(path[0], lambda item: item.kind == "field" and holds_byte(item, found))
 
     def action_leave(self) -> None:
-        """Closes a question, or goes back from a payload to the file."""
+        """Close a question, or go back from a payload to the file."""
         field = self.query_one("#ask", Input)
         if field.display:
             field.display = False
@@ -309,7 +309,7 @@ class Browser(App[None]):
     # -- findings
 
     def action_verify(self) -> None:
-        """Verifies the archive in the background."""
+        """Verify the archive in the background."""
         if self.findings is None:
             self.findings = []
             self._verify()
@@ -343,7 +343,7 @@ class Browser(App[None]):
         self.hex.mark([(span.start, span.end) for span in spans if span.source == name][:1000])
 
     def action_finding(self) -> None:
-        """Goes to the next finding, after verifying if that is not done."""
+        """Go to the next finding, after verifying if that is not done."""
         if self.findings is None:
             self.findings = []
             self._verify(then=True)
@@ -362,7 +362,7 @@ class Browser(App[None]):
     # -- payloads and the clipboard
 
     def action_payload(self) -> None:
-        """Shows the decompressed payload of the chosen section."""
+        """Show the decompressed payload of the chosen section."""
         item = self.shown_item
         number = None if item is None else self._number(item)
         if number is None:
@@ -392,7 +392,7 @@ class Browser(App[None]):
         self.notify(f"{human_size(len(data))} decompressed; Escape goes back")
 
     def action_copy(self) -> None:
-        """Copies the value of the field, or the bytes of anything else in hexadecimal."""
+        """Copy the value of the field, or the bytes of anything else in hexadecimal."""
         item = self.shown_item
         if item is None or item.place is None:
             return
@@ -408,7 +408,7 @@ class Browser(App[None]):
         self.notify(f"copied: {str(value)[:40]}", markup=False)
 
     def action_copy_place(self) -> None:
-        """Copies the range of the item, as `--range` takes it."""
+        """Copy the range of the item, as `--range` takes it."""
         if self.shown_item is not None and self.shown_item.place is not None:
             start, end = self.shown_item.place
             self.copy_to_clipboard(f"{start}:{end}")

@@ -83,7 +83,7 @@ class HexView(ScrollView, can_focus=True):
         return max(8, len(f"{self.base + self.length:x}"))
 
     def on_resize(self) -> None:
-        """Shows as many bytes in a line as fit."""
+        """Show as many bytes in a line as fit."""
         self._lay_out()
         self._follow()
 

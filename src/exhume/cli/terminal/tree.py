@@ -40,13 +40,13 @@ class OutlineTree(Tree[Item]):
                 node.add(label, item)
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[Item]) -> None:
-        """Loads the children of a node when it is first unfolded."""
+        """Load the children of a node when it is first unfolded."""
         event.stop()
         if event.node.data is not None and not event.node.children:
             self._load(event.node)
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Item]) -> None:
-        """Reports the chosen item."""
+        """Report the chosen item."""
         event.stop()
         if event.node.data is not None:
             self.post_message(self.Shown(event.node.data))

@@ -264,7 +264,7 @@ class Element:
         self._check(field)
 
     def _sized(self, size: ex.Expr, bounded: ex.Expr | None) -> None:
-        """Puts a size into `size` once it is known not to pass the end."""
+        """Put a size into `size` once it is known not to pass the end."""
         folded = without_rest(ex.fold(size))
         self.lines.add(f"size = {self.code(size)}")
         if folded == bounded:

@@ -177,7 +177,7 @@ class Reader(Statements):
         return code, strength(value)
 
     def _groups(self) -> None:
-        """Reads a variable-length integer byte by byte, and returns as soon as no more follow."""
+        """Read a variable-length integer byte by byte, and return as soon as no more follow."""
         lines = self.lines
         for number, step in enumerate(varint(self.type)):
             place = f"at + {number}" if number else "at"
@@ -195,7 +195,7 @@ class Reader(Statements):
                     lines.add(f"return {self.code(step.value)}, at + {number + 1}")
 
     def sequence(self) -> bool:
-        """Reads the fields in sequence, fixed runs at once.
+        """Read the fields in sequence, fixed runs at once.
 
         Raises `UnsupportedError` with the field that is not supported.
         """

@@ -47,7 +47,7 @@ class Lines:
         self.depth = 1
 
     def add(self, *lines: str) -> None:
-        """Adds lines at the current depth."""
+        """Add lines at the current depth."""
         self.lines += ["    " * self.depth + line if line else "" for line in lines]
 
     @contextmanager

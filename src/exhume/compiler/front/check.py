@@ -45,7 +45,7 @@ PROCESS = re.compile(r"(\w+)\s*(?:\((.*)\))?", re.DOTALL | re.ASCII)
 
 
 def check(model: Model) -> None:
-    """Raises `UnsupportedError` for the first invalid expression of a model."""
+    """Raise `UnsupportedError` for the first invalid expression of a model."""
     for type in model.types():
         if type.decides is not None:
             with _place(type.where):

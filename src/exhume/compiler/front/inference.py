@@ -154,7 +154,7 @@ def _common(kinds: list[Kind], what: str) -> Kind:
 
 
 def demand(kind: Kind, families: Iterable[str], what: str) -> None:
-    """Raises `UnsupportedError` for a kind of another family; `what` says what is expected."""
+    """Raise `UnsupportedError` for a kind of another family; `what` says what is expected."""
     if family(combined(kind)) not in families:
         raise UnsupportedError(f"{what}, not {told(kind)}")
 

@@ -39,7 +39,7 @@ _RULES = frozenset(("eq", "min", "max", "any-of", "in-enum", "expr"))
 
 
 def validate(spec: Any, id: str) -> None:
-    """Raises `UnsupportedError`, which names the field, for what is not a specification."""
+    """Raise `UnsupportedError`, which names the field, for what is not a specification."""
     if not isinstance(spec, Mapping):
         raise UnsupportedError("is not a specification: a mapping is expected", id)
     try:
@@ -59,7 +59,7 @@ def _texts(part: Any) -> int:
 
 
 def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raises `UnsupportedError` for specifications that have more types or fields than `budgets` allows."""
+    """Raise `UnsupportedError` for specifications that have more types or fields than `budgets` allows."""
     types = fields = texts = 0
     waiting = [(id, spec) for id, spec in specs.items()]
     while waiting:
@@ -159,7 +159,7 @@ def _meta(meta: Mapping[str, Any], where: str) -> None:
 
 
 def _version(found: Any, where: str) -> None:
-    """Raises `UnsupportedError` unless a version of Kaitai's compiler is one whose language is covered."""
+    """Raise `UnsupportedError` unless a version of Kaitai's compiler is one whose language is covered."""
     numbers = r"(?:0|[1-9][0-9]{0,5})"
     parsed = re.fullmatch(rf"({numbers})\.({numbers})(?:\.({numbers}))?", str(found))
     if parsed is None or isinstance(found, bool):
@@ -173,7 +173,7 @@ def _version(found: Any, where: str) -> None:
 
 
 def encoding(found: Any, where: str) -> None:
-    """Raises `UnsupportedError` unless something is the name of an encoding of characters."""
+    """Raise `UnsupportedError` unless something is the name of an encoding of characters."""
     try:
         text_encoding(found)
     except UnsupportedError as error:

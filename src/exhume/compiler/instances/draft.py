@@ -50,7 +50,7 @@ class Draft(Solver):
         self.begin()
 
     def begin(self) -> None:
-        """Forgets what the last pass found."""
+        """Forget what the last pass found."""
         self.cells: dict[int, int] = {}
         self.changed = False
         self.virtual = OPEN * 8
@@ -119,7 +119,7 @@ class Draft(Solver):
         return what == "value" and path not in self.settled and (path in self.known or key in self.pins)
 
     def fix_up(self, expr: ex.Expr, scope: Scope, wanted: Any) -> bool:
-        """Makes an expression what it shall be, if need be by changing what was put right before."""
+        """Make an expression what it shall be, if need be by changing what was put right before."""
         found = self.solution(expr, scope, wanted) or self.solution(expr, scope, wanted, free=False)
         if found is None or any(
             self.is_fixed(path) if what == "size" else path in self.settled for what, path in found
@@ -133,7 +133,7 @@ class Draft(Solver):
         return stream is not None and stream.pinned
 
     def grow(self, stream: Stream, need: int) -> None:
-        """Asks for a longer stream. Raises `RetryError` where a stream has its size from elsewhere."""
+        """Ask for a longer stream. Raises `RetryError` where a stream has its size from elsewhere."""
         if stream.outer is not None:
             self.grow(stream.outer, stream.base - stream.outer.base + need)
         elif stream.pinned:
@@ -142,7 +142,7 @@ class Draft(Solver):
             self.resize(stream.path, max(need, self.sizes.get(stream.path, 0)))
 
     def shrink(self, stream: Stream, size: int) -> bool:
-        """Asks for a stream that ends earlier; says whether it can."""
+        """Ask for a stream that ends earlier; say whether it can."""
         if stream.outer is not None:
             return self.shrink(stream.outer, stream.base - stream.outer.base + size)
         if stream.pinned:

@@ -45,7 +45,7 @@ class Draw(Structures):
     """One instance in the making."""
 
     def instance_of(self) -> Drawn:
-        """Draws until everything fits; raises `NoneDrawnError`."""
+        """Draw until everything fits; raise `NoneDrawnError`."""
         for attempt in range(ATTEMPTS):
             self.drawn.clear()
             self.pins.clear()
@@ -109,7 +109,7 @@ class Draw(Structures):
             self.redraw(keys)
 
     def redraw(self, keys: list[Key]) -> None:
-        """Takes back one of some values; any, when none of them was drawn."""
+        """Take back one of some values; any, when none of them was drawn."""
         self.stiff.clear()
         self.failed.clear()
         self.missed += 1

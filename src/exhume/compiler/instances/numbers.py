@@ -139,7 +139,7 @@ class Numbers(Draft):
         return self.some_float(kind)
 
     def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
-        """Draws again what does not meet its rule.
+        """Draw again what does not meet its rule.
 
         Raises `RetryError` with what the rule depends on when nothing meets it.
         """

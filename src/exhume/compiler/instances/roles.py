@@ -25,7 +25,7 @@ class Use:
     encoding: str | None = None
 
     def take(self, other: Use, deciding: bool) -> bool:
-        """Adds the use of what is computed from it; says whether that changed anything."""
+        """Add the use of what is computed from it; say whether that changed anything."""
         before = (len(self.roles), len(self.numbers), len(self.texts), self.encoding)
         if deciding:
             self.roles |= {"choice"} if other.roles else set()

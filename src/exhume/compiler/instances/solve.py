@@ -55,7 +55,7 @@ class Solver(Walk):
         return super().instance(node, one)
 
     def forget(self) -> None:
-        """Lets what was computed be computed again."""
+        """Let what was computed be computed again."""
         for node, id in self.computed:
             if id not in node.running:
                 node.values.pop(id, None)

@@ -18,7 +18,7 @@ class StoredValues(Numbers):
     """Draws stored values, and keeps them by their position."""
 
     def store(self, at: int, data: bytes) -> None:
-        """Puts bytes where none are yet."""
+        """Put bytes where none are yet."""
         for offset, byte in enumerate(data):
             self.cells.setdefault(at + offset, byte)
 
@@ -134,7 +134,7 @@ class StoredValues(Numbers):
         return self.memo(scope.path, "valid", lambda: self.chance.choice(wanted)) if wanted else None
 
     def claim(self, raw: Raw) -> None:
-        """Stores bytes that are already decided; others stay open for other fields."""
+        """Store bytes that are already decided; others stay open for other fields."""
         self.raws[raw.path] = raw
         self.owners.setdefault((raw.start, raw.size), raw.path)
         special = self.special(raw.field, raw.scope, raw.size)

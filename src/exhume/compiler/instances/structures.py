@@ -56,7 +56,7 @@ class Structures(StoredValues):
     # Structures.
 
     def fields(self, node: Node, at: int) -> int:
-        """Draws the fields of a structure. Raises `RetryError` when it nests too deeply."""
+        """Draw the fields of a structure. Raises `RetryError` when it nests too deeply."""
         self.read += 1
         if self.read > 600:
             raise RetryError([])
@@ -69,7 +69,7 @@ class Structures(StoredValues):
         return super().structure(kind, scope, stream, at)
 
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Draws a structure or bytes in a stream of their own. Raises `RetryError` when the size is invalid."""
+        """Draw a structure or bytes in a stream of their own. Raises `RetryError` when the size is invalid."""
         at, path = scope.at, scope.path
         if one.size is None:
             return self.to_end(one, kind, scope, stream)
@@ -95,7 +95,7 @@ class Structures(StoredValues):
         return self.within(one, kind, scope, inner), at + size
 
     def to_end(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads what fills the rest of its stream."""
+        """Read what fills the rest of its stream."""
         at = scope.at
         if stream.size is None:
             inner = Stream(at, None, scope.path, stream)
@@ -114,7 +114,7 @@ class Structures(StoredValues):
         return self.within(one, kind, scope, inner), max(at, stream.end)
 
     def open(self, one: Field, kind: Kind, scope: Scope, stream: Stream, size: ex.Expr) -> tuple[Any, int]:
-        """Reads a stream whose size follows from what is drawn for it."""
+        """Read a stream whose size follows from what is drawn for it."""
         at, path = scope.at, scope.path
         inner = Stream(at if at in self.cells else self.fresh(), None, path)
         self.streams[path] = inner
@@ -149,7 +149,7 @@ class Structures(StoredValues):
     # Numbers of variable length.
 
     def integer_of_groups(self, node: Node, at: int) -> int:
-        """Draws a number of variable length."""
+        """Draw a number of variable length."""
         path, stream = node.path, node.stream
         self.known[path] = node, str(node.type.scalar)
         one = self.field_of(node)
@@ -174,7 +174,7 @@ class Structures(StoredValues):
         return at + len(data)
 
     def groups_there(self, node: Node, at: int) -> int:
-        """Reads a number of variable length where bytes are. Raises `RetryError` when they contain none."""
+        """Read a number of variable length where bytes are. Raises `RetryError` when they contain none."""
         for group in node.type.seq:
             node.values[group.id] = None
         for step in varint(node.type):
@@ -199,7 +199,7 @@ class Structures(StoredValues):
     # Instances and repetition.
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
-        """Draws an instance at its place. Raises `RetryError` when the position is invalid."""
+        """Draw an instance at its place. Raises `RetryError` when the position is invalid."""
         at = self.ask(place, one, scope)
         held = isinstance(one.one, (Structure, Switch))
         keys = [key for key in self.variables(place, scope) if key[0] == "value" and self.can_change(key)]
@@ -229,7 +229,7 @@ class Structures(StoredValues):
         return stream.high
 
     def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
-        """Draws what is repeated. Raises `RetryError` when the count is invalid."""
+        """Draw what is repeated. Raises `RetryError` when the count is invalid."""
         path = node.below(one.id)
         start = Scope(node, self.place, path=path)
         if one.repeat == "expr":

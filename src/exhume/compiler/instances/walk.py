@@ -34,7 +34,7 @@ class Walk(Evaluator):
     # Structures.
 
     def whole(self, type: Type, arguments: list[Any]) -> Node:
-        """Reads all of the data, instances too.  Raises `BrokenError`."""
+        """Read all of the data, instances too.  Raises `BrokenError`."""
         node = Node(type, "", Stream(0, len(self.data), ""), None, None)
         node.values |= {param.id: value for param, value in zip(type.params, arguments, strict=True)}
         self.fields(node, 0)
@@ -42,7 +42,7 @@ class Walk(Evaluator):
         return node
 
     def fields(self, node: Node, at: int) -> int:
-        """Reads the fields of a structure; returns where they end. Raises `BrokenError` where it nests too deeply."""
+        """Read the fields of a structure; return where they end. Raises `BrokenError` where it nests too deeply."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise BrokenError(node.path, at, "depth")
@@ -68,14 +68,14 @@ class Walk(Evaluator):
         return at
 
     def instances(self, node: Node) -> None:
-        """Reads all instances at and below a structure, in the order of the specification."""
+        """Read all instances at and below a structure, in the order of the specification."""
         for one in node.type.seq:
             self.below(node.values.get(one.id))
         for one in node.type.instances.values():
             self.below(self.get(node, one.id))
 
     def below(self, value: Any) -> None:
-        """Reads the instances of what a field holds."""
+        """Read the instances of what a field holds."""
         if isinstance(value, Node):
             self.instances(value)
         elif isinstance(value, list):
@@ -120,7 +120,7 @@ class Walk(Evaluator):
         return value
 
     def instance(self, node: Node, one: Field) -> Any:
-        """Reads or computes an instance. Raises `UnsupportedError` for one without a place."""
+        """Read or compute an instance. Raises `UnsupportedError` for one without a place."""
         scope = Scope(node, node.stream.base, path=node.below(one.id))
         if not self.present(one, scope):
             return None
@@ -150,7 +150,7 @@ class Walk(Evaluator):
     # Fields.
 
     def field(self, node: Node, one: Field, stream: Stream, at: int, *, asked: bool = False) -> int:
-        """Reads a field of `seq` (or an instance that was `asked` for) into the structure; returns where it ends."""
+        """Read a field of `seq` (or an instance that was `asked` for) into the structure; return where it ends."""
         path = node.below(one.id)
         if not asked and not self.present(one, Scope(node, at, path=path)):
             node.values[one.id] = None
@@ -195,7 +195,7 @@ class Walk(Evaluator):
         return bool(self.ask(until, one, scope))
 
     def one(self, one: Field, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads one value and checks it; returns where it ends."""
+        """Read one value and check it; return where it ends."""
         self.place = scope.at
         value, at = self.kind(one, one.one, scope, stream)
         if "valid" in one.raw:
@@ -204,7 +204,7 @@ class Walk(Evaluator):
         return value, at
 
     def kind(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads one value of a kind. Raises `UnsupportedError` for one that is not supported."""
+        """Read one value of a kind. Raises `UnsupportedError` for one that is not supported."""
         if isinstance(kind, Switch):
             if one.size is not None or one.to_end:
                 return self.sized(one, kind, scope, stream)
@@ -237,7 +237,7 @@ class Walk(Evaluator):
         return kind.default
 
     def structure(self, kind: Structure, scope: Scope, stream: Stream, at: int) -> tuple[Node, int]:
-        """Reads a structure."""
+        """Read a structure."""
         type, above = kind.type, scope.node
         root = above.root or above if type.root is above.type.root and type.parent is not None else None
         node = Node(type, scope.path, stream, above, root)
@@ -247,11 +247,11 @@ class Walk(Evaluator):
         return node, self.content(node, at)
 
     def content(self, node: Node, at: int) -> int:
-        """Reads what a structure is made of."""
+        """Read what a structure is made of."""
         return self.fields(node, at)
 
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads a structure or bytes in a stream of their own. Raises `BrokenError` when they are not all there."""
+        """Read a structure or bytes in a stream of their own. Raises `BrokenError` when they are not all there."""
         at = scope.at
         size = stream.end - at if one.size is None else self.ask(one.size, one, scope)
         stop = max(at, stream.end) if one.size is None else at + size
@@ -263,14 +263,14 @@ class Walk(Evaluator):
         return self.within(one, kind, scope, inner), stop
 
     def within(self, one: Field, kind: Kind, scope: Scope, inner: Stream) -> Any:
-        """Reads what a stream of its own holds."""
+        """Read what a stream of its own holds."""
         chosen = self.case(one, kind, scope) if isinstance(kind, Switch) else kind
         if isinstance(chosen, Structure):
             return self.structure(chosen, scope, inner, inner.base)[0]
         return None if chosen is None else Raw(inner.base, inner.length, scope.path, one, scope)
 
     def note(self, one: Field, rule: str, scope: Scope, stop: int, value: Any) -> None:
-        """Remembers a rule that was met."""
+        """Remember a rule that was met."""
         self.rules.append(Rule(scope.path, one, rule, scope.at, stop, value, scope))
 
     # Stored values.
@@ -283,11 +283,11 @@ class Walk(Evaluator):
         return self.data[scope.at : scope.at + size]
 
     def number(self, one: Field, kind: Integer | Plain, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads an integer or float."""
+        """Read an integer or float."""
         return unpacked(kind, self.take(one, scope, stream, kind.size)), scope.at + kind.size
 
     def bits(self, node: Node, run: list[Field], at: int) -> int:
-        """Reads fields of some bits each, which share bytes. Raises `BrokenError` when they are not all there."""
+        """Read fields of some bits each, which share bytes. Raises `BrokenError` when they are not all there."""
         bits = 0
         for one, before, width in shifted(run):
             bits += width
@@ -304,14 +304,14 @@ class Walk(Evaluator):
         return stop
 
     def fixed(self, one: Field, scope: Scope, stream: Stream, wanted: bytes) -> tuple[Any, int]:
-        """Reads fixed bytes. Raises `BrokenError` when they are others."""
+        """Read fixed bytes. Raises `BrokenError` when they are others."""
         if self.take(one, scope, stream, len(wanted)) != wanted:
             raise BrokenError(scope.path, scope.at, "contents")
         self.note(one, "contents", scope, scope.at + len(wanted), wanted)
         return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
 
     def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads bytes or text.
+        """Read bytes or text.
 
         Raises `UnsupportedError` for those without a size, `BrokenError` when they are not all there.
         """
@@ -332,7 +332,7 @@ class Walk(Evaluator):
         return value, after
 
     def terminated(self, one: Field, scope: Scope, stream: Stream) -> tuple[Raw, int]:
-        """Reads bytes up to a terminator. Raises `BrokenError` when it is missing."""
+        """Read bytes up to a terminator. Raises `BrokenError` when it is missing."""
         mark, include, consume = ending(one)
         stop = self.data.find(bytes([mark]), scope.at, stream.end)
         if stop < 0:
@@ -345,7 +345,7 @@ class Walk(Evaluator):
         return Raw(scope.at, size + include, scope.path, one, scope), stop + consume
 
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
-        """Decodes text. Raises `BrokenError` for bytes that are not text."""
+        """Decode text. Raises `BrokenError` for bytes that are not text."""
         encoding = encoding_of(one)
         try:
             text = str(self.held(raw), encoding)
@@ -357,7 +357,7 @@ class Walk(Evaluator):
     # Checks.
 
     def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
-        """Raises `BrokenError` when a value is not valid."""
+        """Raise `BrokenError` when a value is not valid."""
         here = Scope(scope.node, at, value, scope.index, scope.path)
         for rule, said in rules_of(one).items():
             if not self.holds(one, rule, said, here):

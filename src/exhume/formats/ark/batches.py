@@ -62,7 +62,7 @@ class Messages:
             yield number, time_ns, bytes(self.bytes_of(place, place + 1))
 
     def add(self, channels: Mapping[int, ChannelWriter], start: int, stop: int) -> None:
-        """Adds the messages `[start, stop)`, which are packed, to the columns of their channels.
+        """Add the messages `[start, stop)`, which are packed, to the columns of their channels.
 
         A message that needs another split is added by itself, in its turn: so new splits get their names in the order
         of the messages.  Raises `WriterError` for a message that fits into no split.
@@ -106,7 +106,7 @@ class _Queue:
         return int(self.places[self.stop])
 
     def put(self) -> None:
-        """Adds the messages that fit."""
+        """Add the messages that fit."""
         at, stop, split = self._at, self.stop, self._column.split
         if at == stop or split is None:
             return
@@ -120,7 +120,7 @@ class _Queue:
         self._at = stop
 
     def turn(self) -> None:
-        """Adds the messages that fit, and the next one to another split."""
+        """Add the messages that fit, and the next one to another split."""
         self.put()
         place = self.next_place()
         ((number, time_ns, data),) = self._messages.one_by_one(place, place + 1)

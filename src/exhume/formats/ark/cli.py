@@ -98,7 +98,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
-    """Prints messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`.
+    """Print messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`.
 
     Raises `click.UsageError` for `--raw` with `--json`.
     """
@@ -138,14 +138,14 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
 
 
 def say_findings(run: Run, archive: Any) -> None:
-    """Prints the findings of opening the manifest on standard error."""
+    """Print the findings of opening the manifest on standard error."""
     for finding in getattr(getattr(archive, "loaded", None), "findings", ()):
         if finding.severity != "note":
             run.note(str(finding))
 
 
 def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
-    """Says on standard error that no channel has the requested name, which may be a typing error."""
+    """Say on standard error that no channel has the requested name, which may be a typing error."""
     from exhume.formats.ark.filters import unmatched
 
     if said := unmatched(topics, [channel.name for channel in archive.channels()]):

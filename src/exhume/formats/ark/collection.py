@@ -58,7 +58,7 @@ class ArkLogSet(Archive):
                 yield open_in_tree(self._tree, name, limits=self.limits, **self._options)
 
     def channels(self) -> list[Any]:
-        """Raises ARK-108: the directory has several logs."""
+        """Raise ARK-108: the directory has several logs."""
         raise self.several()
 
     @property
@@ -67,15 +67,15 @@ class ArkLogSet(Archive):
         raise self.several()
 
     def messages(self, *args: Any, **options: Any) -> Iterator[Any]:
-        """Raises ARK-108: the directory has several logs."""
+        """Raise ARK-108: the directory has several logs."""
         raise self.several()
 
     def to_arrow(self, **options: Any) -> Any:
-        """Raises ARK-108: the directory has several logs."""
+        """Raise ARK-108: the directory has several logs."""
         raise self.several()
 
     def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
-        """Raises ARK-108: the directory has several logs."""
+        """Raise ARK-108: the directory has several logs."""
         raise self.several()
 
     def several(self) -> ExhumeError:

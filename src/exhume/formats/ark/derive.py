@@ -65,7 +65,7 @@ def _kept(loaded: LoadedManifest, manifest: Manifest, in_front: int) -> list[Map
 
 
 def fit(registry: Registry, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts a value of the writer's own schema to another schema of the same type.
+    """Convert a value of the writer's own schema to another schema of the same type.
 
     Fields that the other schema lacks are left out when they are empty or absent; fields that only it has get defaults.
     Raises `WriterError` for a field with a value that the other schema cannot hold.

@@ -111,7 +111,7 @@ class Acceptance:
         return not self.filters
 
     def check(self, span: Span) -> None:
-        """Raises the error of rule ARK-421 when a filter is not understood: it is unknown what may be shown."""
+        """Raise the error of rule ARK-421 when a filter is not understood: it is unknown what may be shown."""
         for each in self.filters:
             if not each.is_understood:
                 raise FILTER_UNKNOWN.error(span=span, actual=shorten(dict(each.unknown) or each.raw))

@@ -112,7 +112,7 @@ def import_jsonl(
     progress: Progress = no_progress,
     jobs: int = 1,
 ) -> int:
-    """Writes the messages of a JSON-lines file to a log; returns their number.
+    """Write the messages of a JSON-lines file to a log; return their number.
 
     Each line has `time_ns`, `channel`, and `value` (JSON form) or `data` (bytes).  `types` maps channel names to types
     of `registry`; channels without one keep their values as JSON text (`exhume::Json`).  `jobs` processes share the

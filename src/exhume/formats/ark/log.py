@@ -237,13 +237,13 @@ class ArkLog(RecordArchive):
         return self.single_split is None and self.split_name(identifier) is None
 
     def will_read(self, identifiers: Iterable[str]) -> None:
-        """Announces which splits will be opened soon."""
+        """Announce which splits will be opened soon."""
         if self.root is not None:
             unknown = [one for one in dict.fromkeys(identifiers) if one not in self._facts]
             self.root.will_read([self._names.get(one) or f"splits/{one}" for one in unknown])
 
     def open_split(self, identifier: str) -> Split:
-        """Opens a split file; the caller closes its `source`.
+        """Open a split file; the caller closes its `source`.
 
         Raises the errors of rules ARK-340 (missing), ARK-320, ARK-102, ARK-103 (not that split).
         """
@@ -265,7 +265,7 @@ class ArkLog(RecordArchive):
         return self.root.source(name)
 
     def release(self, split: Split) -> None:
-        """Closes what `open_split` opened."""
+        """Close what `open_split` opened."""
         if split.source is not self.single_split:
             split.source.close()
 

@@ -222,7 +222,7 @@ class LoadedManifest(NamedTuple):
 
 
 def load_manifest(data: bytes, where: Span) -> LoadedManifest:
-    """Reads the bytes of a manifest file, stored at `where`, by the first two rungs of the ladder.
+    """Read the bytes of a manifest file, stored at `where`, by the first two rungs of the ladder.
 
     A file whose embedded registry fits is read with it.  Otherwise the built-in registries are tried, and one is
     accepted only if it consumes every byte of every group.  Raises the error of rule ARK-348 when nothing fits (the
@@ -285,7 +285,7 @@ def _strict(note: Note) -> Note:
 
 
 def _old_columns(registry: Registry, content: bytes, where: Span) -> list[Finding]:
-    """Warns when the removed list `v1_columns` has elements (it is read and dropped)."""
+    """Warn when the removed list `v1_columns` has elements (it is read and dropped)."""
     schema = registry.schemas.get(assumptions.MANIFEST_TYPE)
     if schema is None or [f.name for f in schema.fields[:4]] != [
         "log_identifier", "common_identifier", "name", "v1_columns",

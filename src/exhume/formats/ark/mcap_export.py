@@ -60,7 +60,7 @@ def export(
     jobs: int = 1,
     **options: Any,
 ) -> ExportReport:
-    """Writes the chosen messages as an MCAP file; `payload` is `rbuf` (default: bytes unaltered) or `json`.
+    """Write the chosen messages as an MCAP file; `payload` is `rbuf` (default: bytes unaltered) or `json`.
 
     `jobs` processes share the work (0: one per core); the file is that of one.
 

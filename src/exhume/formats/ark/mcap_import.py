@@ -87,7 +87,7 @@ class _Adding:
         self._unpacked: set[int] = set()  # channels whose messages come as they are, for columns that compress
 
     def add(self, portion: MessageBatch) -> None:
-        """Adds the messages of a batch.  Raises `WriterError` for one that fits into no split."""
+        """Add the messages of a batch.  Raises `WriterError` for one that fits into no split."""
         messages = Messages(portion)
         new = [(place, number) for number, place in messages.starting() if number not in self.channels]
         for (start, number), stop in zip(

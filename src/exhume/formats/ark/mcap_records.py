@@ -316,7 +316,7 @@ class Joined:
         self._put(head.data)
 
     def add(self, piece: Piece) -> None:
-        """Appends messages."""
+        """Append messages."""
         self._channels |= piece.channels
         shift = self._size - piece.start
         for index in piece.summary.chunk_indexes:
@@ -335,7 +335,7 @@ class Joined:
         self._put(piece.data)
 
     def finish(self) -> None:
-        """Ends the file with the channels and schemas that have no messages, and its summary."""
+        """End the file with the channels and schemas that have no messages, and its summary."""
         records, kinds, summary = library("records"), library("opcode").Opcode, self._summary
         builder = library("data_stream").RecordBuilder()
         schemas = {self._declared.channels[channel - 1][2] for channel in self._channels}

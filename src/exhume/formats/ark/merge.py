@@ -37,7 +37,7 @@ class Cursor:
     _keys: Numbers | None = field(default=None, repr=False)
 
     def open(self, reverse: bool) -> bool:
-        """Loads the first block that has entries; False when there is none."""
+        """Load the first block that has entries; False when there is none."""
         self._blocks = self.start()
         self._following = self._fetch()
         return self.advance(reverse)
@@ -50,7 +50,7 @@ class Cursor:
         return None
 
     def advance(self, reverse: bool) -> bool:
-        """Moves on to the next block; False at the end, where the split is closed."""
+        """Move on to the next block; False at the end, where the split is closed."""
         self._block = self._following
         if self._block is None:
             self._blocks = self._keys = None  # a finished cursor holds no index any more
@@ -74,7 +74,7 @@ class Cursor:
         return self._following is not None
 
     def take(self, count: int) -> IndexBlock:
-        """Removes the first `count` entries of the current block."""
+        """Remove the first `count` entries of the current block."""
         assert self._block is not None
         taken = self._block.part(0, count)
         self._block = self._block.part(count, len(self._block.time))
@@ -82,7 +82,7 @@ class Cursor:
         return taken
 
     def close(self) -> None:
-        """Releases what the merge held open."""
+        """Release what the merge held open."""
         if self._blocks is not None:
             self.finish()
 
@@ -96,7 +96,7 @@ class Batch(NamedTuple):
 
 
 def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch]:
-    """Yields batches of entries in time order, or, with `reverse`, in the exact opposite order.
+    """Yield batches of entries in time order, or, with `reverse`, in the exact opposite order.
 
     A split is opened when the merge reaches its `bound`, so that memory holds one block of each split whose time range
     includes the current position of the merge.

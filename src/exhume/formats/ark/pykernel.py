@@ -112,7 +112,7 @@ def ark_faults(
 
 
 def ark_runs(offsets: Numbers, sizes: Numbers, gap: int, window: int) -> list[Run] | None:
-    """Runs of messages: at most `gap` bytes apart, and beginning within the same 2^`window` bytes.
+    """Run of messages: at most `gap` bytes apart, and beginning within the same 2^`window` bytes.
 
     None when the offsets are not in rising order.
     """

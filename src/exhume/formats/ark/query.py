@@ -214,7 +214,7 @@ class Query:
         high: int,
         latest: dict[str, tuple[int, int, int, SplitReference, IndexBlock]],
     ) -> None:
-        """Searches one split backwards until every latched object of it is found."""
+        """Search one split backwards until every latched object of it is found."""
         open_ = {m.short: m.identifier for m in facts.header.mappings if m.identifier in identifiers}
         if not open_ or facts.minimum_ns > high:
             return
@@ -315,7 +315,7 @@ class SplitCursor(Cursor):
         self.wanted, self.known = bytes(wanted), bytes(known)
 
     def open_split(self) -> None:
-        """Opens the file."""
+        """Open the file."""
         self.split = self.query.reader.open_split(self.reference.identifier)
         self._open = True
 
@@ -327,7 +327,7 @@ class SplitCursor(Cursor):
         return other
 
     def close_split(self) -> None:
-        """Closes the file; closing it again does no harm."""
+        """Close the file; closing it again does no harm."""
         if self._open:
             self._open = False
             self.query.reader.release(self.split)

@@ -67,7 +67,7 @@ def repair_log(
     guids: Callable[[], str] = new_guid,
     progress: Progress = no_progress,
 ) -> RepairReport:
-    """Writes a readable manifest next to that of `log`: a new log GUID, the same common GUID.
+    """Write a readable manifest next to that of `log`: a new log GUID, the same common GUID.
 
     Missing and unreadable splits are left out.  A split that was not closed (entries past its indexed count), or whose
     index has unusable entries, is copied under a new GUID with an index of its messages.  Open the
@@ -157,7 +157,7 @@ def _drop(reference: SplitReference, error: ExhumeError | None, report: RepairRe
 
 
 def _rebuild(split: Split, entries: Array, folder: Path, identifier: str) -> SplitDeclaration:
-    """Copies a split under a new GUID: the same bytes, with an index of `entries` in time order at its end."""
+    """Copy a split under a new GUID: the same bytes, with an index of `entries` in time order at its end."""
     source = split.source
     old = split.header
     in_place = old.index_offset >= old.size and len(entries) <= _capacity(split, entries)

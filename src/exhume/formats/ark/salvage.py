@@ -67,7 +67,7 @@ def salvage(
     jobs: int = 1,
     log: str | None = None,
 ) -> SalvageReport:
-    """Writes what survives of a log as a new log in the directory `output` (or as JSON lines); see `SalvageReport`.
+    """Write what survives of a log as a new log in the directory `output` (or as JSON lines); see `SalvageReport`.
 
     The manifest is read by the last rung of its ladder if need be; without any manifest, each split becomes a column
     whose channels are called by their GUIDs.  `jobs` share the check of the messages (0: one per core).  `log` chooses
@@ -96,7 +96,7 @@ def _write_lines(root: Path, output: Path, limits: Limits, jobs: int) -> None:
 
 
 def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkArchive:
-    """Opens the log as far as that is possible; where there is no manifest, the splits alone."""
+    """Open the log as far as that is possible; where there is no manifest, the splits alone."""
     try:
         opened = open_archive(source, limits=limits, log=log, salvage=True, unfinished=True)
     except ExhumeError:
@@ -136,7 +136,7 @@ class _Salvage:
         self.background = BackgroundRunner(jobs)  # a split is copied while the messages of the next are checked
 
     def run(self) -> None:
-        """Writes the clean log."""
+        """Write the clean log."""
         reader, report = self.reader, self.report
         for name in ("manifests", "splits"):
             with naming(self.root / name):
@@ -165,7 +165,7 @@ class _Salvage:
             self._account_others(reader.root)
 
     def _account_others(self, root: Tree) -> None:
-        """Accounts for files of the root that are not read: nothing is kept of splits that no manifest names."""
+        """Account for files of the root that are not read: nothing is kept of splits that no manifest names."""
         reader, report = self.reader, self.report
         mine = {reader.split_name(split.identifier) for _, _, split in reader.manifest.splits()}
         if reader.manifest_source is not None:
@@ -300,7 +300,7 @@ class _Salvage:
                 self.report.notes.append(note)
 
     def _account(self, found: Survey) -> None:
-        """Accounts for every byte of a rewritten split: a good entry's bytes are kept, whatever other entries say."""
+        """Account for every byte of a rewritten split: a good entry's bytes are kept, whatever other entries say."""
         source = found.split.source
         starts = found.entries["ofs_data"].astype(np.int64)
         ends = starts + found.entries["len_data"]
@@ -315,7 +315,7 @@ class _Salvage:
         self._unread(found, lost, at, source.size)
 
     def _unread(self, found: Survey, lost: deque[tuple[int, int, Finding]], at: int, end: int) -> None:
-        """Accounts for bytes between messages: they belong to `lost` ones (start, end, why; in order) or to none."""
+        """Account for bytes between messages: they belong to `lost` ones (start, end, why; in order) or to none."""
         source = found.split.source
         while at < end:
             while lost and lost[0][1] <= at:
@@ -334,7 +334,7 @@ class _Salvage:
         return min(found.split.source.size, int(ends.max(initial=found.index_end)))
 
     def _rest(self, found: Survey, start: int, end: int) -> None:
-        """Accounts for bytes that belong to no entry's message: non-zero bytes after the index were messages."""
+        """Account for bytes that belong to no entry's message: non-zero bytes after the index were messages."""
         source = found.split.source
         border = min(end, max(start, found.index_end))
         self.report.add_span(source.span(start, border), Outcome.REBUILT, "header, index and unused bytes")
@@ -351,7 +351,7 @@ class _Salvage:
         self.report.notes.append(f"split {reference.identifier}: {error}")
 
     def _untimed(self, reference: SplitReference, source: Source, found: Survey | None) -> None:
-        """Keeps messages that have no usable index entry, without times, next to the log."""
+        """Keep messages that have no usable index entry, without times, next to the log."""
         start = min(self._data_starts(reference, source, found), default=source.size)
         rows = list(untimed_messages(self.reader, reference, source, start))
         if not rows:

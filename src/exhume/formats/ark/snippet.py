@@ -39,7 +39,7 @@ def write_snippet(
     identifier: str | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> NewManifest:
-    """Writes a manifest that shows the part of `log` with `start_ns <= time < stop_ns` on the channels chosen.
+    """Write a manifest that shows the part of `log` with `start_ns <= time < stop_ns` on the channels chosen.
 
     `allow` and `deny` are channel names or regular expressions for whole names.  The new manifest has a section without
     columns first, whose filter applies to all that follow; it is written next to the old one unless `path` is passed

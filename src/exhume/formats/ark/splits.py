@@ -149,7 +149,7 @@ class Split:
         facts: SplitFacts | None = None,
         header: SplitHeader | None = None,
     ) -> None:
-        """Reads the header (unless `facts` or a `header` are known).
+        """Read the header (unless `facts` or a `header` are known).
 
         `identifier` is the GUID that the file must hold.  Raises the errors of rules ARK-320, ARK-102, ARK-103 and
         ARK-322.
@@ -167,7 +167,7 @@ class Split:
             )
 
     def check_index(self) -> None:
-        """Raises the error of rule ARK-322 if the index reaches outside the file."""
+        """Raise the error of rule ARK-322 if the index reaches outside the file."""
         header, size = self.header, self.source.size
         if header.index_offset > size or (header.item_count and header.index_offset < header.size):
             raise INDEX_OUTSIDE.error(
@@ -192,7 +192,7 @@ class Split:
         return self.source.read_at(at, (stop - start) * ENTRY_SIZE)
 
     def scan(self) -> SplitFacts:
-        """Reads the whole index once, in blocks, to find whether it is sorted and which times it spans."""
+        """Read the whole index once, in blocks, to find whether it is sorted and which times it spans."""
         self.check_index()
         self.source.will_read(self.header.index_offset, self.header.index_end)
         count = self.header.item_count

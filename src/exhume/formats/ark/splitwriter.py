@@ -85,7 +85,7 @@ class SplitWriter:
         return self._limit - self._data_offset
 
     def add(self, identifier: str, time_ns: int, data: bytes, size: int) -> bool:
-        """Appends a message; False when the split is full (it always takes a first message that fits at all)."""
+        """Append a message; False when the split is full (it always takes a first message that fits at all)."""
         short = self._shorts.get(identifier)
         end = self._end + size
         if short is None or not self._free or end > self._limit or not size:
@@ -123,7 +123,7 @@ class SplitWriter:
     def extend(
         self, identifiers: Mapping[int, str], numbers: Array, times: Array, sizes: Array, data: bytes | memoryview
     ) -> None:
-        """Appends messages that fit: the numbers of their objects, which `identifiers` names; times and sizes; bytes.
+        """Append messages that fit: the numbers of their objects, which `identifiers` names; times and sizes; bytes.
 
         Numbers are of 16 bits, times and sizes of 64, all without a sign.  `data` must not change any more.
         """
@@ -150,7 +150,7 @@ class SplitWriter:
             self._pending = 0
 
     def flush(self) -> None:
-        """Writes messages, then index entries, then the count; each is on the disk before the next is written.
+        """Write messages, then index entries, then the count; each is on the disk before the next is written.
 
         The entries of one flush are in time order; if they are earlier than those of an earlier flush, only `close`
         sorts the index as a whole.
@@ -189,7 +189,7 @@ class SplitWriter:
         return entries
 
     def _write_mappings(self) -> None:
-        """Writes new mappings first, then their count."""
+        """Write new mappings first, then their count."""
         if self._mapped == len(self._shorts):
             return
         mappings = tuple(TypeMapping(short, identifier, 0) for identifier, short in self._shorts.items())
@@ -202,7 +202,7 @@ class SplitWriter:
         self._mapped = len(mappings)
 
     def close(self) -> None:
-        """Flushes, and if messages came out of time order over several flushes, writes the sorted index at the end.
+        """Flush, and if messages came out of time order over several flushes, write the sorted index at the end.
 
         The old index stays valid until the header names the new one.
         """
@@ -223,7 +223,7 @@ class SplitWriter:
         self._file.close()
 
     def abandon(self) -> None:
-        """Closes the file as it is."""
+        """Close the file as it is."""
         with suppress(SourceError):
             self._file.close()
 

@@ -156,7 +156,7 @@ def _check_manifest(reader: ArkLog) -> Iterator[Finding]:
 
 
 def _check_section(reader: ArkLog, number: int) -> Iterator[Finding]:
-    """Checks a section's filter and its columns, and that no column names a split twice."""
+    """Check a section's filter and its columns, and that no column names a split twice."""
     section, span, path = reader.manifest.sections[number], reader.manifest_span, f"sections[{number}]"
     if not section.filter.is_understood:
         last = number == len(reader.manifest.sections) - 1

@@ -96,7 +96,7 @@ class ChannelWriter:
         return self.declaration.name
 
     def write(self, time_ns: int, message: Mapping[str, Any] | bytes | bytearray | memoryview) -> None:
-        """Adds a message: a value of the channel's type, or its bytes.
+        """Add a message: a value of the channel's type, or its bytes.
 
         `time_ns` is an unsigned 64-bit number of nanoseconds of a steady clock; messages need not come in time order.
         Raises `WriterError` for values that do not fit.
@@ -128,11 +128,11 @@ class ColumnWriter:
         self._max_bytes = max_bytes
 
     def append(self, declaration: ObjectDeclaration, time_ns: int, data: bytes) -> None:
-        """Adds the bytes of a message.  Raises `WriterError` for a time outside of 64 bits."""
+        """Add the bytes of a message.  Raises `WriterError` for a time outside of 64 bits."""
         self.add(declaration, time_ns, data if self.packing.codec is None else self.packing.pack(data))
 
     def add(self, declaration: ObjectDeclaration, time_ns: int, data: bytes) -> None:
-        """Adds a message that was packed already.  Raises `WriterError` for a time outside of 64 bits."""
+        """Add a message that was packed already.  Raises `WriterError` for a time outside of 64 bits."""
         if not 0 <= time_ns <= TIME_MAX:
             raise WriterError("a time that does not fit into 64 bits", expected=f"0 to {TIME_MAX}", actual=time_ns)
         split = self.split
@@ -153,19 +153,19 @@ class ColumnWriter:
                 )
 
     def _roll(self) -> SplitWriter:
-        """Closes the current split, if any, and begins the next."""
+        """Close the current split, if any, and begin the next."""
         self.close_split()
         path = self.log.split_path()
         self.split = SplitWriter(path, path.name, len(self.objects), self._max_items, self._max_bytes)
         return self.split
 
     def flush(self) -> None:
-        """Makes everything written so far durable."""
+        """Make everything written so far durable."""
         if self.split is not None:
             self.split.flush()
 
     def close_split(self) -> None:
-        """Finishes the current split; the next message begins another."""
+        """Finish the current split; the next message begins another."""
         split, self.split = self.split, None
         if split is None:
             return
@@ -278,14 +278,14 @@ class ArkWriter(Writer):
         return dict(self._metadata)
 
     def set_metadata(self, key: str, value: Any) -> None:
-        """Sets a metadata entry; the value is stored as JSON text.  Raises `WriterError` if JSON cannot express it."""
+        """Set a metadata entry; the value is stored as JSON text.  Raises `WriterError` if JSON cannot express it."""
         try:
             self._metadata[key] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         except (TypeError, ValueError) as error:
             raise WriterError("metadata that JSON cannot hold", field_path=key, actual=error) from error
 
     def set_metadata_text(self, key: str, text: str) -> None:
-        """Sets a metadata entry to a string, which is stored unchanged."""
+        """Set a metadata entry to a string, which is stored unchanged."""
         self._metadata[key] = text
 
     def column(
@@ -368,7 +368,7 @@ class ArkWriter(Writer):
         return channel
 
     def write(self, channel: str | ChannelWriter, time_ns: int, message: Mapping[str, Any] | bytes) -> None:
-        """Adds a message to a channel; a name means the first channel of that name.
+        """Add a message to a channel; a name means the first channel of that name.
 
         Raises `WriterError` for an unknown channel and for a value that does not fit.
         """
@@ -415,7 +415,7 @@ class ArkWriter(Writer):
         return derived_file(self._amends, self.manifest(), in_front=1)
 
     def flush(self) -> None:
-        """Makes everything written so far durable: it survives a crash, and `exhume repair` finds it.
+        """Make everything written so far durable: it survives a crash, and `exhume repair` finds it.
 
         Raises `WriterError` when the log is finished.
         """
@@ -435,7 +435,7 @@ class ArkWriter(Writer):
             self._published = state
 
     def finish(self) -> None:
-        """Closes the splits and puts the manifest in place."""
+        """Close the splits and put the manifest in place."""
         if self._done:
             return
         self._make_directories()
@@ -448,7 +448,7 @@ class ArkWriter(Writer):
         discard(self._partial_path)
 
     def abort(self) -> None:
-        """Removes the output, unless `flush` made some of it durable."""
+        """Remove the output, unless `flush` made some of it durable."""
         if self._done:
             return
         self._done = True

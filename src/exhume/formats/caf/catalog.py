@@ -97,7 +97,7 @@ class Catalog:
     def build(
         self, chunks: Sequence[str], *, add: bool = False, progress: Progress = no_progress
     ) -> list[tuple[str, ExhumeError]]:
-        """Enters chunks in one transaction, replacing earlier data about them (and, without `add`, about all others).
+        """Enter chunks in one transaction, replacing earlier data about them (and, without `add`, about all others).
 
         Returns the chunks that could not be read, with the reason; they are left out.  Without `add`, a catalog that
         already describes chunks is replaced only when every chunk could be read; otherwise it stays as it was, and the
@@ -141,7 +141,7 @@ class Catalog:
         return failed
 
     def add_chunk(self, location: str) -> ChunkRecord:
-        """Enters one chunk, replacing earlier data about it."""
+        """Enter one chunk, replacing earlier data about it."""
         entry = read_entry(location, self._limits, self._storage)
         with self._store.transaction():
             return self._enter(entry)
@@ -315,7 +315,7 @@ class Catalog:
     def check(
         self, chunks: Sequence[str] | None = None, *, quick: bool = False, progress: Progress = no_progress
     ) -> Iterator[Difference]:
-        """Compares the catalog with the chunks (those given, or those it names).
+        """Compare the catalog with the chunks (those given, or those it names).
 
         `quick` trusts a chunk whose size and tail digest are the catalogued ones.  A file that left one chunk and turns
         up in another is reported as moved.  Chunks that are given may be read wherever they are; raises `SourceError`
@@ -400,7 +400,7 @@ class Catalog:
             extra.setdefault(name, []).append(one)
 
     def close(self) -> None:
-        """Closes the database."""
+        """Close the database."""
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -210,7 +210,7 @@ class ChunkEntry:
 def read_entry(
     location: str, limits: Limits = DEFAULT_LIMITS, storage_options: Mapping[str, Any] | None = None
 ) -> ChunkEntry:
-    """Reads the index of a chunk for the catalog.  Raises what opening the chunk raises."""
+    """Read the index of a chunk for the catalog.  Raises what opening the chunk raises."""
     with open_chunk(location, limits, storage_options) as archive:
         index = archive.index
         live = [ordinal for ordinal, _ in index.items() if ordinal not in index.flaws]

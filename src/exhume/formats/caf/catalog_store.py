@@ -144,11 +144,11 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def execute(self, sql: str, **bound: Any) -> None:
-        """Executes any other statement."""
+        """Execute any other statement."""
 
     @abc.abstractmethod
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Adds rows, with a value for each of the columns, to a table."""
+        """Add rows, with a value for each of the columns, to a table."""
 
     @abc.abstractmethod
     def transaction(self) -> contextlib.AbstractContextManager[None]:
@@ -160,7 +160,7 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
 
 
 def open_store(target: str, *, create: bool) -> Store:

@@ -81,7 +81,7 @@ class Chunk:
     # -- data
 
     def append(self, name: MemberName, data: bytes | memoryview) -> bool:
-        """Adds a new member if it fits; this is the fast path for many small members."""
+        """Add a new member if it fits; this is the fast path for many small members."""
         start, size = self.position, len(data)
         end = start + size
         index = self.index_size + name.spelled + PUNCTUATION + len(str(start)) + len(str(end)) - (not self.files)
@@ -99,7 +99,7 @@ class Chunk:
         return True
 
     def append_batch(self, names: Sequence[str], sizes: Sequence[int], data: memoryview) -> bool:
-        """Adds members with plain names, all different, whose bytes follow each other in `data`, if all of them fit."""
+        """Add members with plain names, all different, whose bytes follow each other in `data`, if all of them fit."""
         edges = list(accumulate(sizes, initial=self.position))
         digits = list(map(len, map(str, edges)))
         index = self.index_size + sum(map(len, names)) + PUNCTUATION * len(names) - (not self.files)
@@ -120,7 +120,7 @@ class Chunk:
         return True
 
     def write(self, data: bytes) -> None:
-        """Appends bytes to the data section."""
+        """Append bytes to the data section."""
         self.position += len(data)
         self._held += len(data)
         self._buffer.append(data)
@@ -128,7 +128,7 @@ class Chunk:
             self.flush()
 
     def flush(self) -> None:
-        """Passes the buffered bytes to the system."""
+        """Pass the buffered bytes to the system."""
         if self._held:
             pieces, held = self._buffer, self._held
             self._buffer, self._held = [], 0
@@ -138,7 +138,7 @@ class Chunk:
                     write_all(self._fd, memoryview(b"".join(pieces))[done:])
 
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
-        """Appends up to `size` bytes of another file, in the kernel where possible; returns how many it copied."""
+        """Append up to `size` bytes of another file, in the kernel where possible; return how many it copied."""
         self.flush()
         done = copy_between(fd, self._fd, size, offset)
         self.position += done
@@ -153,7 +153,7 @@ class Chunk:
             yield piece
 
     def take_back(self, start: int) -> None:
-        """Forgets everything from `start` on (a member that failed half-way)."""
+        """Forget everything from `start` on (a member that failed half-way)."""
         self.flush()
         with naming(self.path):
             os.ftruncate(self._fd, start)
@@ -161,7 +161,7 @@ class Chunk:
         self.position = start
 
     def move_tail(self, start: int, other: Chunk) -> None:
-        """Moves the bytes from `start` on to the end of another chunk.
+        """Move the bytes from `start` on to the end of another chunk.
 
         Raises `WriterError` when the temporary file has shrunk.
         """
@@ -172,7 +172,7 @@ class Chunk:
         self.take_back(start)
 
     def add(self, name: MemberName, start: int) -> None:
-        """Adds the bytes between `start` and the current position to the index as a member."""
+        """Add the bytes between `start` and the current position to the index as a member."""
         end = self.position
         self.index_size = self.index_size_with(name, start, end)
         old = self.files.get(name.text)
@@ -187,7 +187,7 @@ class Chunk:
     # -- the end
 
     def seal(self, progress: Progress) -> None:
-        """Writes index and footer, flushes the file to disk and closes it; it still has its temporary name.
+        """Write index and footer, flush the file to disk and close it; it still has its temporary name.
 
         Raises `WriterError` when the index is larger than the footer can state.
         """
@@ -213,9 +213,9 @@ class Chunk:
         self._atomic.seal()
 
     def commit(self) -> None:
-        """Renames a sealed chunk to its name."""
+        """Rename a sealed chunk to its name."""
         self._atomic.commit()
 
     def abort(self) -> None:
-        """Removes the file, whether it has its temporary or its final name."""
+        """Remove the file, whether it has its temporary or its final name."""
         self._atomic.roll_back()

@@ -130,7 +130,7 @@ class _Parser:
         return self.index
 
     def close(self) -> None:
-        """Moves the collected entries into the table."""
+        """Move the collected entries into the table."""
         index = self.index
         index.starts, index.ends, index.keys, index.key_sizes = self.starts, self.ends, self.keys, self.key_sizes
         index.finish()
@@ -187,7 +187,7 @@ class _Parser:
     # -- structure
 
     def _members(self, pos: int, path: str, depth: int) -> Any:
-        """Yields `(key, key start, key end, value position)`; the caller sends back the position after the value."""
+        """Yield `(key, key start, key end, value position)`; the caller sends back the position after the value."""
         if depth > self.max_depth:
             raise checks.INDEX_TOO_DEEP.error(
                 span=self.where.sub(pos, pos + 1), expected=f"at most {counted(self.max_depth, 'levels')} (limit depth)"
@@ -419,7 +419,7 @@ def _encoding_hint(data: bytes) -> str:
 
 
 def check_version(index: Index, where: Any, any_version: bool) -> None:
-    """Raises CAF-105 unless the index states version 1.0 (or any, with `any_version`)."""
+    """Raise CAF-105 unless the index states version 1.0 (or any, with `any_version`)."""
     if any_version or (index.has_version and index.version == "1.0"):
         return
     start, end = index.version_span

@@ -61,7 +61,7 @@ class Plan:
 
 
 def plan_inputs(inputs: Iterable[str], *, base: str | None = None, exclude: Collection[tuple[int, int]] = ()) -> Plan:
-    """Lists files and directories (recursively) without reading them.
+    """List files and directories (recursively) without reading them.
 
     Inputs stay in their order; what is below a directory is sorted by the UTF-8 bytes of its name.  Stored names are
     relative to `base`; without one, an input keeps the path it was given by, or its last component if that path is
@@ -122,7 +122,7 @@ def _scan(
 
 
 def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) -> None:
-    """Adds every planned file.  Before the first one is written, all of them are checked to fit.
+    """Add every planned file.  Before the first one is written, all of them are checked to fit.
 
     Raises `WriterError` for a name that occurs twice (unless the writer replaces) or a file larger than a chunk.
     """
@@ -160,7 +160,7 @@ def _encoded(paths: Sequence[str]) -> list[bytes]:
 
 
 def _add_small(writer: CafWriter, files: list[PlannedFile]) -> int:
-    """Reads and adds small files together; those that differ from the plan are added one by one, with all checks."""
+    """Read and add small files together; those that differ from the plan are added one by one, with all checks."""
     if not files:
         return 0
     paths, names, sizes = zip(*files, strict=True)
@@ -184,7 +184,7 @@ def _add_small(writer: CafWriter, files: list[PlannedFile]) -> int:
 def add_tar(
     writer: CafWriter, file: BinaryIO, name: str = "<tar>", progress: Progress = no_progress
 ) -> list[tuple[str, str]]:
-    """Adds the regular files of a tar stream (any compression tarfile knows), in its order; returns the omitted ones.
+    """Add the regular files of a tar stream (any compression tarfile knows), in its order; return the omitted ones.
 
     Hard links become copies when the file they point to is in the current chunk.  Nothing seeks in the stream, so pipes
     work.  Raises `FormatError` for a damaged stream and `SourceError` when reading fails.
@@ -250,7 +250,7 @@ def _add_tar_member(
 
 
 def add_zip(writer: CafWriter, path: str | BinaryIO, progress: Progress = no_progress) -> list[tuple[str, str]]:
-    """Adds the files of a zip archive in the order of its directory; returns the omitted ones.
+    """Add the files of a zip archive in the order of its directory; return the omitted ones.
 
     Sizes and CRC-32 are checked.  A member that is encrypted or uses an unknown method is an error.  Raises
     `FormatError` for a damaged archive, `CodecError` for a damaged member, and `SourceError` when reading fails.

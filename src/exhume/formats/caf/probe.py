@@ -21,7 +21,7 @@ _ENTRY_END = re.compile(rb'"end_byte"\s*:\s*[0-9]+\s*\}')
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Identifies a chunk by its footer and the two ends of its index; None when nothing suggests a CAF."""
+    """Identify a chunk by its footer and the two ends of its index; None when nothing suggests a CAF."""
     if isinstance(source, Tree):
         return None
     size = source.size

@@ -73,7 +73,7 @@ class CafInfo(Info):
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, any_version: bool = False) -> CafArchive:
-    """Opens a chunk; `any_version` reads an unknown `format_version` as if it were 1.0.
+    """Open a chunk; `any_version` reads an unknown `format_version` as if it were 1.0.
 
     Raises CAF-101 to CAF-107 and CAF-301 when it is not a chunk, and `UnrecognizedFormatError` for a directory.
     """
@@ -240,7 +240,7 @@ class CafArchive(MemberArchive):
         return index.starts[ordinal], index.ends[ordinal]
 
     def _look_up(self, name: str) -> Lookup | None:
-        """Looks the name up in the text of an index that is not parsed; None when it should be parsed now."""
+        """Look the name up in the text of an index that is not parsed; None when it should be parsed now."""
         known = self._known.get(name)
         if known is None and self._scans < SCANS:
             if self.source.cost.wait and not self._scans:  # this check was left out on opening

@@ -87,7 +87,7 @@ def salvage(
     jobs: int = 1,
     unreferenced: bool = False,
 ) -> SalvageReport:
-    """Writes every member that can still be read as a new chunk, or as files; see `SalvageReport`.
+    """Write every member that can still be read as a new chunk, or as files; see `SalvageReport`.
 
     `unreferenced` also keeps bytes that no entry names, as members `unreferenced/START-END.bin`; when no entry is left,
     they are kept in any case.
@@ -114,7 +114,7 @@ def salvage(
 
 
 def _number_pieces(source: Source, recovery: Recovery) -> None:
-    """Makes up names for files of known types that are recognised in the data alone, when no index names anything."""
+    """Make up names for files of known types that are recognised in the data alone, when no index names anything."""
     for number, (start, end, suffix) in enumerate(find_pieces(source, 0, min(recovery.ofs_index, source.size)), 1):
         recovery.members.append(Member(f"piece-{number:04d}.{suffix}", start, end, "a file of a known type"))
     if recovery.members:
@@ -124,7 +124,7 @@ def _number_pieces(source: Source, recovery: Recovery) -> None:
 
 
 def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
-    """Finds the index and determines what can be read, without writing anything."""
+    """Find the index and determine what can be read, without writing anything."""
     found = Recovery()
     index = _index_by_footer(source, limits, found)
     if index is None:  # not when the index is empty
@@ -221,7 +221,7 @@ def _starts(source: Source) -> Iterator[int]:
 
 
 def _collect(index: Index, data: bytes) -> None:
-    """Adds every entry that follows those already read in the text."""
+    """Add every entry that follows those already read in the text."""
     names, starts, ends = list(index.names), list(index.starts), list(index.ends)
     keys, sizes = list(index.keys), list(index.key_sizes)
     for match in _ENTRY.finditer(data, keys[-1] + sizes[-1]) if keys else _ENTRY.finditer(data):
@@ -267,7 +267,7 @@ def _entries_by_text(source: Source, limits: Limits, found: Recovery, floor: int
 
 
 def _repair_inclusive(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]]) -> None:
-    """Restores the last byte of every file if the writer took ends as inclusive."""
+    """Restore the last byte of every file if the writer took ends as inclusive."""
     ordered = sorted((start, end, i) for i, (start, end) in ranges.items())
     if ends_are_inclusive(ordered, found.ofs_index):
         for start, end, ordinal in ordered:
@@ -276,7 +276,7 @@ def _repair_inclusive(index: Index, found: Recovery, ranges: dict[int, tuple[int
 
 
 def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]], origin: int) -> None:
-    """Separates files with the same start and growing ends, which concurrent calls of the TypeScript writer produce."""
+    """Separate files with the same start and growing ends, which concurrent calls of the TypeScript writer produce."""
     groups: dict[int, list[int]] = {}
     for ordinal, (start, end) in ranges.items():
         if end > start:
@@ -296,7 +296,7 @@ def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[in
 
 
 def _free_names(names: list[str]) -> Callable[[str], str]:
-    """Makes unique names for hidden entries."""
+    """Make unique names for hidden entries."""
     taken = set(names)
 
     def free(name: str) -> str:
@@ -373,7 +373,7 @@ def _gaps(recovery: Recovery, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _account(source: Source, recovery: Recovery, done: list[Member], report: SalvageReport) -> None:
-    """Records what became of every byte, in file order."""
+    """Record what became of every byte, in file order."""
     written = {id(member) for member in done}
     at = 0
 

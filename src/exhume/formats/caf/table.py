@@ -96,7 +96,7 @@ class Index:
         return self.keys[ordinal], self.keys[ordinal] + self.key_sizes[ordinal]
 
     def finish(self) -> None:
-        """Builds `table` and reports names that occur twice."""
+        """Build `table` and report names that occur twice."""
         self.table = dict(zip(self.names, range(len(self.names)), strict=True))
         if len(self.table) != len(self.names):
             last: dict[str, int] = {}
@@ -116,7 +116,7 @@ class Index:
                 last[name] = i
 
     def check_ranges(self, data_size: int, file_size: int) -> None:
-        """Marks every entry whose range is not inside the data section `[0, data_size)` as flawed."""
+        """Mark every entry whose range is not inside the data section `[0, data_size)` as flawed."""
         starts, ends = self.starts, self.ends
         if not self.names or (
             min(starts) >= 0 and max(ends) <= data_size and all(map(le, starts, ends)) and not self.flaws

@@ -168,7 +168,7 @@ class CafWriter(Writer):
         return self._open_chunk(len(self._full) + len(self._summaries) + 2)
 
     def _roll(self, following: Chunk | None = None) -> Chunk:
-        """Closes the current chunk; `following`, or a new one, becomes current."""
+        """Close the current chunk; `following`, or a new one, becomes current."""
         full = self._chunk
         self._chunk = following or self._next_chunk()
         self._full.append(full)
@@ -199,7 +199,7 @@ class CafWriter(Writer):
     # -- members
 
     def check(self, name: str | bytes, size: int | None = None) -> None:
-        """Raises `WriterError` when a member could not be added: name taken or too long, larger than any chunk."""
+        """Raise `WriterError` when a member could not be added: name taken or too long, larger than any chunk."""
         self._check(member_name(name, self.order), size)
 
     def _check(self, name: MemberName, size: int | None) -> Chunk:
@@ -238,7 +238,7 @@ class CafWriter(Writer):
         return self._roll()
 
     def add_bytes(self, name: str | bytes, data: bytes | bytearray | memoryview) -> None:
-        """Adds a member from memory."""
+        """Add a member from memory."""
         stored = member_name(name, self.order)
         chunk = self._room(stored, len(data))
         start = chunk.position
@@ -256,7 +256,7 @@ class CafWriter(Writer):
             self.lossy_names += 1
 
     def add_batch(self, names: Sequence[str], sizes: Sequence[int], data: memoryview) -> bool:
-        """Adds many small members stored back to back in `data`, all or none; returns whether it did.
+        """Add many small members stored back to back in `data`, all or none; return whether it did.
 
         It adds none if a name is taken or not plain ASCII, or the chunk would become too large.  The memory must not
         change before `finish`.
@@ -269,7 +269,7 @@ class CafWriter(Writer):
         return True
 
     def add_stream(self, name: str | bytes, file: BinaryIO, length: int | None = None) -> int:
-        """Adds what a binary file object yields; returns its size.
+        """Add what a binary file object yields; return its size.
 
         With `length`, the announced size in bytes, more or fewer bytes raise `WriterError`, and nothing of the member
         is kept.  Without it, a member that turns out not to fit moves to the next chunk.
@@ -303,7 +303,7 @@ class CafWriter(Writer):
         return size
 
     def _move_on(self, chunk: Chunk, name: MemberName, start: int, size: int) -> tuple[Chunk, int]:
-        """Moves the bytes of a member that were written so far to the next chunk."""
+        """Move the bytes of a member that were written so far to the next chunk."""
         if not self._fits_alone(name, size):
             self._check(name, size)
         if name.text in chunk.files:
@@ -317,7 +317,7 @@ class CafWriter(Writer):
         return self._roll(following), 0
 
     def add_path(self, path: str | bytes | os.PathLike[str], name: str | bytes | None = None, size: int = -1) -> int:
-        """Adds a regular file (symbolic links are followed); returns its size.
+        """Add a regular file (symbolic links are followed); return its size.
 
         `name` defaults to the path as given.  `size`, if the caller knows it, saves a system call for small files.
         Raises `SourceError` when it cannot be read, `WriterError` when it is not a regular file.
@@ -372,7 +372,7 @@ class CafWriter(Writer):
         return size
 
     def add_copy(self, name: str | bytes, of: str) -> bool:
-        """Adds a second copy of a member of the current chunk (hard links in tar); False when it is not there."""
+        """Add a second copy of a member of the current chunk (hard links in tar); False when it is not there."""
         place = self._chunk.files.get(of)
         if place is None:
             return False
@@ -384,7 +384,7 @@ class CafWriter(Writer):
         return True
 
     def add_unreferenced(self, data: bytes) -> None:
-        """Adds bytes that no member covers, so that a chunk with dead data can be rebuilt exactly.
+        """Add bytes that no member covers, so that a chunk with dead data can be rebuilt exactly.
 
         Raises `WriterError` when the writer is finished.
         """
@@ -404,7 +404,7 @@ class CafWriter(Writer):
     # -- the end
 
     def finish(self) -> None:
-        """Completes the last chunk and renames every chunk to its name."""
+        """Complete the last chunk and rename every chunk to its name."""
         if self._done:
             return
         try:
@@ -419,7 +419,7 @@ class CafWriter(Writer):
         self._done = True
 
     def abort(self) -> None:
-        """Drops every chunk, except those that have already been published."""
+        """Drop every chunk, except those that have already been published."""
         if not self._done:
             self._done = True
             self._chunk.abort()

@@ -100,7 +100,7 @@ def _items(archive: ClpIrArchive, choice: Choice) -> Iterator[dict[str, Any]]:
 
 
 def _note_times(run: Run, archive: ClpIrArchive, times: str) -> None:
-    """Says on standard error when times are not printed as the stream states."""
+    """Say on standard error when times are not printed as the stream states."""
     from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
 
     if times == "pattern" and compile_pattern(archive.pattern) is None:

@@ -25,7 +25,7 @@ def write_lines(
     keys: tuple[str, str] = ("timestamp", "message"),
     progress: Progress = no_progress,
 ) -> None:
-    """Writes each line of the inputs as an event, empty lines left out.
+    """Write each line of the inputs as an event, empty lines left out.
 
     `keys` are those of the time, a number of milliseconds since the epoch or a string of ISO 8601, and of the message.
     Raises `WriterError`, with the line, for a line without them, with others, or that cannot be written; and

@@ -87,11 +87,11 @@ class ClpIrDecoder:
         self.print_times(b"", None)
 
     def print_times(self, form: bytes, zone: Zone | None) -> None:
-        """Sets how `TEXT` prints times: a program of `patterns`, and the offsets from UTC (none: UTC itself)."""
+        """Set how `TEXT` prints times: a program of `patterns`, and the offsets from UTC (none: UTC itself)."""
         self._form, self._zone = read_program(form), zone
 
     def choose(self, lower: int, upper: int, patterns: Iterable[Wildcard]) -> None:
-        """Chooses the events between two times, both included, whose messages any of the patterns match (no patterns:
+        """Choose the events between two times, both included, whose messages any of the patterns match (no patterns:
         all).
         """
         self._lower, self._upper = lower, upper
@@ -118,7 +118,7 @@ class ClpIrDecoder:
         return [tuple.__new__(made, (time, text[a:b])) for time, (a, b) in zip(times, bounds, strict=True)]
 
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
-        """Decodes the units of `data[at:end]`; `data` starts `base` bytes into the stream.
+        """Decode the units of `data[at:end]`; `data` starts `base` bytes into the stream.
 
         Stops when the output has `target` bytes, or there are so many events, where none is made; and at each chosen
         event where objects are asked for.
@@ -292,7 +292,7 @@ class ClpIrEncoder:
         return found
 
     def add(self, time: int, message: bytes) -> None:
-        """Encodes an event: when, in milliseconds since the epoch, and the message."""
+        """Encode an event: when, in milliseconds since the epoch, and the message."""
         encoded = encode_text(message, Dialect.CORE)
         marks = bytearray()
         for variable in encoded.variables:

@@ -86,7 +86,7 @@ def choose(
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ClpIrArchive:
-    """Opens a stream.  Raises CLPIR-101..103, CLPIR-301, CLPIR-302, CLPIR-307, CLPIR-308, CLPIR-401 and CLPIR-402."""
+    """Open a stream.  Raises CLPIR-101..103, CLPIR-301, CLPIR-302, CLPIR-307, CLPIR-308, CLPIR-401 and CLPIR-402."""
     if isinstance(source, Tree):
         raise checks.NOT_CLP_IR.error("a directory", span=Span(source.name, 0, 0))
     return ClpIrArchive(source, limits=limits)

@@ -72,7 +72,7 @@ def salvage(
     progress: Progress = no_progress,
     jobs: int = 1,
 ) -> SalvageReport:
-    """Writes the surviving events as a clean stream (inside a zstd frame where the damaged one was), or as JSON lines.
+    """Write the surviving events as a clean stream (inside a zstd frame where the damaged one was), or as JSON lines.
 
     Raises `UnsupportedOperationError` for the mode that writes files.
     """
@@ -92,7 +92,7 @@ class _Salvage:
         """Whether times are sums of deltas that are partly lost."""
 
     def write(self, file: BinaryIO, *, lines: bool) -> bool:
-        """Writes everything that survives and accounts for each byte; returns False when there is nothing to write."""
+        """Write everything that survives and account for each byte; return False when there is nothing to write."""
         units = self._open()
         if units is None:
             self.report.add_span(
@@ -200,7 +200,7 @@ class _Salvage:
             self.progress(units.stream.stored, self.source.size, "bytes")
 
     def _take(self) -> None:
-        """Writes events until the stream ends or something is wrong."""
+        """Write events until the stream ends or something is wrong."""
         units, decoder, encoder = self.units, self.units.decoder, self.encoder
         if self.lines:
             try:
@@ -260,7 +260,7 @@ class _Salvage:
         return self._lost(trouble.at, trouble.at + 1, error.message, error.code)
 
     def _lost(self, start: int, at: int, why: str, code: str | None) -> int:
-        """Looks for events after the damage and resumes there."""
+        """Look for events after the damage and resume there."""
         units = self.units
         found = self._search(at)
         end = units.reach if found is None else found

@@ -26,7 +26,7 @@ class TextUnits(Units):
     decoder: ClpIrDecoder  # type: ignore[assignment]  # of the other kind of stream, with the same methods to run it
 
     def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
-        """Raises CLPIR-101, CLPIR-301, CLPIR-302, CLPIR-307 and CLPIR-308."""
+        """Raise CLPIR-101, CLPIR-301, CLPIR-302, CLPIR-307 and CLPIR-308."""
         super().__init__(stream, limits, preamble=preamble)
 
     def make_decoder(self) -> ClpIrDecoder:  # type: ignore[override]

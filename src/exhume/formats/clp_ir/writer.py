@@ -77,7 +77,7 @@ class ClpIrWriter(Writer):
         self._open = True
 
     def write(self, time_ms: int, message: str | bytes) -> None:
-        """Adds an event: when, in milliseconds since the epoch, and its message, line end included.
+        """Add an event: when, in milliseconds since the epoch, and its message, line end included.
 
         Raises `WriterError` for times outside the years 1 to 9999, messages over 1 GiB and lone surrogates.  Then
         nothing is written.
@@ -122,7 +122,7 @@ def _check_encoding(encoding: str) -> None:
 
 
 def check_time(time_ms: Any) -> None:
-    """Raises `WriterError` for what is not a time in the years 1 to 9999."""
+    """Raise `WriterError` for what is not a time in the years 1 to 9999."""
     if not isinstance(time_ms, int) or isinstance(time_ms, bool):
         raise WriterError("a time is a number of milliseconds", actual=repr(time_ms)[:80])
     if not FIRST_MS <= time_ms <= LAST_MS:

@@ -53,7 +53,7 @@ LISTING = (
 
 
 def listing(function: Any) -> Any:
-    """Adds the options that say which inputs a writer is given, and by which names it records them.
+    """Add the options that say which inputs a writer is given, and by which names it records them.
 
     What it adds raises `click.UsageError` where there are none.
     """
@@ -156,7 +156,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Prints the records of the archive and of further archives given as NAMES; see `Dataset` for their order.
+    """Print the records of the archive and of further archives given as NAMES; see `Dataset` for their order.
 
     Raises `click.UsageError` for a JSON document of a plain-text log.
     """
@@ -192,7 +192,7 @@ def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any])
 
 
 def search(run: Any, archives: list[Any], query: str, options: dict[str, Any]) -> ExitCode | None:
-    """Prints what a KQL query matches, one JSON line each, archive after archive."""
+    """Print what a KQL query matches, one JSON line each, archive after archive."""
     from exhume.formats.clp_s import cli_search as searchcli
 
     return searchcli.search(run, archives, query, options)

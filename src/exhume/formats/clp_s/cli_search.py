@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def search(
     run: Any, archives: Collection[ClpSArchive], query: str, options: dict[str, Any], format: str = "clp-s"
 ) -> ExitCode:
-    """Runs the query on each archive in turn; `ExitCode.NO` when nothing matches anywhere.
+    """Run the query on each archive in turn; `ExitCode.NO` when nothing matches anywhere.
 
     Raises `QueryError`, and `click.UsageError` when the first time is after the last.
     """
@@ -79,7 +79,7 @@ def merges(options: dict[str, Any], machine: bool) -> bool:
 def merge(
     run: Any, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any], format: str = "clp-s"
 ) -> ExitCode:
-    """Combines the answers of several archives, each of which was searched by itself."""
+    """Combine the answers of several archives, each of which was searched by itself."""
     if options["explain_plan"]:
         plans = [plan for document in documents for plan in document["plans"]]
         run.document("search", {"format": format, "query": query, "plans": plans})

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ClpSArchive:
-    """Opens an archive, a file or a directory.  Raises CLPS-101, 102, 105, 301, 307 when the header already says no."""
+    """Open an archive, a file or a directory.  Raises CLPS-101, 102, 105, 301, 307 when the header already says no."""
     return ClpSArchive(source, limits=limits)
 
 

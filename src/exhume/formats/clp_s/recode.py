@@ -72,7 +72,7 @@ def recode(
 
 
 def _move(archive: TableArchive, output: str | os.PathLike[str], directory: bool, progress: Progress) -> None:
-    """Writes all stored bytes in the other form, or the same.
+    """Write all stored bytes in the other form, or the same.
 
     Header and metadata section, which are alike in both, stay as they are unless the files part has gaps.
     """

@@ -62,7 +62,7 @@ def salvage(
     jobs: int = 1,
     partial: bool = False,
 ) -> SalvageReport:
-    """Writes the tables that survive as a clean archive, or their records as JSON lines, and accounts for the rest.
+    """Write the tables that survive as a clean archive, or their records as JSON lines, and account for the rest.
 
     With `partial`, so do the columns of cut tables that are complete, as records that lack the others.
     """
@@ -114,7 +114,7 @@ def salvage(
 
 
 def _ignore_others(tree: Tree, report: SalvageReport) -> None:
-    """Accounts for the files of the directory that are not files of the archive."""
+    """Account for the files of the directory that are not files of the archive."""
     for name in tree.names():
         if not owns(name):
             with tree.source(name) as file:
@@ -147,7 +147,7 @@ class _Kept:
             self.streams.append(_KeptStream(tables, at, sum(map(self._file.write, frames))))
 
     def drop(self, numbers: set[int]) -> None:
-        """Leaves out tables, by their numbers in order."""
+        """Leave out tables, by their numbers in order."""
         first = 0
         streams, self.streams = self.streams, []
         for stream in streams:
@@ -399,7 +399,7 @@ class _Runs:
         self._most = MOST_RUNS
 
     def add(self, numbers: Numbers) -> None:
-        """Adds numbers in any order."""
+        """Add numbers in any order."""
         self._waiting.append(numbers)
         self._num_waiting += len(numbers) + 1
         if self._num_waiting > MOST_RUNS:
@@ -433,7 +433,7 @@ class _Runs:
 
 
 def _gaps(firsts: Numbers, lasts: Numbers, total: int) -> Iterator[tuple[int, int]]:
-    """Runs `(first, last)` of the numbers from 0 to `total` that are missing; `total` itself is not verified.
+    """Run `(first, last)` of the numbers from 0 to `total` that are missing; `total` itself is not verified.
 
     The others are given as their runs, ascending.
     """

@@ -198,7 +198,7 @@ class _Windows:
         self._lock = threading.Lock()
 
     def open(self) -> tuple[()]:
-        """Finds the frames of the table."""
+        """Find the frames of the table."""
         self._windowed.get()
         return ()
 

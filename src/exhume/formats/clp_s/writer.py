@@ -106,7 +106,7 @@ class ClpSWriter(Writer):
         self._series.begin_unit(name, merged)
 
     def write(self, event: Mapping[str, Any]) -> None:
-        """Adds one record.  Raises `BadRecordError` (or skips it) when the archive cannot hold it."""
+        """Add one record.  Raises `BadRecordError` (or skips it) when the archive cannot hold it."""
         self._require_open()
         try:
             line = json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
@@ -117,7 +117,7 @@ class ClpSWriter(Writer):
         self.write_json_line(line)
 
     def write_json_line(self, line: bytes | str) -> None:
-        """Adds one record given as JSON text (one object, white space around it allowed).
+        """Add one record given as JSON text (one object, white space around it allowed).
 
         Raises `BadRecordError` (or skips it) when the text is not one JSON object or the archive cannot hold it.
         """
@@ -156,7 +156,7 @@ class ClpSWriter(Writer):
         properties: Mapping[str, Any] | None = None,
         progress: Progress = no_progress,
     ) -> None:
-        """Adds the documents of a file as one ingestion unit; see `add_files`."""
+        """Add the documents of a file as one ingestion unit; see `add_files`."""
         self.unit(name or name_of(source), properties)
         done = 0
         for block in self._blocks([source]):
@@ -166,7 +166,7 @@ class ClpSWriter(Writer):
                 progress(done, None, "bytes")
 
     def add_files(self, sources: Iterable[Input], *, progress: Progress = no_progress) -> None:
-        """Adds files, each as one ingestion unit named as given (`-` is standard input).
+        """Add files, each as one ingestion unit named as given (`-` is standard input).
 
         Each holds JSON objects, one per line or otherwise separated by white space or nothing, a plain-text log, or one
         KV-IR stream, plain or compressed with gzip or zstd; the content determines which, if the option `input` does
@@ -200,7 +200,7 @@ class ClpSWriter(Writer):
                 yield from map_ordered(self._encoders.encode, cut_apart(pieces, self.options), self.options.jobs)
 
     def _add_block(self, block: InputBlock) -> None:
-        """Adds the documents of a block, which may begin or end within one."""
+        """Add the documents of a block, which may begin or end within one."""
         data = block.data
         if block.text:
             self._kind = InputKind.TEXT
@@ -220,7 +220,7 @@ class ClpSWriter(Writer):
         self._series.relieve()
 
     def _pass_over(self, data: bytes, part: StreamPart | None) -> None:
-        """Counts a block that was taken over."""
+        """Count a block that was taken over."""
         if self._events is None or part is None:
             self._advance(data, 0, len(data))
             return
@@ -239,7 +239,7 @@ class ClpSWriter(Writer):
             yield from read_ahead(sources, jobs, as_is=as_is)
 
     def _ingest(self, piece: bytes | None) -> None:
-        """Encodes the complete documents of a piece; None ends the unit."""
+        """Encode the complete documents of a piece; None ends the unit."""
         final = piece is None
         if self._kind is None:
             self._lead += piece or b""
@@ -264,7 +264,7 @@ class ClpSWriter(Writer):
         self._wanted = 2 * self._num_held
 
     def _take(self, data: bytes, final: bool) -> int:
-        """Encodes the complete documents of `data`; returns where the first incomplete one begins."""
+        """Encode the complete documents of `data`; return where the first incomplete one begins."""
         at = 0
         while True:
             if self._skipping:
@@ -312,13 +312,13 @@ class ClpSWriter(Writer):
             raise
 
     def _skip_line(self, data: bytes, at: int) -> int:
-        """Passes over the rest of a line that is refused, as far as it is there."""
+        """Pass over the rest of a line that is refused, as far as it is there."""
         newline = data.find(b"\n", at)
         self._skipping = newline < 0
         return self._advance(data, at, len(data) if newline < 0 else newline + 1)
 
     def _ingest_events(self, events: Ingest, piece: bytes, final: bool) -> None:
-        """Encodes the events of a KV-IR stream, which is one ingestion unit; its metadata are properties of that."""
+        """Encode the events of a KV-IR stream, which is one ingestion unit; its metadata are properties of that."""
         if events.ended:
             self._reject_trailing(events, piece)
             return
@@ -359,7 +359,7 @@ class ClpSWriter(Writer):
         self._refuse(Status.BAD_EVENT, error.span.start, error.span.end, b"", f": {error.message}")
 
     def _advance(self, data: bytes, start: int, stop: int) -> int:
-        """Counts the bytes and lines of consumed input."""
+        """Count the bytes and lines of consumed input."""
         self._line += count_lines(data, start, stop)
         self._offset += stop - start
         if self._series.part is not None:
@@ -383,7 +383,7 @@ class ClpSWriter(Writer):
             raise WriterError(f"the writer is {self._state}")
 
     def finish(self) -> None:
-        """Completes the last archive and puts all in place; harmless to repeat.  Raises `WriterError` when aborted."""
+        """Complete the last archive and put all in place; harmless to repeat.  Raises `WriterError` when aborted."""
         if self._state == "finished":
             return
         self._require_open()
@@ -395,7 +395,7 @@ class ClpSWriter(Writer):
         self._state = "finished"
 
     def abort(self) -> None:
-        """Removes everything that was written; harmless to repeat and after `finish`."""
+        """Remove everything that was written; harmless to repeat and after `finish`."""
         if self._state == "open":
             self._state = "aborted"
             self._series.roll_back()

@@ -76,13 +76,13 @@ class View:
         self._check_crc(row, crc)
 
     def check_content(self, row: FileRow, data: bytes | memoryview) -> None:
-        """Checks the whole content of a file, however it was read: its place and its CRC-32C; raises their rules."""
+        """Check the whole content of a file, however it was read: its place and its CRC-32C; raise their rules."""
         if row.meta.size:
             self._check_place(row)
         self._check_crc(row, crc32c(data))
 
     def checked(self, row: FileRow) -> Check:
-        """Computes the CRC-32C of a file over its bytes and compares it."""
+        """Compute the CRC-32C of a file over its bytes and compare it."""
         crc = 0
         for part in self._parts(row):
             crc = crc32c(part, crc)
@@ -127,7 +127,7 @@ class View:
         )
 
     def close(self) -> None:
-        """Closes the shards."""
+        """Close the shards."""
         with self._lock:
             self._pool.close()
             self._shards.clear()

@@ -159,7 +159,7 @@ class Content:
         return self._sum(stretch, findings, pieces)
 
     def _sum(self, stretch: _Extent, findings: list[Finding], pieces: list[tuple[int, memoryview]]) -> _ExtentResult:
-        """Computes the checksums of the files in a window, from its decodable parts."""
+        """Compute the checksums of the files in a window, from its decodable parts."""
         seen = _ExtentResult(findings, [], [])
         first = bisect_right(self._ends, stretch.start)
         last = bisect_left(self._starts, stretch.stop)

@@ -74,7 +74,7 @@ class History:
         return any(not self._records.get(number) for number, _ in self._packed_shards())
 
     def complete_records(self) -> None:
-        """Adds the records that no row places, found in the shards themselves."""
+        """Add the records that no row places, found in the shards themselves."""
         for number, header in self._packed_shards():
             rows = self._sound_records.get(number, [])
             made = complete_rows(self.view.source(number), header, rows, self.view.limits)
@@ -203,7 +203,7 @@ class History:
         return Span(self.database.tree.name, 0, 0)
 
     def close(self) -> None:
-        """Closes the shards (the database belongs to the caller)."""
+        """Close the shards (the database belongs to the caller)."""
         self.view.close()
 
 

@@ -90,7 +90,7 @@ def parse_record_row(key: bytes, value: bytes, where: Span) -> RecordRow:
 
 
 def parse_config(value: bytes, where: Span) -> BundleConfig:
-    """Parses the configuration row; raises when it is garbage or not that of a bundle."""
+    """Parse the configuration row; raise when it is garbage or not that of a bundle."""
     try:
         config = BundleConfig.parse(value)
     except WireError as error:

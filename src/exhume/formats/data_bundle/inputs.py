@@ -23,7 +23,7 @@ def add_inputs(
     base: str | None = None,
     user_data: Mapping[str, UserData] | None = None,
 ) -> list[tuple[str, str]]:
-    """Queues files and directories (recursively); returns `(path, reason)` of the omitted ones.
+    """Queue files and directories (recursively); return `(path, reason)` of the omitted ones.
 
     A single directory is added by its content; each of several inputs keeps its last component, or its path relative to
     `base`.  `user_data` is given by stored name.  Symbolic links to files are followed, those to directories are left

@@ -39,7 +39,7 @@ def build_varuint(value: int) -> bytes:
 
 
 def escape(value: bytes) -> bytes:
-    """Escapes the zero bytes in the start of a byte string."""
+    """Escape the zero bytes in the start of a byte string."""
     return value.replace(b"\0", _ZERO)
 
 
@@ -86,7 +86,7 @@ def file_key(path: str) -> FileKey:
 
 
 def parse_file_key(key: bytes) -> FileKey:
-    """Splits the key of a file row.  Raises `WireError`."""
+    """Split the key of a file row.  Raises `WireError`."""
     try:
         raw, end = read_file_key(key, 1, len(key))
     except LayoutError as error:

@@ -82,7 +82,7 @@ class UserData(NamedTuple):
 
     @classmethod
     def parse(cls, data: bytes) -> UserData:
-        """Reads the message."""
+        """Read the message."""
         values, _ = collect(data, _USER_DATA)
         return cls(values.get("type_url", b"").decode("utf-8", "surrogateescape"), values.get("value", b""))
 
@@ -116,7 +116,7 @@ class FileMetadata(NamedTuple):
 
     @classmethod
     def parse(cls, data: bytes) -> FileMetadata:
-        """Reads the message.  Raises `WireError` when it is garbage."""
+        """Read the message.  Raises `WireError` when it is garbage."""
         values, unknown = collect(data, _FILE)
         user = values.pop("user_data", None)
         if values.get("crc32c", 0) >> 32:
@@ -144,7 +144,7 @@ class RecordMetadata(NamedTuple):
 
     @classmethod
     def parse(cls, data: bytes) -> RecordMetadata:
-        """Reads the message; of the two members of the oneof the last one counts."""
+        """Read the message; of the two members of the oneof the last one counts."""
         values, unknown = collect(data, _RECORD)
         last = next((name for name in reversed(values) if name in ("byte_offset", "all_zeros")), None)
         byte_offset = values["byte_offset"] if last == "byte_offset" else None
@@ -169,7 +169,7 @@ class BundleConfig(NamedTuple):
 
     @classmethod
     def parse(cls, data: bytes) -> BundleConfig:
-        """Reads the message."""
+        """Read the message."""
         values, unknown = collect(data, _CONFIG)
         return cls(
             values.get("magic", b"").decode("utf-8", "backslashreplace"), values.get("block_size", 0),
@@ -195,7 +195,7 @@ class ShardHeader(NamedTuple):
         return build(_HEADER, (*numbers, True))
 
     def build_file_start(self) -> bytes:
-        """Builds magic, lengths, message, and zeros up to the first record; an alignment of 0 counts as 1."""
+        """Build magic, lengths, message, and zeros up to the first record; an alignment of 0 counts as 1."""
         message = self.build()
         start = align(FIXED_HEADER + len(message), max(1, self.record_alignment))
         return build_shard_start(message, start).ljust(start, b"\0")

@@ -282,7 +282,7 @@ class DataBundleArchive(MemberArchive):
         return BundleInfo(config, header, tuple(shards.values()), index, **counts, stored_size=stored_size)
 
     def _hint_rows(self) -> None:
-        """Requests all rows at once, where reading them takes requests."""
+        """Request all rows at once, where reading them takes requests."""
         spans = self.database.spans(FILE_PREFIX, RECORD_STOP) if self.tree.cost.wait else {}
         self.tree.will_read(spans={f"{INDEX}/{name}": span for name, span in spans.items()})
 
@@ -360,7 +360,7 @@ class DataBundleArchive(MemberArchive):
 def open_archive(
     source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: str | None = None, check: bool = True
 ) -> DataBundleArchive:
-    """Opens a bundle directory.
+    """Open a bundle directory.
 
     `check`: raise unless the index has the configuration row of a bundle (forensic work on a damaged index turns it
     off).  A remote index that takes more than one request is checked when its rows are first read.
@@ -380,7 +380,7 @@ def open_archive(
 def verify_source(
     source: Source | Tree, *, limits: Limits, quick: bool, jobs: int, progress: Progress
 ) -> Iterator[Finding]:
-    """Opens a bundle without demanding its configuration row, and verifies it."""
+    """Open a bundle without demanding its configuration row, and verify it."""
     with open_archive(source, limits=limits, check=False) as archive:
         yield from archive.verify(quick=quick, jobs=jobs, progress=progress)
 

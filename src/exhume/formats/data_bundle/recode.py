@@ -30,7 +30,7 @@ def recode(
     jobs: int = 1,
     **options: Any,
 ) -> None:
-    """Writes the bundle's live files and directories to a new bundle, with user data but without old versions.
+    """Write the bundle's live files and directories to a new bundle, with user data but without old versions.
 
     Options that are not given (`record_size`, `alignment`, `shards`) are those of the archive's configuration.
     `stored` wraps every record in raw blocks of its codec.  Raises `WriterError` for a level that is not a number.

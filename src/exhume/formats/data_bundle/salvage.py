@@ -38,7 +38,7 @@ def salvage(
     include_deleted: bool = False,
     unreferenced: bool = False,
 ) -> SalvageReport:
-    """Recovers every file whose bytes can be read and match their CRC-32C.
+    """Recover every file whose bytes can be read and match their CRC-32C.
 
     Records that a damaged index no longer refers to are found by alignment and codec.  Bytes without a name are kept as
     `unreferenced/SHARD/START-END.bin`, with offsets in the uncompressed stream (with `unreferenced`, even if the index
@@ -80,7 +80,7 @@ UNPROVEN = "unproven/"
 
 
 def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: bool) -> dict[str, FileVersion]:
-    """Chooses, per path, the newest version that can be read; counts and notes losses.
+    """Choose, per path, the newest version that can be read; counts and note losses.
 
     Rows of blocks with a bad checksum are used last and go below `UNPROVEN`, because any of their bytes may be wrong.
     Among them, empty files and directories have no proof at all.
@@ -240,7 +240,7 @@ def _in_stream(found: list[FileVersion], pieces: list[tuple[int, int, int]]) -> 
 
 
 def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport, jobs: int) -> None:
-    """Accounts for every file of the bundle: for shards by record (by file where they are flat), for each index file
+    """Account for every file of the bundle: for shards by record (by file where they are flat), for each index file
     as a whole.
     """
     shards = _shards(tree)
@@ -298,7 +298,7 @@ def _problem(shard: Shard, index: int) -> ExhumeError | None:
 
 
 def _account_rest(report: SalvageReport, source: Source, start: int, end: int) -> None:
-    """Accounts for the bytes of a shard that belong to no record: filler, or records that could not be found."""
+    """Account for the bytes of a shard that belong to no record: filler, or records that could not be found."""
     if source.is_zero(start, end):
         report.add_span(source.span(start, end), Outcome.IGNORED, "no record")
     else:

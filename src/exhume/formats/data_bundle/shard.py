@@ -125,7 +125,7 @@ class Shard:
         return self.starts[index + 1] - self.starts[index] if index + 1 < len(self.starts) else None
 
     def will_read(self, start: int, stop: int) -> None:
-        """Announces that bytes `[start, stop)` of the stream will be read in chunks; see `Source.hint`."""
+        """Announce that bytes `[start, stop)` of the stream will be read in chunks; see `Source.hint`."""
         size = self.source.size
         if self.is_flat:
             first, last = self.header.data_offset + start, self.header.data_offset + stop
@@ -236,14 +236,14 @@ class Shard:
             raise self._too_short(index, stop, at)
 
     def _check_zeros(self, index: int, stop: int) -> None:
-        """Limits a record of zeros to the size of a record, because claiming one costs no stored bytes."""
+        """Limit a record of zeros to the size of a record, because claiming one costs no stored bytes."""
         length = self.known_length(index) or stop
         most = max(self.header.record_size, self.limits.payload_size)
         if length > most:
             raise checks.ZERO_RECORD.error(span=Span(self.source.name, 0, 0), expected=f"at most {most}", actual=length)
 
     def record(self, index: int) -> bytes:
-        """Decompresses one stored record; raises as `decode` does, and DBND-313 when its length is wrong."""
+        """Decompress one stored record; raise as `decode` does, and DBND-313 when its length is wrong."""
         key = (self.number, index)
         found = self._cache.get(key)
         if found is None:

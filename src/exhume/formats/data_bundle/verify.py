@@ -124,7 +124,7 @@ class _Walk:
             )
 
     def _note(self, rule: Rule, detail: str = "", **more: Any) -> None:
-        """Takes what is wrong with the index, which has been reported."""
+        """Take what is wrong with the index, which has been reported."""
         self.is_unread = self.is_unread or rule.severity is Severity.UNCHECKED
 
     def check_shards(self, quick: bool, jobs: int) -> Iterator[Finding]:
@@ -299,7 +299,7 @@ def _check_file_row(row: FileRow, version: Version) -> Iterator[Finding]:
 
 
 def _check_places(shard: Shard) -> Iterator[Finding]:
-    """Checks that offsets of records are inside the data, growing and aligned, and sizes of zero records possible."""
+    """Check that offsets of records are inside the data, growing and aligned, and sizes of zero records possible."""
     header, source = shard.header, shard.source
     alignment = max(1, header.record_alignment)
     last = header.data_offset

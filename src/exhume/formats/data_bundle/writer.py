@@ -176,7 +176,7 @@ class DataBundleWriter(Writer):
         """Bytes of all members."""
 
     def add(self, name: str, data: bytes, *, user_data: UserData | None = None) -> None:
-        """Queues a file with these bytes."""
+        """Queue a file with these bytes."""
         self._queue(_Member(self._check(name), len(data), bytes(data), None, None, user_data))
 
     def add_path(
@@ -187,7 +187,7 @@ class DataBundleWriter(Writer):
         size: int | None = None,
         user_data: UserData | None = None,
     ) -> None:
-        """Queues a regular file; it is read when the bundle is finished and must not change until then.
+        """Queue a regular file; it is read when the bundle is finished and must not change until then.
 
         `name` is what the bundle calls it, by default the path as given.  `size` is its size in bytes if a listing of
         its directory gave it, which saves a system call.  Raises `SourceError` when it cannot be read, `WriterError`
@@ -207,11 +207,11 @@ class DataBundleWriter(Writer):
     def add_reader(
         self, name: str, size: int, read: Callable[[int, int], bytes], *, user_data: UserData | None = None
     ) -> None:
-        """Queues a file of `size` bytes that `read(start, stop)` returns; `read` may be called from several threads."""
+        """Queue a file of `size` bytes that `read(start, stop)` returns; `read` may be called from several threads."""
         self._queue(_Member(self._check(name), size, None, None, read, user_data))
 
     def add_directory(self, name: str, *, user_data: UserData | None = None) -> None:
-        """Adds a directory, so that it exists even when it is empty."""
+        """Add a directory, so that it exists even when it is empty."""
         self._check(name, folder=True)
         self._folders[name] = user_data
         self._note_parents(name)
@@ -248,7 +248,7 @@ class DataBundleWriter(Writer):
         return {"files": len(self._members), "directories": len(self._parents | set(self._folders))}
 
     def finish(self) -> None:
-        """Packs everything and renames the bundle to its name."""
+        """Pack everything and rename the bundle to its name."""
         output = self._output
         if output is None:
             return
@@ -280,7 +280,7 @@ class DataBundleWriter(Writer):
     # Planning
 
     def _assign(self, members: list[_Member]) -> None:
-        """Assigns each member to the shard with the fewest bytes (the first of equals), back to back in its stream."""
+        """Assign each member to the shard with the fewest bytes (the first of equals), back to back in its stream."""
         loads = [(0, number) for number in range(self.shards)]
         for member in members:
             load, number = loads.pop(0)
@@ -289,7 +289,7 @@ class DataBundleWriter(Writer):
         self.shards = 1 + max((member.shard for member in members), default=0)  # none stays empty
 
     def _plan(self, members: list[_Member]) -> Iterator[_Record]:
-        """Plans the records of each shard in turn: a record ends when it is full, before a large file, and with its
+        """Plan the records of each shard in turn: a record ends when it is full, before a large file, and with its
         shard.
         """
         by_shard: list[list[_Member]] = [[] for _ in range(self.shards)]
@@ -316,7 +316,7 @@ class DataBundleWriter(Writer):
     # Packing
 
     def _pack(self, output: AtomicDirectory, members: list[_Member]) -> list[tuple[bytes, bytes]]:
-        """Writes the shards; returns the rows of the index.
+        """Write the shards; return the rows of the index.
 
         Rows are built between records, while other threads compress.
         """
@@ -354,7 +354,7 @@ class DataBundleWriter(Writer):
         return rows
 
     def _encode(self, record: _Record) -> tuple[_Record, memoryview, bytes | None]:
-        """Reads and compresses one record; None for a record of zeros, which stores nothing."""
+        """Read and compress one record; None for a record of zeros, which stores nothing."""
         data = _read_pieces(record.pieces)
         if self.is_flat:
             return record, data, bytes(data)

@@ -141,7 +141,7 @@ def _cat(run: Run, archive: KvIrArchive, options: dict[str, Any]) -> None:
 
 
 def refuse_with_follow(run: Run, options: dict[str, Any], names: Collection[str]) -> None:
-    """Raises `click.UsageError` for what cannot be combined with `--follow`: JSON documents, and what has one answer at
+    """Raise `click.UsageError` for what cannot be combined with `--follow`: JSON documents, and what has one answer at
     the end.
     """
     if run.machine:

@@ -124,7 +124,7 @@ class GrowingStream(Stream):
 def follow(
     run: Printer, archive: OpenStream, rules: StreamRules, begin: Callable[[GrowingStream], Units], how: int
 ) -> None:
-    """Prints what the decoder makes of a stream, until it ends.
+    """Print what the decoder makes of a stream, until it ends.
 
     `begin` makes the units, with a decoder that is ready.  When the file is replaced or truncated, a note says so, and
     the new file is followed from its beginning.  Raises `SourceError`, and what is wrong with the stream.
@@ -196,5 +196,5 @@ def followed(
 
 
 def note_replaced(run: Printer, stream: GrowingStream) -> None:
-    """Says that a file was replaced or truncated, and that the new one is followed."""
+    """Say that a file was replaced or truncated, and that the new one is followed."""
     run.note(f"{stream.source.name}: the file was {stream.file.replaced}: following the new one")

@@ -62,7 +62,7 @@ class KvIrInfo(Info):
 
 
 def walk(archive: KeyedStream, how: How = How.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
-    """Goes over the whole stream, as far as that goes, past events that are wrong: its units, and what is.
+    """Go over the whole stream, as far as that goes, past events that are wrong: its units, and what is.
 
     `How.KEYS` does not check strings.  `jobs` threads share the work (0: one per core).
     """

@@ -127,7 +127,7 @@ class Ingest:
         return int(self._decoder.events) + self.refused
 
     def push(self, piece: bytes, *, final: bool) -> None:
-        """Adds bytes of the stream.  Raises what is wrong with its preamble."""
+        """Add bytes of the stream.  Raises what is wrong with its preamble."""
         self._data += piece
         if self.metadata is None and (final or has_preamble(self._data)):
             where = Span(self.name, 0, len(self._data))
@@ -140,7 +140,7 @@ class Ingest:
         return self.metadata is not None and not (self.ended or self._data) and self.at == part.portion.start
 
     def pass_over(self, part: StreamPart) -> None:
-        """Passes over a part that was encoded."""
+        """Pass over a part that was encoded."""
         portion, worker = part.portion, part.worker
         assert worker is not None
         part.portions.teach(self._decoder, portion.known, portion.known_after)

@@ -46,7 +46,7 @@ def write_lines(
     input: str = "auto",
     progress: Progress = no_progress,
 ) -> None:
-    """Writes the inputs as events: lines of JSON (empty ones left out), text logs, and the events of other streams.
+    """Write the inputs as events: lines of JSON (empty ones left out), text logs, and the events of other streams.
 
     Lines hold the pairs of the user, or with `both` those of the logger too, in members, as `exhume cat` prints them
     (`units.AUTO`, `units.USER`); an event of a plain-text log has the pairs that `textlog` of clp-s says.  The
@@ -81,7 +81,7 @@ def write_lines(
 
 
 def _copy(writer: KvIrWriter, units: Units) -> None:
-    """Writes the events of another stream.  Raises what is wrong with it."""
+    """Write the events of another stream.  Raises what is wrong with it."""
     while not units.ended:
         try:
             for auto, user in units.events():
@@ -92,7 +92,7 @@ def _copy(writer: KvIrWriter, units: Units) -> None:
 
 
 def _write_ahead(writer: KvIrWriter, encoders: LineEncoders, blocks: Iterator[Lines], *, both: bool, jobs: int) -> None:
-    """Writes blocks that are encoded in parallel."""
+    """Write blocks that are encoded in parallel."""
 
     def encode(block: tuple[Lines, Counts]) -> tuple[Lines, Encoded]:
         lines, known = block
@@ -182,7 +182,7 @@ def _cut(name: str, pieces: Iterator[bytes], format: str = "kv-ir") -> Iterator[
 
 
 def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
-    """Writes the lines from the one at `at` on."""
+    """Write the lines from the one at `at` on."""
     data, span, number = lines
     counted = 0
     while (start := writer.write_lines(data, at, both=both)) < len(data):

@@ -98,7 +98,7 @@ class Portions:
         self._lock = threading.Lock()
 
     def cut(self, units: BufferedBytes) -> Iterator[Portion]:
-        """Passes over units up to the end of the stream, the first that is not whole, or one that is too large.
+        """Pass over units up to the end of the stream, the first that is not whole, or one that is too large.
 
         Propagates errors from reading the bytes, after the chunks before them.
         """
@@ -146,7 +146,7 @@ class Portions:
         return self.worker(len(self._declared)).decoder
 
     def teach(self, decoder: KvIrDecoder, start: int, stop: int) -> None:
-        """Declares keys to a decoder."""
+        """Declare keys to a decoder."""
         for offset, unit in self._declared[start:stop]:
             decoder.run(unit, 0, len(unit), offset, How.CHECK, ALL)
 

@@ -165,7 +165,7 @@ class Row:
             return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in value).encode(), True
 
     def commit(self) -> None:
-        """Adds the row to the columns."""
+        """Add the row to the columns."""
         columns = self._columns
         for column, value in self._values.items():
             columns.values[column][len(columns.sizes)] = value

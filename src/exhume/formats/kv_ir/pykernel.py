@@ -161,7 +161,7 @@ class KvIrDecoder:
         return self._columns.take()
 
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
-        """Decodes the units of `data[at:end]`; `data` starts `base` bytes into the stream.
+        """Decode the units of `data[at:end]`; `data` starts `base` bytes into the stream.
 
         Stops when the lines have `target` bytes, or the columns about as many, or there are so many events, where they
         are only checked; and at each event where objects are asked for.
@@ -411,7 +411,7 @@ class KvIrEncoder:
         self.events = 0
 
     def feed(self, data: bytes, start: int) -> int:
-        """Encodes whole lines of `data` from `start` on; returns where the first one begins that it does not take."""
+        """Encode whole lines of `data` from `start` on; return where the first one begins that it does not take."""
         return start
 
     def take(self) -> bytes:

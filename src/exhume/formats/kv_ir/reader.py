@@ -33,7 +33,7 @@ PAIRS = {"user": How.USER, "auto": How.AUTO, "both": How.BOTH}
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> KvIrArchive:
-    """Opens a stream.  Raises KVIR-101..103, KVIR-301, KVIR-302, KVIR-307, KVIR-308, KVIR-401 and KVIR-402."""
+    """Open a stream.  Raises KVIR-101..103, KVIR-301, KVIR-302, KVIR-307, KVIR-308, KVIR-401 and KVIR-402."""
     if isinstance(source, Tree):
         raise checks.NOT_KV_IR.error("a directory", span=Span(source.name, 0, 0))
     return KvIrArchive(source, limits=limits)

@@ -48,7 +48,7 @@ def archives(
     jobs: int = 1,
     pieces: Iterator[bytes] | None = None,
 ) -> Iterator[ClpSArchive]:
-    """Yields archives that together hold the events of a stream, in their order.
+    """Yield archives that together hold the events of a stream, in their order.
 
     `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  So many `jobs` encode
     parts of the stream and compress the archives (0: one per core), which are those of one.  Raises the error of the

@@ -72,7 +72,7 @@ def salvage(
     progress: Progress = no_progress,
     jobs: int = 1,
 ) -> SalvageReport:
-    """Writes the surviving events as a clean stream (inside a zstd frame where the damaged one was), or as JSON lines.
+    """Write the surviving events as a clean stream (inside a zstd frame where the damaged one was), or as JSON lines.
 
     Lines have the pairs of logger and user, as `exhume cat --pairs both` prints them.  Raises
     `UnsupportedOperationError` for the mode that writes files.
@@ -108,7 +108,7 @@ class _Salvage:
         self.fillers = 0
 
     def write(self, file: BinaryIO, *, lines: bool) -> bool:
-        """Writes everything that survives and accounts for each byte; returns False when there is nothing to write."""
+        """Write everything that survives and account for each byte; return False when there is nothing to write."""
         self.how = How.BOTH if lines else How.CHECK
         units = self._open()
         if units is None:
@@ -156,7 +156,7 @@ class _Salvage:
         return Units(self.stream, self.limits, preamble=Preamble(Encodings.FOUR_BYTE, 0, default_metadata()))
 
     def _check_metadata(self, units: Units) -> None:
-        """Replaces metadata that cannot be read: what they state about the stream is lost, its events are not."""
+        """Replace metadata that cannot be read: what they state about the stream is lost, its events are not."""
         preamble = units.preamble
         try:
             parse_metadata(preamble, self.stream.span(0, preamble.size))
@@ -266,7 +266,7 @@ class _Salvage:
         return self._lost(trouble.at, trouble.at + 1, error.message, error.code)
 
     def _lost(self, start: int, at: int, why: str, code: str | None) -> int:
-        """Looks for units after the damage and resumes there."""
+        """Look for units after the damage and resume there."""
         units = self.units
         found = self._search(at)
         end = units.reach if found is None else found
@@ -320,7 +320,7 @@ class _Salvage:
         return {auto: len(self.units.decoder.nodes(auto)) + 1 for auto in (True, False)}
 
     def _group(self) -> int:
-        """Keeps declarations of keys and the event that uses them if it determines their numbers; else drop them.
+        """Keep declarations of keys and the event that uses them if it determines their numbers; else drop them.
 
         Returns the offset at which recovery continues; -1 when nothing follows.
         """
@@ -368,7 +368,7 @@ class _Salvage:
                 return data, group
 
     def _leave(self, end: int, kind: str, count: int = 1, rule: Rule | None = None) -> int:
-        """Leaves out everything before `end`."""
+        """Leave out everything before `end`."""
         self.report.add_lost(kind, count)
         why, code = (rule.title, rule.code) if rule else (UNTOLD, None)
         self._account(self.units.at, end, Outcome.LOST, "unit", why, code)
@@ -397,7 +397,7 @@ def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> d
 
 
 def _groups(data: bytes, at: int) -> Iterator[list[Unit]]:
-    """Yields groups: declarations of keys with the event, or the end of the stream, that follows them."""
+    """Yield groups: declarations of keys with the event, or the end of the stream, that follows them."""
     group: list[Unit] = []
     for unit in _units(data, at):
         group.append(unit)
@@ -407,7 +407,7 @@ def _groups(data: bytes, at: int) -> Iterator[list[Unit]]:
 
 
 def _units(data: bytes, at: int) -> Iterator[Unit]:
-    """Yields the units in sequence, up to the first that does not fit."""
+    """Yield the units in sequence, up to the first that does not fit."""
     while (unit := _unit(data, at)) is not None:
         yield unit
         at = unit.end

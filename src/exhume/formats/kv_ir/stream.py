@@ -205,7 +205,7 @@ class HeldError(Exception):
 
 
 def raise_error(error: ExhumeError) -> NoReturn:
-    """Raises it."""
+    """Raise it."""
     raise error
 
 
@@ -223,7 +223,7 @@ class Units:
     """
 
     def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
-        """Reads the preamble, unless it is given.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
+        """Read the preamble, unless it is given.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
         self.stream, self.limits = stream, limits
         self.ended = False
         self.unreadable: ExhumeError | None = None
@@ -279,7 +279,7 @@ class Units:
         return self._base + len(self._data)
 
     def more(self, at: int) -> bool:
-        """Continues at a later position, as `skip` does, and reads more bytes; False when there are none."""
+        """Continue at a later position, as `skip` does, and read more bytes; False when there are none."""
         if self._exhausted:
             return False
         self.skip(at)
@@ -297,7 +297,7 @@ class Units:
         return self._data[start - self._base : end - self._base]
 
     def step(self, how: int, target: int) -> bool:
-        """Decodes units until enough output was made, or all that are in memory; False at the end of the stream.
+        """Decode units until enough output was made, or all that are in memory; False at the end of the stream.
 
         Raises `UnitError`, after which `skip` continues.  Raises `HeldError` when a key is declared and the decoder was
         asked to stop there.
@@ -315,7 +315,7 @@ class Units:
             self._settle(*self.decoder.stopped)
 
     def steps(self, how: int, target: int) -> Iterator[None]:
-        """Decodes all units, and stops whenever enough output was made, and at the end, for the caller to take it.
+        """Decode all units, and stop whenever enough output was made, and at the end, for the caller to take it.
 
         Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
         them.
@@ -335,7 +335,7 @@ class Units:
         self.close()
 
     def _settle(self, status: int, after: int, place: int, stop: int) -> bool:
-        """Continues where the decoder stopped; returns whether it stopped because enough was made, or at the end."""
+        """Continue where the decoder stopped; return whether it stopped because enough was made, or at the end."""
         self.at = self._base + after
         if status == Status.FULL:
             return True
@@ -360,7 +360,7 @@ class Units:
         raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
 
     def count(self, other: KvIrDecoder) -> None:
-        """Counts the events that another decoder has decoded, and resets that decoder's count."""
+        """Count the events that another decoder has decoded, and resets that decoder's count."""
         mine = self.decoder
         mine.events += other.events
         if other.utc_changes:
@@ -392,12 +392,12 @@ class Units:
         return stream.after_frames()
 
     def skip(self, to: int) -> None:
-        """Continues at a later position within the bytes in memory; `keep` does not get the bytes before it."""
+        """Continue at a later position within the bytes in memory; `keep` does not get the bytes before it."""
         self._flush()
         self.at = self._kept = to
 
     def pass_over(self, trouble: UnitError) -> None:
-        """Continues after an event that cannot be read, or raises its error where the next unit cannot be found.
+        """Continue after an event that cannot be read, or raise its error where the next unit cannot be found.
 
         Later, `close` raises the error of the first such event.
         """
@@ -408,20 +408,20 @@ class Units:
         self.skip(trouble.after)
 
     def close(self) -> None:
-        """Raises the error of the first event that was left out, if one was, or passes that of `trailing` on."""
+        """Raise the error of the first event that was left out, if one was, or pass that of `trailing` on."""
         if self.unreadable is not None:
             raise self.unreadable
         if self.ended and (error := self.trailing()) is not None:
             self.after_end(error)
 
     def insert(self, raw: bytes) -> None:
-        """Passes bytes that are not in the stream to `keep`, before the next unit."""
+        """Pass bytes that are not in the stream to `keep`, before the next unit."""
         self._flush()
         if self.keep is not None:
             self.keep(raw)
 
     def take(self, size: int) -> None:
-        """Passes that many bytes, decoded elsewhere, to `keep`."""
+        """Pass that many bytes, decoded elsewhere, to `keep`."""
         self.at += size
         self._flush()
 
@@ -431,13 +431,13 @@ class Units:
         self._kept = self.at
 
     def _drop(self) -> None:
-        """Releases the bytes that were decoded."""
+        """Release the bytes that were decoded."""
         self._flush()
         self._data = self._data[self.at - self._base :]
         self._base = self.at
 
     def _check_tag(self, place: int, unit: int) -> None:
-        """Raises KVIR-305 for a byte that is not a token, whatever follows it."""
+        """Raise KVIR-305 for a byte that is not a token, whatever follows it."""
         error = self.misfit(self._data, place)
         if error is not None and not error.short and error.path == "tag":
             span = self.stream.span(self._base + place, self._base + place + 1)
@@ -447,7 +447,7 @@ class Units:
             )  # fmt: skip
 
     def _finish(self, place: int) -> NoReturn:
-        """Raises KVIR-303 or KVIR-304, or the error of the zstd frame, when the bytes end before the stream does."""
+        """Raise KVIR-303 or KVIR-304, or the error of the zstd frame, when the bytes end before the stream does."""
         end = self._base + len(self._data)
         if self.damage is not None:
             raise UnitError(self.damage, Status.MORE, self.at, -1)

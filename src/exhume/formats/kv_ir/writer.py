@@ -102,7 +102,7 @@ class KvIrWriter(Writer):
         self._open = True
 
     def write(self, user: Mapping[str, Any], auto: Mapping[str, Any] | None = None) -> None:
-        """Adds an event: the pairs of the user, and those that the logger adds.
+        """Add an event: the pairs of the user, and those that the logger adds.
 
         Raises `WriterError` for what a stream cannot hold: integers beyond 64 bits, keys that are not text, values that
         JSON does not have, floats that are not finite within arrays, nesting over 1,000 levels, lone surrogates.  Then
@@ -125,7 +125,7 @@ class KvIrWriter(Writer):
         self.events += 1
 
     def write_lines(self, data: bytes, start: int = 0, *, both: bool = False) -> int:
-        """Adds an event for each whole line of JSON from `start` on, until one is not taken: what is wrong with it, or
+        """Add an event for each whole line of JSON from `start` on, until one is not taken: what is wrong with it, or
         rare, is for `write`.  Returns where that line begins.
 
         A line has the pairs of the user, or with `both` those of the logger as well, as `exhume cat` prints them.
@@ -148,7 +148,7 @@ class KvIrWriter(Writer):
         return LineEncoders(self._trees[True], self._trees[False], _NAMES[both])
 
     def write_encoded(self, encoded: Encoded, encoders: LineEncoders) -> int:
-        """Adds the events of a block of lines that was encoded, unless its keys have other numbers by now; returns
+        """Add the events of a block of lines that was encoded, unless its keys have other numbers by now; return
         where in the block the lines begin that are still to be written.  Raises `WriterError` when the writer is
         finished.
         """

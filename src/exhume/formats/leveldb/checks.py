@@ -277,7 +277,7 @@ def strict(
     expected: object = None,
     actual: object = None,
 ) -> None:
-    """Raises the rule's exception, unless the rule is only a warning or note."""
+    """Raise the rule's exception, unless the rule is only a warning or note."""
     if rule.severity in (Severity.ERROR, Severity.UNCHECKED):
         raise rule.error(detail, span=span, field_path=field_path, expected=expected, actual=actual)
 
@@ -291,7 +291,7 @@ def ignore(
     expected: object = None,
     actual: object = None,
 ) -> None:
-    """Ignores the broken rule, because it is reported elsewhere."""
+    """Ignore the broken rule, because it is reported elsewhere."""
 
 
 def collector(into: Callable[[Finding], object]) -> Report:
@@ -332,7 +332,7 @@ class Recorder:
             self._calls.append((rule, detail, facts))
 
     def play(self, report: Report) -> None:
-        """Passes everything on."""
+        """Pass everything on."""
         for rule, detail, facts in self._calls:
             report(rule, detail, **facts)
 
@@ -350,7 +350,7 @@ class Noting:
 
 
 def report_error(report: Report, rule: Rule, error: ExhumeError, what: str = "") -> None:
-    """Reports the error of a structure that cannot be read as a violation of `rule`; `what` names the structure."""
+    """Report the error of a structure that cannot be read as a violation of `rule`; `what` names the structure."""
     report(
         rule,
         f"{what}{error.message}",
@@ -370,7 +370,7 @@ def raise_rule(
     expected: object = None,
     actual: object = None,
 ) -> NoReturn:
-    """Raises the rule's exception whatever its severity."""
+    """Raise the rule's exception whatever its severity."""
     raise rule.error(detail, span=span, field_path=field_path, expected=expected, actual=actual)
 
 

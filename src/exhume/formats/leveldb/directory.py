@@ -119,14 +119,14 @@ class DatabaseDirectory:
         return self.source(name).read_up_to(0, MOST_OPTIONS).decode("utf-8", "surrogateescape") if name else ""
 
     def confirm_manifest(self) -> None:
-        """Reads CURRENT once, if the manifest was found without it, and notes what is wrong with it."""
+        """Read CURRENT once, if the manifest was found without it, and note what is wrong with it."""
         with self._lock:
             if self.manifest is not None and not self._confirmed and obvious_manifest(self.tree):
                 self._confirmed = True
                 named_manifest(self.tree, self._note)
 
     def require_sound(self) -> None:
-        """Raises the first error of reading CURRENT, manifest and directory; every strict method calls it first."""
+        """Raise the first error of reading CURRENT, manifest and directory; every strict method calls it first."""
         if self.errors:
             raise self.errors[0]
 
@@ -290,7 +290,7 @@ class DatabaseDirectory:
         return len(identity) == 36 and not identity.endswith(b"\n")
 
     def close(self) -> None:
-        """Closes every file."""
+        """Close every file."""
         with self._lock:
             self._pool.close()
             self._tables.clear()

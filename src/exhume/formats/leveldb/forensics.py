@@ -77,7 +77,7 @@ def readable_blocks(table: Table, report: Report) -> Iterator[TableBlock | Large
 
 
 def survey_table(table: Table) -> Survey:
-    """Surveys a table: whether every readable block is in order, and the first and the last key."""
+    """Survey a table: whether every readable block is in order, and the first and the last key."""
     with suppress(ExhumeError):
         if (found := _sound_survey(table)) is not None:
             return found

@@ -138,13 +138,13 @@ def whole_number(value: bytes) -> int | None:
 
 
 def parse_internal_key(data: bytes) -> InternalKey:
-    """Splits an internal key, which has eight bytes or more."""
+    """Split an internal key, which has eight bytes or more."""
     raw, _ = read_leveldb_internal_key(data, 0, len(data))
     return InternalKey(bytes(raw.user_key), raw.sequence, raw.value_type)
 
 
 def check_flags(block: Any, size: int, where: Span) -> None:
-    """Raises `UnsupportedFeatureError` where a number of restart points that fits says that the block of `size` bytes
+    """Raise `UnsupportedFeatureError` where a number of restart points that fits says that the block of `size` bytes
     has another layout.
     """
     try:
@@ -255,7 +255,7 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
 
 
 def _check_attributes(raw: edits.NewFile | edits.NewFile2 | edits.NewFile3 | edits.NewFile4, where: Span) -> None:
-    """Raises `UnsupportedFeatureError` for an attribute of a table that is not known and may not be skipped."""
+    """Raise `UnsupportedFeatureError` for an attribute of a table that is not known and may not be skipped."""
     for one in raw.attributes if isinstance(raw, edits.NewFile4) else ():
         if one.tag & _NOT_SKIPPED and one.tag not in tuple(AttributeTags):
             raise UnsupportedFeatureError(
@@ -453,7 +453,7 @@ def parse_write(payload: bytes) -> Batch | None:
 
 
 def parse_batch(payload: bytes, where: Span) -> Batch:
-    """Splits the log record at `where` into operations; the first unreadable one ends the list and sets `problem`.
+    """Split the log record at `where` into operations; the first unreadable one ends the list and sets `problem`.
 
     Operations are read one by one, since most batches are a single write, for which columns cost more than they save.
 

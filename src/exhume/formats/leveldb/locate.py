@@ -78,6 +78,6 @@ def _size(source: Source, end: int, limits: Limits) -> int | None:
 
 
 def _prevented(rule: Rule, detail: str = "", **more: Any) -> None:
-    """Raises the error of what could not be checked, and ignores all else."""
+    """Raise the error of what could not be checked, and ignore all else."""
     if rule.severity is Severity.UNCHECKED:
         checks.raise_rule(rule, detail, **more)

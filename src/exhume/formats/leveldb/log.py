@@ -189,7 +189,7 @@ class LogReader:
             self.report(checks.LOG_TAIL, "the last fragment is missing", span=span)
 
     def _confirm(self) -> None:
-        """Reports what is pending: more of this log follows, so it is damage."""
+        """Report what is pending: more of this log follows, so it is damage."""
         pending, self._pending, self.remains = self._pending, [], None
         for rule, facts, lost in pending:
             self.lost += lost
@@ -209,7 +209,7 @@ class LogReader:
         self._tell(checks.FRAGMENT_ORDER, why, span=span, lost=sum(f.end - f.offset for f in fragments))
 
     def _take_note(self, fragment: Fragment, data: bytes, begun: bool) -> bool:
-        """Takes what the log states about records that follow; returns whether they can be read."""
+        """Take what the log states about records that follow; return whether they can be read."""
         if fragment.earlier:
             return True
         if fragment.kind not in TIMESTAMPS:
@@ -223,7 +223,7 @@ class LogReader:
         return True
 
     def _take_compression(self, fragment: Fragment, data: bytes) -> bool:
-        """Takes the compression of the records that follow; False for one that is not known."""
+        """Take the compression of the records that follow; False for one that is not known."""
         number = parse_compression(data)
         if number in _CODECS:
             self._codec = _CODECS[number]

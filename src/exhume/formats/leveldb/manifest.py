@@ -222,7 +222,7 @@ def _apply_blobs(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, wh
 
 
 def _raise_counter(holder: Manifest | ColumnFamily, name: str, value: int | None, where: Span, report: Report) -> None:
-    """Takes the value of a counter from an edit that has one; counters never shrink."""
+    """Take the value of a counter from an edit that has one; counters never shrink."""
     before = getattr(holder, name)
     if value is None:
         return

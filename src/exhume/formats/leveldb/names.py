@@ -70,7 +70,7 @@ def opening_files(tree: Tree, folder: str = "") -> list[str]:
 
 
 def hint_files(tree: Tree, names: Iterable[str]) -> None:
-    """Requests what opening reads, and the sizes of other files, all at once."""
+    """Request what opening reads, and the sizes of other files, all at once."""
     first = opening_files(tree)
     tree.will_read(first, sizes=[name for name in names if name not in first])
 

@@ -106,7 +106,7 @@ def _xor(base: bytes | None, operands: Sequence[bytes]) -> bytes:
 
 
 def _sort(base: bytes | None, operands: Sequence[bytes]) -> bytes | None:
-    """Merges sorted lists of numbers; the operator of RocksDB ignores the value that was there."""
+    """Merge sorted lists of numbers; the operator of RocksDB ignores the value that was there."""
     left: list[int] = []
     for operand in operands:
         right: list[int] = []

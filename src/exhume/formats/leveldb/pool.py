@@ -58,12 +58,12 @@ class SourcePool:
                 self._uses[name] -= 1
 
     def will_read(self, name: str, start: int, stop: int) -> None:
-        """Announces that a range of a file will be read in small pieces."""
+        """Announce that a range of a file will be read in small pieces."""
         with self._lock:
             self._opened(name).will_read(start, stop)
 
     def close(self) -> None:
-        """Closes every file."""
+        """Close every file."""
         with self._lock:
             for source in self._open.values():
                 source.close()

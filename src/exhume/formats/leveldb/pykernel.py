@@ -79,7 +79,7 @@ class LeveldbRows:
         kinds: bytes,
         limits: tuple[int, int, int, int, int, int],
     ) -> bool | None:
-        """Adds the entries with user keys in `[start, stop)` of some blocks as a sorted run.
+        """Add the entries with user keys in `[start, stop)` of some blocks as a sorted run.
 
         `stored` are the bytes of the table from offset `base` on; or `contents` are the decompressed blocks, each with
         its compression.  Nothing is added, and False returned, if a block may have a finding: its place, which must be
@@ -94,7 +94,7 @@ class LeveldbRows:
         return False
 
     def add_items(self, items: list[tuple[bytes, int, int, int, bytes, Any]]) -> None:
-        """Adds items (see `table.Item`) as a sorted run."""
+        """Add items (see `table.Item`) as a sorted run."""
         for key, inverted, _, at, value, place in items:
             if not self.places or self.places[-1] is not place:
                 self.places.append(place)
@@ -130,7 +130,7 @@ class LeveldbRows:
         return out
 
     def settle(self, values: list[tuple[int, bytes | None]], keep: bool) -> None:
-        """Sets the values of rows without one, by their numbers in order; None leaves a row unresolved and empty.
+        """Set the values of rows without one, by their numbers in order; None leaves a row unresolved and empty.
 
         With `keep`, a merge operand remains as a row of its own.
         """
@@ -154,7 +154,7 @@ class LeveldbRows:
             row[5], row[6] = status, newer
 
     def choose(self, live: bool, start: bytes | None, stop: bytes | None, part: bytes | None) -> None:
-        """Leaves only rows with keys in `[start, stop)` whose values contain a part, with `live` only live ones.
+        """Leave only rows with keys in `[start, stop)` whose values contain a part, with `live` only live ones.
 
         Unresolved rows are live.
         """
@@ -168,7 +168,7 @@ class LeveldbRows:
         ]
 
     def cut(self, kinds: bytes) -> tuple[int, int] | None:
-        """Leaves only the rows before the first whose type has no flag; returns that one's place and type."""
+        """Leave only the rows before the first whose type has no flag; return that one's place and type."""
         for number, row in enumerate(self._rows):
             kind = (_TOP - row[2]) & 0xFF
             if not kinds[kind]:
@@ -249,7 +249,7 @@ class LeveldbRows:
 
 
 def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequence[tuple[Any, Any, int, int]]) -> Any:
-    """Determines the status of rows that are sorted, newest versions first, as `LeveldbRows.resolve` does.
+    """Determine the status of rows that are sorted, newest versions first, as `LeveldbRows.resolve` does.
 
     Keys may be whatever sorts.
     """

@@ -81,7 +81,7 @@ class Sources(NamedTuple):
     """Whether large values are kept as extras, to be read in chunks."""
 
     def resolve(self, rows: LeveldbRows, state: State = BEGINNING) -> State:
-        """Determines the status of each version, and its value; see `LeveldbRows.resolve`.
+        """Determine the status of each version, and its value; see `LeveldbRows.resolve`.
 
         The rows have all versions of each of their keys.
         """
@@ -111,7 +111,7 @@ class Sources(NamedTuple):
 
 
 def _keep_columns(rows: LeveldbRows, chains: list[tuple[int, bytes, list[tuple[int, bytes]]]]) -> None:
-    """Keeps the columns of live entities, whose value will be that of one column."""
+    """Keep the columns of live entities, whose value will be that of one column."""
     entities = [one for one in chains if one[2][0][0] == ValueTypes.WIDE_COLUMN_ENTITY]
     if not entities:
         return
@@ -156,7 +156,7 @@ def _texts(rows: LeveldbRows, *, values: bool) -> list[bytes]:
 
 
 def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False) -> None:
-    """Adds items to rows; large values as a whole, or, if `lean`, as extras with an empty value.
+    """Add items to rows; large values as a whole, or, if `lean`, as extras with an empty value.
 
     Raises `LimitExceededError` for a value above the limit `payload_size` that is added as a whole.
     """

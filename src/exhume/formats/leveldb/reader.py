@@ -232,7 +232,7 @@ def _lone_table(source: Source, limits: Limits) -> Database:
 def open_archive(
     source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: SequenceRule | str | None = None
 ) -> LevelDbArchive:
-    """Opens a database directory or a lone table.
+    """Open a database directory or a lone table.
 
     `sequence_rule` is one of `SequenceRule`, or None to recognize it in each log.  A directory with a damaged
     CURRENT or manifest can be opened; strict methods (`entries`, `database.scan`) then raise the error.

@@ -91,7 +91,7 @@ class LoadedLog:
     error: ExhumeError | None = None
 
     def tell(self, report: Report) -> LoadedLog:
-        """Reports what is wrong with the log.  Raises what ended reading."""
+        """Report what is wrong with the log.  Raises what ended reading."""
         self.recorded.play(report)
         if self.error is not None:
             raise self.error
@@ -249,7 +249,7 @@ class _Run:
         """Keys of the sub-batch so far, with whether they begin ranges."""
 
     def apply(self, one: LogBatch) -> None:
-        """Takes the operations of a batch that take effect; the others are kept as unused."""
+        """Take the operations of a batch that take effect; the others are kept as unused."""
         batch = one.batch
         self._begin(batch.sequence)
         if not batch.marks:
@@ -296,7 +296,7 @@ class _Run:
                 self._section.append(Pending(operation, one, 0, self._sequence + len(self._section)))
 
     def _mark(self, mark: Mark) -> None:
-        """Takes a mark: what a prepared section is, what is committed, where a sub-batch ends."""
+        """Take a mark: what a prepared section is, what is committed, where a sub-batch ends."""
         if mark.kind in _BEGINS:
             self._section, self._persisted = [], mark.kind != OperationTypes.BEGIN_PREPARE
             self._empty = False
@@ -343,7 +343,7 @@ class _Run:
         self._take(operation, one, self._advance(operation), self._number)
 
     def _take(self, operation: Operation, one: LogBatch, sequence: int, number: int) -> None:
-        """Adds an operation to the state, unless its column family has it already or is gone."""
+        """Add an operation to the state, unless its column family has it already or is gone."""
         log, family = self._log, operation.column_family
         sequence &= MAX_SEQUENCE
         log.last_sequence = max(log.last_sequence, sequence)

@@ -45,7 +45,7 @@ def salvage(
     progress: Progress = no_progress,
     jobs: int = 1,
 ) -> SalvageReport:
-    """Writes the state that survives (`ARCHIVE`), or every version of every key (`RECORDS`).
+    """Write the state that survives (`ARCHIVE`), or every version of every key (`RECORDS`).
 
     Without a usable manifest, every table and log is used, and the newest version of a key counts, wherever it is.
     """
@@ -215,7 +215,7 @@ def _bytes(data: bytes) -> dict[str, str]:
 
 
 def _account(database: Database, found: list[Finding], report: SalvageReport, *, everything: bool) -> None:
-    """Accounts for every file: content is recovered where a block or log record was read, and nothing else is.
+    """Account for every file: content is recovered where a block or log record was read, and nothing else is.
 
     `everything`: also the versions in files that the database no longer uses are in the output.
     """
@@ -320,7 +320,7 @@ def _blob_content(blobs: BlobFile) -> list[Range]:
 def _account_file(
     source: Source, content: list[Content], rest: Outcome, damaged: list[Finding], kind: str, report: SalvageReport
 ) -> None:
-    """Accounts for the bytes of a table or log; damage that findings report is lost, wherever it is."""
+    """Account for the bytes of a table or log; damage that findings report is lost, wherever it is."""
     edges = sorted(damaged, key=lambda one: (one.span.start, one.span.end) if one.span else (0, 0))
     at = source.origin
     for finding in edges:
@@ -338,7 +338,7 @@ def _account_file(
 def _account_between(
     source: Source, content: list[Content], rest: Outcome, between: Range, kind: str, report: SalvageReport
 ) -> None:
-    """Accounts for an undamaged range: what is content in it, and what is around that."""
+    """Account for an undamaged range: what is content in it, and what is around that."""
     at, stop = between[0] - source.origin, between[1] - source.origin
     number = max(0, bisect_right(content, (at, stop), key=itemgetter(0, 1)) - 1)
     while at < stop:

@@ -88,7 +88,7 @@ class Table(IndexedFile):
         return Verdict.NONE if self.rules.checksum == "none" else Verdict.GOOD
 
     def hold(self, room: int) -> int:
-        """Reads the table as a whole, so that it need not be read again, if it has at most `room` bytes; returns its
+        """Read the table as a whole, so that it need not be read again, if it has at most `room` bytes; return its
         size then, else 0.  Raises `SourceError`.
         """
         source = self.source

@@ -321,7 +321,7 @@ class BlockFile:
         return out
 
     def report_problem(self, block: TableBlock | LargeBlock, stop: int, end: int, problem: int, report: Report) -> None:
-        """Reports the problem that ended the entries of a block at `stop`; 0: no problem."""
+        """Report the problem that ended the entries of a block at `stop`; 0: no problem."""
         if problem:
             rule = checks.KEY_BOMB if problem == BLOCK_BOMB else checks.BLOCK
             report(rule, PROBLEMS[problem], span=block.span.in_payload(stop, end))

@@ -58,7 +58,7 @@ class TableWriter:
         self.size = 0
 
     def add(self, key: InternalKey, value: bytes) -> None:
-        """Appends an entry; raises `WriterError` when it does not sort after the one before it."""
+        """Append an entry; raise `WriterError` when it does not sort after the one before it."""
         order = (key.user_key, -((key.sequence << 8) | key.value_type))
         if self._last is not None and order <= self._last:
             raise WriterError("table entries must be sorted and unique", actual=key.user_key)
@@ -77,7 +77,7 @@ class TableWriter:
             self._flush()
 
     def add_values(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Appends values by user keys, which get the next sequence numbers, and ends the last block.
+        """Append values by user keys, which get the next sequence numbers, and end the last block.
 
         Raises `WriterError` when a key does not sort after the one before it.
         """
@@ -118,7 +118,7 @@ class TableWriter:
         return handle
 
     def finish(self) -> None:
-        """Writes what follows the data blocks."""
+        """Write what follows the data blocks."""
         self._flush()
         facts = [
             (b"rocksdb.deleted.keys", build_varint(self._deleted)),
@@ -141,7 +141,7 @@ def write_database(
     codec: str = "none",
     identity: str | None = None,
 ) -> int:
-    """Writes a database of sorted `(key, value)` rows; returns the number of rows.
+    """Write a database of sorted `(key, value)` rows; return the number of rows.
 
     `create(name)` opens a new file of the directory; it is up to the caller that the files appear together
     (`AtomicDirectory.create`), but the directory is not valid before CURRENT, which comes last.  `identity`: text of

@@ -41,7 +41,7 @@ _TOP = (1 << 64) - 1
 def verify_database(
     database: Database, *, quick: bool, jobs: int, progress: Progress = no_progress
 ) -> Iterator[Finding]:
-    """Yields findings on the directory and the manifest, then on each log, then on each table.
+    """Yield findings on the directory and the manifest, then on each log, then on each table.
 
     Damage in files that the database no longer uses is reported as warnings.
     """
@@ -144,7 +144,7 @@ def _unresolved_versions(rows: LeveldbRows) -> list[Version]:
 
 
 def _guard(found: CappedFindings, work: Any) -> None:
-    """Runs a walk; an exception becomes its last finding."""
+    """Run a walk; an exception becomes its last finding."""
     try:
         work()
     except ExhumeError as error:
@@ -203,7 +203,7 @@ class _Rules(NamedTuple):
     quick: bool
 
     def survey(self, piece: _Piece) -> _Seen | None:
-        """Looks at a piece; None for one whose blocks have to be examined, as `TableVerifier` does."""
+        """Look at a piece; None for one whose blocks have to be examined, as `TableVerifier` does."""
         rows = LeveldbRows()
         try:
             table = self.database.table(piece.file)
@@ -255,7 +255,7 @@ class TableVerifier:
         self._pieces: list[_Piece] = []
 
     def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
-        """Reports a broken rule."""
+        """Report a broken rule."""
         self.unread |= rule in checks.UNREAD
         self._tell(rule, detail, **more)
 
@@ -276,7 +276,7 @@ class TableVerifier:
         return self._found.findings()
 
     def _outline(self) -> None:
-        """Checks everything but the data blocks, and reads the index."""
+        """Check everything but the data blocks, and read the index."""
         table, report = self.table, self.report
         footer = table.check_footer(report)
         if footer is None:
@@ -315,7 +315,7 @@ class TableVerifier:
         self._check_claims()
 
     def _examine_piece(self, piece: _Piece, number: int, previous: _Last | None) -> _Last | None:
-        """Examines each block of a piece, whose first has that number in the index; returns the last entry so far."""
+        """Examine each block of a piece, whose first has that number in the index; return the last entry so far."""
         self._claim_blocks(piece)
         read = self.table.read_blocks(piece.blocks.handles, self.report)
         for place, ((separator, handle), block) in enumerate(zip(piece.blocks, read, strict=True), number):

@@ -28,7 +28,7 @@ class WireError(ValueError):
 
 
 def add_varint(out: bytearray, value: int) -> None:
-    """Adds the shortest form of an unsigned integer; raises `ValueError` beyond 64 bits."""
+    """Add the shortest form of an unsigned integer; raise `ValueError` beyond 64 bits."""
     if not 0 <= value <= MAX_U64:
         raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
     while value >= 0x80:

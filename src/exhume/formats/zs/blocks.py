@@ -213,7 +213,7 @@ class BlockFile:
             at += taken
 
     def check(self, block: RawBlock) -> None:
-        """Raises ZS-202 when block checksum mismatch."""
+        """Raise ZS-202 when block checksum mismatch."""
         computed = crc64_xz(block.body)
         if computed != block.crc:
             raise checks.BLOCK_CRC.error(
@@ -300,7 +300,7 @@ class BlockFile:
         return decoded.data
 
     def _decode(self, stored: memoryview, budget: int) -> Decoded:
-        """Decompresses a payload; one that exceeds the budget is detected before it takes much memory.
+        """Decompress a payload; one that exceeds the budget is detected before it takes much memory.
 
         LZMA2 chunks state their size.  The size of a deflate stream beyond `LARGE_PAYLOAD` is counted first.
         """

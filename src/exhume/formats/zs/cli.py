@@ -70,7 +70,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def cat(run: Run, archive: ZsArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
-    """Prints all records, or those in range; `--json` and `--ndjson` add the place of each in the file.
+    """Print all records, or those in range; `--json` and `--ndjson` add the place of each in the file.
 
     Raises `click.UsageError` for names, which records do not have.
     """
@@ -82,7 +82,7 @@ def cat(run: Run, archive: ZsArchive, names: tuple[str, ...], options: dict[str,
 
 
 def search(run: Run, archives: list[ZsArchive], query: str, options: dict[str, Any]) -> ExitCode | None:
-    """Prints the records that start with the query (escapes as in `--prefix`)."""
+    """Print the records that start with the query (escapes as in `--prefix`)."""
     prefix: bytes = BYTES.convert(query, None, None)
     found = False
     for archive in archives:
@@ -99,7 +99,7 @@ def search(run: Run, archives: list[ZsArchive], query: str, options: dict[str, A
 
 
 def _print(run: Run, archive: ZsArchive, bounds: dict[str, bytes | None], options: dict[str, Any]) -> bool:
-    """Prints the records in range; returns whether there were any."""
+    """Print the records in range; return whether there were any."""
     check_framing(options)
     jobs = options.get("jobs", 1)
     if run.machine:
@@ -129,7 +129,7 @@ def _print(run: Run, archive: ZsArchive, bounds: dict[str, bytes | None], option
 
 
 def check_framing(options: dict[str, Any]) -> None:
-    """Raises `click.UsageError` when options of both ways to delimit records are given."""
+    """Raise `click.UsageError` when options of both ways to delimit records are given."""
     if options.get("length_prefixed") and options.get("terminator") is not None:
         raise click.UsageError("--terminator and --length-prefixed exclude each other")
 

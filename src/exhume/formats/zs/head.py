@@ -47,7 +47,7 @@ class Head(NamedTuple):
 
 
 def read_head(source: Source, limits: Limits) -> Head:
-    """Reads and checks everything before the first block, in one request for headers up to 8 KiB."""
+    """Read and check everything before the first block, in one request for headers up to 8 KiB."""
     data = source.read_up_to(0, FIRST_READ)
     problems: list[ExhumeError] = []
     magic = data[slice(*MAGIC_AT)]

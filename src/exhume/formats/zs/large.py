@@ -198,7 +198,7 @@ class LargeScan(NamedTuple):
 
 
 def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan | None:
-    """Counts the records of a block and checks their order; None without records.  Raises as `portions` does.
+    """Count the records of a block and check their order; None without records.  Raises as `portions` does.
 
     Where long records begin alike, a second pass over the payload follows the first, one record later.
     """

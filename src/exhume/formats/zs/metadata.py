@@ -19,7 +19,7 @@ RECORD_FORMAT = "record-format"
 
 
 def build_info() -> dict[str, str]:
-    """Says who made a file, where, when and with what: `user`, `host`, `time` (UTC, ISO 8601 with "Z"), `version`."""
+    """Say who made a file, where, when and with what: `user`, `host`, `time` (UTC, ISO 8601 with "Z"), `version`."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -43,7 +43,7 @@ class _Cutter:
         self.bounds: list[tuple[bytes, int]] = []
 
     def cut(self, entries: list[IndexEntry], level: int, before: int) -> None:
-        """Goes through the entries of an index block whose data starts at `before`; descends into large ones.
+        """Go through the entries of an index block whose data starts at `before`; descends into large ones.
 
         An index block is stored after the blocks it refers to, so the bytes of an entry end where its block ends.
         """

@@ -17,7 +17,7 @@ from exhume.registry import Identification
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Checks the magic number, and whether the values of the header are plausible.
+    """Check the magic number, and whether the values of the header are plausible.
 
     A file with a damaged magic number and a plausible header is worth opening, to report what is wrong with it.
     """

@@ -100,7 +100,7 @@ class ZsArchive(RecordArchive):
     format = "zs"
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
-        """Reads the header.  Raises ZS-101..103, ZS-201, ZS-301..303 and ZS-401..403."""
+        """Read the header.  Raises ZS-101..103, ZS-201, ZS-301..303 and ZS-401..403."""
         super().__init__(source, limits=limits)
         self.source: Source = source
         head = read_head(source, limits)
@@ -268,7 +268,7 @@ class ZsArchive(RecordArchive):
         jobs: int = 1,
         progress: Progress = no_progress,
     ) -> int:
-        """Writes records to `out`, each followed by the terminator or preceded by its length (`uleb128`, `u64le`).
+        """Write records to `out`, each followed by the terminator or preceded by its length (`uleb128`, `u64le`).
 
         Returns the number of bytes written.  Raises as `records` does; bytes written before stay written.
         """
@@ -296,7 +296,7 @@ class ZsArchive(RecordArchive):
     def count(
         self, start: bytes | None = None, stop: bytes | None = None, prefix: bytes | None = None, *, jobs: int = 1
     ) -> int:
-        """Counts the records in range without making objects of them, on `jobs` threads.  Raises as `records` does."""
+        """Count the records in range without making objects of them, on `jobs` threads.  Raises as `records` does."""
 
         def call(piece: Slice) -> int:
             if piece.record is not None:
@@ -443,7 +443,7 @@ class ZsArchive(RecordArchive):
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ZsArchive:
-    """Opens a ZS file; raises as `ZsArchive` does."""
+    """Open a ZS file; raise as `ZsArchive` does."""
     if isinstance(source, Tree):
         raise checks.NOT_ZS.error("a directory", span=Span(source.name, 0, 0))
     return ZsArchive(source, limits=limits)

@@ -29,7 +29,7 @@ def recode(
     jobs: int = 1,
     **options: Any,
 ) -> None:
-    """Writes the archive's records and metadata to a new file.
+    """Write the archive's records and metadata to a new file.
 
     Data blocks keep their bounds unless `block_size` (in payload bytes) is given; `options` are those of `ZsWriter`
     (`branching_factor`, `short_keys`).  `stored` keeps the codec and wraps every payload in its raw blocks.  Raises
@@ -49,7 +49,7 @@ def recode(
 
 
 def _copy_blocks(archive: ZsArchive, writer: ZsWriter, progress: Progress, jobs: int) -> None:
-    """Copies the data blocks with their bounds; no payload is held when this is done."""
+    """Copy the data blocks with their bounds; no payload is held when this is done."""
     blocks = archive.file.walk(archive.header.blocks_offset)
     payloads = map_ordered(lambda block: archive.file.payload(block) if block.is_data else None, blocks, jobs)
     for done, payload in enumerate(payloads, 1):

@@ -116,7 +116,7 @@ class References:
         self.overflow = False
 
     def add_block(self, offset: int, size: int, level: int) -> Iterator[Finding]:
-        """Adds a block of the file; checks the earlier references to it."""
+        """Add a block of the file; check the earlier references to it."""
         self._file.limits.check("entries", len(self._starts) + 1)
         self._starts.append(offset)
         self._sizes.append(size)
@@ -128,7 +128,7 @@ class References:
             yield from self._meet(reference, index, known=False)
 
     def add_data(self, first: Edge, last: Edge) -> Iterator[Finding]:
-        """Adds the first and last record of the data block added last: checks the order of blocks, sets its reach."""
+        """Add the first and last record of the data block added last: check the order of blocks, and set its reach."""
         offset, size = first.block
         before = self._before
         if before is not None and self._compare(first, before) < 0:
@@ -143,7 +143,7 @@ class References:
         yield from self._resolve(offset, Reach(offset, None, None))
 
     def add_index(self, offset: int, size: int, level: int, entries: list[IndexEntry]) -> Iterator[Finding]:
-        """Adds the entries of the index block that was added last."""
+        """Add the entries of the index block that was added last."""
         parent = _Parent(offset)
         for entry in entries:
             reference = _Reference(parent, entry, level, (offset, size))
@@ -163,7 +163,7 @@ class References:
         yield from self._close(parent)
 
     def _meet(self, reference: _Reference, index: int, *, known: bool) -> Iterator[Finding]:
-        """Checks a reference against its block; `known` when that block has been added completely."""
+        """Check a reference against its block; `known` when that block has been added completely."""
         start, size, level = self._starts[index], self._sizes[index], self._levels[index]
         entry = reference.entry
         twice, self._referenced[index] = self._referenced[index], 1
@@ -195,7 +195,7 @@ class References:
             self._reaches[offset] = reach
 
     def _settle(self, reference: _Reference, reach: Reach) -> Iterator[Finding]:
-        """Checks a key against the reach of its block, and adds the reach to that of the index block."""
+        """Check a key against the reach of its block, and add the reach to that of the index block."""
         key = reference.entry.key
         if reach.before is not None and self._compare(key, reach.before) < 0:
             yield checks.KEY_TOO_SMALL.finding(
@@ -211,7 +211,7 @@ class References:
         yield from self._close(parent)
 
     def _close(self, parent: _Parent) -> Iterator[Finding]:
-        """Counts one of the references that an index block waits for as done."""
+        """Count one of the references that an index block waits for as done."""
         parent.open -= 1
         if parent.open == 0:
             yield from self._resolve(parent.offset, parent.reach or Reach(parent.offset, None, None))

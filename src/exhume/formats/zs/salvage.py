@@ -99,7 +99,7 @@ def salvage(
     progress: Progress = no_progress,
     jobs: int = 1,
 ) -> SalvageReport:
-    """Writes the records of all intact data blocks as a new ZS file, or as JSON lines; see `SalvageReport`."""
+    """Write the records of all intact data blocks as a new ZS file, or as JSON lines; see `SalvageReport`."""
     recovery = recover(source, limits, progress, jobs)
     report = SalvageReport("zs", str(output), notes=recovery.notes)
     if recovery.kept:
@@ -125,7 +125,7 @@ def salvage(
 def recover(
     source: Source, limits: Limits = DEFAULT_LIMITS, progress: Progress = no_progress, jobs: int = 1
 ) -> Recovery:
-    """Finds every intact block of a damaged file; nothing is written."""
+    """Find every intact block of a damaged file; nothing is written."""
     head = read_head(source, limits)
     header, trusted = _believe(head)
     start = header.blocks_offset if trusted else _first_block(source, head)
@@ -288,7 +288,7 @@ _Decoded = tuple[bytes, Any] | ExhumeError
 
 
 def _decode(found: _Found) -> _Decoded | None:
-    """Decodes a data block that may be kept; None for everything else."""
+    """Decode a data block that may be kept; None for everything else."""
     block, file = found.block, found.file
     if block is None or not block.is_data or found.what is not None:
         return None
@@ -306,7 +306,7 @@ def _decode(found: _Found) -> _Decoded | None:
 def _keep(
     recovery: Recovery, block: RawBlock, decoded: _Decoded, digest: Any, last: bytes | None
 ) -> tuple[ExhumeError | None, bytes | None]:
-    """Keeps the records of an intact data block; returns what is wrong with it, and the last record so far."""
+    """Keep the records of an intact data block; return what is wrong with it, and the last record so far."""
     if isinstance(decoded, ExhumeError):
         return decoded, last
     payload, scan = decoded

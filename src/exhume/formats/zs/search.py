@@ -141,7 +141,7 @@ class Index:
         return self._decode(block, self._file.payload(block))
 
     def check_reference(self, entry: IndexEntry) -> None:
-        """Raises ZS-330 and ZS-333 for an entry that leads outside the file."""
+        """Raise ZS-330 and ZS-333 for an entry that leads outside the file."""
         source, header = self._file.source, self._file.header
         if not header.blocks_offset <= entry.offset < source.size:
             raise checks.REF_DANGLING.error(span=source.span(0, source.size), actual=entry.offset)
@@ -152,7 +152,7 @@ class Index:
             )
 
     def check_level(self, block: RawBlock, level: int) -> None:
-        """Raises ZS-331 for a block that is not one level below the block that refers to it."""
+        """Raise ZS-331 for a block that is not one level below the block that refers to it."""
         if block.level != level:
             raise checks.REF_LEVEL.error(
                 span=self._file.span(block), expected=f"level {level}", actual=f"level {block.level}"

@@ -38,7 +38,7 @@ class ExternalSorter:
         self._runs: list[IO[bytes]] = []
 
     def add(self, records: Iterable[bytes]) -> None:
-        """Adds records."""
+        """Add records."""
         for record in records:
             self._records.append(record)
             self._cost += len(record) + RECORD_OVERHEAD
@@ -83,7 +83,7 @@ class ExternalSorter:
         return run
 
     def close(self) -> None:
-        """Removes the temporary files."""
+        """Remove the temporary files."""
         for run in self._runs:
             run.close()
         self._runs = []
@@ -110,7 +110,7 @@ def _read_run(run: IO[bytes]) -> Iterator[bytes]:
 
 
 def feed(sorter: ExternalSorter, file: BinaryIO, shape: Framing, *, progress: Progress = no_progress) -> None:
-    """Adds the records of a file object to a sorter.  Raises the `WriterError` that reading the input raises."""
+    """Add the records of a file object to a sorter.  Raises the `WriterError` that reading the input raises."""
     done = 0
     for payload, taken in iter_payloads(file, shape, BLOCK_SIZE):
         sorter.add(split_records(payload))

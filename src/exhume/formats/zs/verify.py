@@ -42,7 +42,7 @@ class Examined:
 
 
 def examine(file: BlockFile, block: RawBlock | LargeBlock, *, quick: bool) -> Examined:
-    """Checks one block by itself: checksum, decompression, syntax, order."""
+    """Check one block by itself: checksum, decompression, syntax, order."""
     found = Examined(block.offset, block.size, block.level)
     try:
         if isinstance(block, LargeBlock):
@@ -168,7 +168,7 @@ class _Walk:
             )
 
     def _blocks(self) -> Iterator[RawBlock | LargeBlock | ExhumeError]:
-        """Yields the blocks, and at last the error if framing ends before the file does."""
+        """Yield the blocks, and at last the error if framing ends before the file does."""
         try:
             yield from self.file.walk_lean(self.start)
         except ExhumeError as error:
@@ -198,7 +198,7 @@ class _Walk:
             yield from references.add_unread(found.offset)
 
     def _add_large(self, block: LargeBlock) -> Iterator[Finding]:
-        """Examines the payload of a large data block, and adds it."""
+        """Examine the payload of a large data block, and add it."""
         whole = True
         try:
             found = scan_large(block, self.digest.update)

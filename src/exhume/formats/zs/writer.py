@@ -139,14 +139,14 @@ class ZsWriter(Writer):
     # What goes in
 
     def add(self, record: bytes) -> None:
-        """Adds one record, not smaller than the one before."""
+        """Add one record, not smaller than the one before."""
         self._buffer.append(record)
         self._buffered += len(record)
         if self._buffered >= self.block_size:
             self._flush_buffer()
 
     def add_records(self, records: Iterable[bytes]) -> None:
-        """Adds records in ascending order.
+        """Add records in ascending order.
 
         Raises `WriterError`, which names the first record out of order, soon after that was given.
         """
@@ -154,14 +154,14 @@ class ZsWriter(Writer):
             self.add(record)
 
     def add_block(self, records: Iterable[bytes]) -> None:
-        """Adds records as one data block; does nothing when there are none."""
+        """Add records as one data block; do nothing when there are none."""
         self._flush_buffer()
         chosen = list(records)
         if chosen:
             self._submit(frame_records(chosen))
 
     def add_payload(self, payload: bytes) -> None:
-        """Adds a data block's payload: records with uleb128 lengths.  Raises `WriterError` when it is malformed."""
+        """Add a data block's payload: records with uleb128 lengths.  Raises `WriterError` when it is malformed."""
         self._flush_buffer()
         try:
             scan_records(payload)
@@ -178,7 +178,7 @@ class ZsWriter(Writer):
         length_prefixed: str | None = None,
         progress: Progress = no_progress,
     ) -> None:
-        """Adds the records of a binary file object, each followed by the terminator or preceded by its length.
+        """Add the records of a binary file object, each followed by the terminator or preceded by its length.
 
         Raises `WriterError` for records that are out of order, and for input that ends inside one.
         """
@@ -212,7 +212,7 @@ class ZsWriter(Writer):
         self._drain(2 * self._jobs)
 
     def _drain(self, most: int = 0) -> None:
-        """Writes blocks until at most `most` are waiting."""
+        """Write blocks until at most `most` are waiting."""
         while len(self._calls) > most:
             self._put_data(self._calls.next())
 
@@ -237,7 +237,7 @@ class ZsWriter(Writer):
         )
 
     def _put(self, level: int, key: bytes, block: bytes) -> None:
-        """Writes a block and makes an entry for it; an index block is written as soon as it is full."""
+        """Write a block and make an entry for it; an index block is written as soon as it is full."""
         self._output.file.write(block)
         entry = IndexEntry(key, self._offset, len(block))
         self._offset += len(block)
@@ -250,7 +250,7 @@ class ZsWriter(Writer):
             self._put_index(level)
 
     def _put_index(self, level: int) -> None:
-        """Writes the index block for the blocks of `level` that are not referred to yet."""
+        """Write the index block for the blocks of `level` that are not referred to yet."""
         if level + 1 > MAX_INDEX_LEVEL:
             raise WriterError(f"more than {MAX_INDEX_LEVEL} index levels: raise the branching factor")
         entries, self._pending[level] = self._pending[level], []
@@ -258,7 +258,7 @@ class ZsWriter(Writer):
         self._put(level + 1, entries[0].key, encode_block(level + 1, build_index(entries), self._compress))
 
     def _finish_index(self) -> IndexEntry:
-        """Flushes the lowest level until one index block remains: the root."""
+        """Flush the lowest level until one index block remains: the root."""
         while True:
             waiting = [level for level, entries in enumerate(self._pending) if entries]
             lowest = waiting[0]
@@ -280,7 +280,7 @@ class ZsWriter(Writer):
         self._output.sync()
 
     def finish(self) -> None:
-        """Writes index and header, syncs, then makes the magic number and the name final.
+        """Write index and header, sync, then make the magic number and the name final.
 
         Raises `WriterError` when no record was added (the format has no empty file).
         """

@@ -55,7 +55,7 @@ class AppendOnlyLog:
         return tail[:-1].rpartition(b"\n")[2]
 
     def append(self, make: Callable[[bytes | None], bytes]) -> None:
-        """Appends the line that `make` returns for the last one, and waits for the disk.  Raises `WriterError`."""
+        """Append the line that `make` returns for the last one, and wait for the disk.  Raises `WriterError`."""
         with naming(self.path), locked(self._fd):
             line = make(self.last()) + b"\n"
             size = os.fstat(self._fd).st_size
@@ -68,7 +68,7 @@ class AppendOnlyLog:
                 raise
 
     def close(self) -> None:
-        """Closes the file; harmless to repeat."""
+        """Close the file; harmless to repeat."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             close_quietly(fd)

@@ -22,7 +22,7 @@ from exhume.io.source import STREAM_CHUNK, source_error
 
 
 def tell(path: Path) -> None:
-    """Reports a finished output to the observer, if there is one."""
+    """Report a finished output to the observer, if there is one."""
     if activity.current is not None:
         activity.current.on_write(path)
 
@@ -63,7 +63,7 @@ def several_outputs(folder: Path) -> Iterator[None]:
 
 
 def sync_tree(root: Path) -> None:
-    """Flushes every file and directory below a directory to disk.  Raises `SourceError`."""
+    """Flush every file and directory below a directory to disk.  Raises `SourceError`."""
     folders = [(Path(folder), files) for folder, _, files in os.walk(root, topdown=False)]
     if sum(len(files) for _, files in folders) > FEW and hasattr(os, "sync"):
         os.sync()  # what follows then only asks whether that went well
@@ -124,14 +124,14 @@ class AtomicFile(_Atomic):
         self._done = self._placed = False
 
     def sync(self) -> None:
-        """Waits until the written data is on the disk.  Raises `SourceError`."""
+        """Wait until the written data is on the disk.  Raises `SourceError`."""
         with naming(self.path):
             self.file.flush()
             if not _POSTPONED.get():
                 os.fsync(self.file.fileno())
 
     def seal(self) -> None:
-        """Flushes to disk and closes, but leaves the temporary name (several files to be named together)."""
+        """Flush to disk and close, but leave the temporary name (several files to be named together)."""
         if self.file.closed:
             return
         with naming(self.path):
@@ -139,7 +139,7 @@ class AtomicFile(_Atomic):
             self.file.close()
 
     def commit(self) -> None:
-        """Flushes to disk and renames the file to its name; harmless to repeat."""
+        """Flush to disk and rename the file to its name; harmless to repeat."""
         if self._done:
             return
         self.seal()
@@ -150,7 +150,7 @@ class AtomicFile(_Atomic):
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
-        """Removes the output; harmless to repeat and after `commit`."""
+        """Remove the output; harmless to repeat and after `commit`."""
         if not self._done:
             self._done = True
             with contextlib.suppress(OSError):
@@ -167,7 +167,7 @@ class AtomicFile(_Atomic):
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Removes the temporary files that killed processes have left for an `AtomicFile` of this name.
+    """Remove the temporary files that killed processes have left for an `AtomicFile` of this name.
 
     Only for a caller who knows that no one else is writing the file now.
     """
@@ -200,7 +200,7 @@ class AtomicDirectory(_Atomic):
         return io.BufferedWriter(RawFile(fd, self.path / name), STREAM_CHUNK)
 
     def commit(self) -> None:
-        """Flushes every file to disk and renames the directory to its name; a second call does nothing.
+        """Flush every file to disk and rename the directory to its name; a second call does nothing.
 
         Raises `OutputExistsError` when the name has been taken meanwhile, else `SourceError` when renaming fails.
         """
@@ -223,7 +223,7 @@ class AtomicDirectory(_Atomic):
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
-        """Removes the output; harmless to repeat and after `commit`."""
+        """Remove the output; harmless to repeat and after `commit`."""
         if not self._done:
             self._done = True
             discard(self.temporary)
@@ -255,7 +255,7 @@ class GrowingFile:
             raise
 
     def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        """Writes all of `data` at `offset`; bytes skipped between writes read as zeros.  Raises `SourceError`."""
+        """Write all of `data` at `offset`; bytes skipped between writes read as zeros.  Raises `SourceError`."""
         view = memoryview(data)
         try:
             while view:
@@ -265,13 +265,13 @@ class GrowingFile:
             raise source_error(error, os.fspath(self.path), offset, offset + len(view)) from error
 
     def sync(self) -> None:
-        """Waits until the written data is on the disk.  Raises `SourceError`."""
+        """Wait until the written data is on the disk.  Raises `SourceError`."""
         with naming(self.path):
             if not _POSTPONED.get():
                 os.fsync(self._fd)
 
     def close(self) -> None:
-        """Closes the file; harmless to repeat.  Raises `SourceError`."""
+        """Close the file; harmless to repeat.  Raises `SourceError`."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             tell(self.path)
@@ -279,14 +279,14 @@ class GrowingFile:
                 os.close(fd)
 
     def remove(self) -> None:
-        """Closes and deletes the file."""
+        """Close and delete the file."""
         with contextlib.suppress(SourceError):
             self.close()
         discard(self.path)
 
 
 def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
-    """Renames a finished temporary file.
+    """Rename a finished temporary file.
 
     Without `overwrite`, a file that took the name meanwhile is never replaced: raises `OutputExistsError`.  Raises
     `SourceError` when the system cannot do it.
@@ -315,7 +315,7 @@ def exists_error(path: str | os.PathLike[str]) -> OutputExistsError:
 
 
 def sync_directory(path: Path) -> None:
-    """Makes a rename durable; file systems that cannot fsync a directory are left alone."""
+    """Make a rename durable; file systems that cannot fsync a directory are left alone."""
     if _POSTPONED.get():
         return
     with contextlib.suppress(OSError):

@@ -20,7 +20,7 @@ def read_all(fd: int, size: int, offset: int) -> bytes:
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
-    """Writes all of the data, repeating short writes."""
+    """Write all of the data, repeating short writes."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
@@ -50,7 +50,7 @@ def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
 
 
 def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) -> int:
-    """Appends up to `size` bytes of one file to another, at the latter's position; returns how many there were.
+    """Append up to `size` bytes of one file to another, at the latter's position; return how many there were.
 
     Reads from `offset`, or from the former's position (which then moves).  In the kernel where the system can.
     """

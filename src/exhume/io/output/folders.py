@@ -59,7 +59,7 @@ def again(folder: Folder) -> Folder:
 
 
 def leave(folder: Folder) -> None:
-    """Closes a handle."""
+    """Close a handle."""
     if isinstance(folder, int):
         close_quietly(folder)
 
@@ -77,13 +77,13 @@ def look(folder: Folder, name: str) -> os.stat_result:
 
 
 def remove(folder: Folder, name: str | bytes) -> None:
-    """Removes a file.  Raises `OSError`."""
+    """Remove a file.  Raises `OSError`."""
     path, at = _place(folder, name)
     os.unlink(path, dir_fd=at)
 
 
 def replace(folder: Folder, name: str, by: str) -> None:
-    """Renames the file `by` to `name`, replacing the file of that name.  Raises `OSError`."""
+    """Rename the file `by` to `name`, replacing the file of that name.  Raises `OSError`."""
     new, at = _place(folder, by)
     os.replace(new, _place(folder, name)[0], src_dir_fd=at, dst_dir_fd=at)
 

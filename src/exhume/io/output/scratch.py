@@ -16,7 +16,7 @@ from exhume.io.source import STREAM_CHUNK
 
 
 def discard(path: Path) -> None:
-    """Removes a file, or a directory with its content, if it exists; what cannot be removed at the second attempt
+    """Remove a file, or a directory with its content, if it exists; what cannot be removed at the second attempt
     stays.  Raises `KeyboardInterrupt` when the user interrupts it, but only once that is done.
     """
     interrupted = False

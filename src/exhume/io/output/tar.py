@@ -29,7 +29,7 @@ class TarSink:
         self._quota = Quota(limits, Span("", 0, 0))
 
     def write(self, name: str, size: int, chunks: Iterable[bytes | memoryview]) -> int:
-        """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse here or on
+        """Add one file of a known size; raise `UnsafePathError` for names that extraction would refuse here or on
         Windows, since a tar archive may be extracted anywhere, and `OutputLimitError` when the total is too large.
 
         For one that fails while it is written, the header with its size has been written already, so the stream cannot
@@ -53,7 +53,7 @@ class TarSink:
         return size
 
     def make_directory(self, name: str) -> None:
-        """Adds a directory entry."""
+        """Add a directory entry."""
         safe_parts(name, portable=True)
         self._quota.take(1, 0)
         info = tarfile.TarInfo(name.rstrip("/") + "/")
@@ -66,7 +66,7 @@ class TarSink:
         self._at += len(data)
 
     def close(self) -> None:
-        """Writes the end of the archive (the underlying file stays open)."""
+        """Write the end of the archive (the underlying file stays open)."""
         self._put(bytes(2 * tarfile.BLOCKSIZE))
         self._put(bytes(-self._at % tarfile.RECORDSIZE))
 

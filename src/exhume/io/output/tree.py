@@ -64,7 +64,7 @@ class OutputTree:
         self._marked = False
 
     def close(self, *, finished: bool = True) -> None:
-        """Releases the directory handles, and with `finished` removes the mark of an unfinished directory."""
+        """Release the directory handles, and with `finished` removes the mark of an unfinished directory."""
         with self._lock:
             self._folders.clear()
             if self._top is not None:
@@ -82,7 +82,7 @@ class OutputTree:
         self.close(finished=exc_type is None)
 
     def make_directory(self, name: str) -> None:
-        """Creates a directory (and its parents).
+        """Create a directory (and its parents).
 
         Raises `UnsafePathError`, `SourceError` and `OutputLimitError`.
         """
@@ -90,14 +90,14 @@ class OutputTree:
         folders.leave(self._open_folder(_parts(name)))
 
     def _mark(self) -> None:
-        """Says in the directory that it is unfinished; the caller holds the lock."""
+        """Say in the directory that it is unfinished; the caller holds the lock."""
         if not self._marked:
             with contextlib.suppress(FileExistsError):  # of a run that was stopped
                 close_quietly(folders.create(self._open_top(), UNFINISHED))
             self._marked = True
 
     def write(self, name: str, chunks: Iterable[bytes]) -> int:
-        """Creates a file from pieces; returns its size.
+        """Create a file from pieces; return its size.
 
         Raises `UnsafePathError`, `OutputExistsError`, `SourceError`, and `OutputLimitError` when all is too much.  A
         file whose pieces fail half-way is removed again.
@@ -112,7 +112,7 @@ class OutputTree:
             return total
 
     def write_batch(self, files: Sequence[tuple[str, int, int]], data: bytes) -> list[ExhumeError | None]:
-        """Creates small files `(name, start, stop)` that hold `data[start:stop]`; returns the error or None for each.
+        """Create small files `(name, start, stop)` that hold `data[start:stop]`; return the error or None for each.
 
         They are refused for the same reasons as by `write`, at a fraction of its cost.  A failure of the output itself
         (disk full) raises `SourceError`.
@@ -163,7 +163,7 @@ class OutputTree:
         return out
 
     def copy(self, name: str, source: Source, start: int, end: int) -> int:
-        """Creates a file from a range of a source, inside the kernel where the system can; returns its size."""
+        """Create a file from a range of a source, inside the kernel where the system can; return its size."""
         self._quota.take(1, end - start)
         with self._create(name) as fd:
             copy_range(source, start, end, fd)
@@ -259,7 +259,7 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _remove(name: str, folder: folders.Folder) -> None:
-    """Removes a file if it is there; what resists twice stays."""
+    """Remove a file if it is there; what resists twice stays."""
     for _ in range(2):
         try:
             folders.remove(folder, name)
@@ -279,7 +279,7 @@ class Quota:
         self._lock = threading.Lock()
 
     def take(self, files: int, size: int) -> None:
-        """Counts what will be written.  Raises `OutputLimitError` when that is too much."""
+        """Count what will be written.  Raises `OutputLimitError` when that is too much."""
         with self._lock:
             self._files += files
             self._bytes += size

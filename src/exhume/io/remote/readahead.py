@@ -48,7 +48,7 @@ class PendingFetch:
         return self._done.is_set()
 
     def take(self) -> bytes | None:
-        """Waits for the bytes."""
+        """Wait for the bytes."""
         self._done.wait()
         return self._data
 
@@ -86,7 +86,7 @@ class SequentialRead:
         return sum(piece.stop - piece.start for piece in self.coming)
 
     def forget(self) -> None:
-        """Frees the prefetched data."""
+        """Free the prefetched data."""
         self.data, self.coming = b"", ()
 
 
@@ -94,7 +94,7 @@ _held: Lru[SequentialRead, SequentialRead] = Lru(PREFETCH_BUDGET, drop=Sequentia
 
 
 def _hold(run: SequentialRead, at: int, data: bytes) -> None:
-    """Keeps the prefetched data of a run, and drops the least recently used data above the budget."""
+    """Keep the prefetched data of a run, and drop the least recently used data above the budget."""
     _held.pop(run)
     run.at, run.data = at, data
     if data or run.coming:
@@ -102,7 +102,7 @@ def _hold(run: SequentialRead, at: int, data: bytes) -> None:
 
 
 def _drop(run: SequentialRead) -> None:
-    """Forgets a run."""
+    """Forget a run."""
     _held.pop(run)
     run.forget()
 
@@ -272,7 +272,7 @@ class ReadAhead:
             _hold(run, run.at, run.data)
 
     def drop(self) -> None:
-        """Drops the prefetched data."""
+        """Drop the prefetched data."""
         with self._lock:
             for run in self._runs:
                 _drop(run)

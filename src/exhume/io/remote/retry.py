@@ -23,7 +23,7 @@ class TransientError(Exception):
 
 
 def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, again: bool = True) -> T:
-    """Calls with retries, or once where the backend tries again itself.
+    """Call with retries, or once where the backend tries again itself.
 
     Raises `SourceNotFoundError` where nothing is, and `SourceError` for whatever else the backend raises.
     """

@@ -214,7 +214,7 @@ class RemoteSource(Source):
             self.forget()
 
     def forget(self) -> None:
-        """Frees the prefetched data."""
+        """Free the prefetched data."""
         self._ahead.drop()
 
     def _kept(self, start: int, end: int) -> bytes | None:
@@ -312,7 +312,7 @@ class RemoteSource(Source):
         raise ShortReadError("short response", span=span, expected=counted(size, "bytes"), actual=counted(got, "bytes"))
 
     def check_unchanged(self) -> None:
-        """Asks for the object's identity again; raises `SourceChangedError` when it is another one now."""
+        """Ask for the object's identity again; raise `SourceChangedError` when it is another one now."""
         self._fs.invalidate_cache()
         info = attempt(lambda: self._fs.info(self._path), self.name, again=not self.tries_again)
         now = identity_of(info)

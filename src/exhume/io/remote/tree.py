@@ -294,7 +294,7 @@ def _unpickled(
 
 
 def _quietly(ask: Callable[[], None]) -> None:
-    """Makes a request whose failure will show again where the answer is used."""
+    """Make a request whose failure will show again where the answer is used."""
     with contextlib.suppress(ExhumeError):
         ask()
 

@@ -68,7 +68,7 @@ class Function(Statements):
     # What the variables are.
 
     def infer(self) -> None:
-        """Finds out what each variable is.  Raises `UncoveredError`."""
+        """Find out what each variable is.  Raises `UncoveredError`."""
         names = [*self.arguments_, *_bound(self.node)]
         self.kinds = {name: FIXED.get(name) for name in names}
         for name in self.arguments_:

@@ -38,7 +38,7 @@ class Source:
     """Paths of classes by the names of what finds their members."""
 
     def add(self, node: ast.stmt) -> None:
-        """Notes what one statement binds."""
+        """Note what one statement binds."""
         match node:
             case ast.ImportFrom(module="_layout", names=names):
                 self.shared |= {one.asname or one.name: one.name for one in names}

@@ -35,7 +35,7 @@ WORDS = frozenset(
 
 
 def look_at(text: str) -> None:
-    """Raises `UnsupportedError` for source with anything that extension modules do not contain."""
+    """Raise `UnsupportedError` for source with anything that extension modules do not contain."""
     for number, line in enumerate(text.split("\n"), 1):
         for word in _WORD.findall(line):
             known = word.isdigit() or word in _SIGNS or word in WORDS or word in _TEXTS or _NUMBERED.match(word)

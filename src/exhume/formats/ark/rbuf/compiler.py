@@ -362,7 +362,7 @@ def _number_step(name: str, plan: struct.Struct) -> Step:
 
 
 def _text_step(name: str) -> Step:
-    """Reads text, the most common field of variable size, without a call in between."""
+    """Read text, the most common field of variable size, without a call in between."""
 
     def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
         try:

@@ -322,7 +322,7 @@ def _count(count: int, what: str) -> bytes:
 
 
 def _named(name: str, write: Write) -> FieldEncoder:
-    """Writes one field of an object."""
+    """Write one field of an object."""
 
     def part(out: bytearray, value: Mapping[str, Any]) -> None:
         if name not in value:

@@ -81,7 +81,7 @@ class State:
             self.notes.append(Note(rule, start, end, detail))
 
     def spend(self, cost: int, position: int) -> None:
-        """Takes `cost` units of the budget for expansion; raises `DecodeFailure` when it is used up."""
+        """Take `cost` units of the budget for expansion; raise `DecodeFailure` when it is used up."""
         self.budget -= cost
         if self.budget < 0:
             raise DecodeFailure(EXPANSION, position, position, expected=f"at most {MAX_ELEMENTS} cost units")
@@ -127,7 +127,7 @@ def plain_letter(registry: Registry, each: Field) -> str | None:
 
 
 def check_header(head: int, position: int, state: State) -> None:
-    """Accepts the headers that are read with a warning; raises `DecodeFailure` for the others."""
+    """Accept the headers that are read with a warning; raise `DecodeFailure` for the others."""
     if head not in OBJECTS or not assumptions.READ_RESERVED_BIT_AS_GROUPS:
         raise DecodeFailure(OBJECT_HEADER, position, position + 1, expected="0xd1 or 0xd5", actual=f"0x{head:02x}")
     state.note(RESERVED_BIT, position, position + 1, f"0x{head:02x}")

@@ -39,7 +39,7 @@ _WILDCARD: Final = re.compile(r"(?<!\\)(?:\\\\)*[*?]")
 
 
 def check_field(field: str) -> None:
-    """Raises `QueryError` for a string that is not a path to a field, and for wildcards."""
+    """Raise `QueryError` for a string that is not a path to a field, and for wildcards."""
     try:
         column = parse_column(field)
     except EscapeError as error:
@@ -66,7 +66,7 @@ class Distinct:
         self.booleans: set[bool] = set()
 
     def add(self, value: Any) -> None:
-        """Adds a value of JSON; nulls, arrays and objects do not count, nor what JSON cannot hold."""
+        """Add a value of JSON; nulls, arrays and objects do not count, nor what JSON cannot hold."""
         if isinstance(value, bool):
             self.booleans.add(value)
         elif isinstance(value, int):
@@ -130,7 +130,7 @@ def _as_printed(column: Column, number: Number | None) -> Number | None:
 
 
 def _collect(column: Column, mask: bytes | None, found: Distinct) -> None:
-    """Adds the different values of a column."""
+    """Add the different values of a column."""
     match column.type:
         case NodeType.INTEGER | NodeType.DELTA_INTEGER:
             found.integers.add_items(column.values, mask)

@@ -98,7 +98,7 @@ def compile_condition(
 
 
 def join(kind: type[All | Any], children: Sequence[Condition]) -> Condition:
-    """Joins children under one node, without nested nodes of the same kind, nodes of one child, and false ones."""
+    """Join children under one node, without nested nodes of the same kind, nodes of one child, and false ones."""
     flat: list[Condition] = []
     for child in children:
         if isinstance(child, kind) and child is not NEVER:

@@ -213,7 +213,7 @@ class _Parser:
                 return self.close(frame)
 
     def combine(self, frame: _Frame, token: Token) -> None:
-        """Notes the operator between two operands; a change of operator folds what came before into one operand."""
+        """Note the operator between two operands; a change of operator folds what came before into one operand."""
         if frame.operator and frame.operator != token.text:
             expression, depth = self.close(frame), self.depth(frame)
             frame.operands, frame.depth = [], 0
@@ -232,7 +232,7 @@ class _Parser:
         return frame.depth + (len(frame.operands) > 1)
 
     def push(self, frame: _Frame, expression: Expression, depth: int = 0) -> None:
-        """Adds a finished operand to its level, below the NOTs that precede it."""
+        """Add a finished operand to its level, below the NOTs that precede it."""
         if frame.negated:
             expression = expression.child if isinstance(expression, Not) else Not(expression)
             frame.negated = False
@@ -242,7 +242,7 @@ class _Parser:
             _fail(f"AND and OR are nested more than {MAX_DEPTH} levels deep", self.token.position)
 
     def operand(self, stack: list[_Frame]) -> None:
-        """Reads up to the end of one operand, opening levels on the way."""
+        """Read up to the end of one operand, opening levels on the way."""
         while True:
             token = self.token
             frame = stack[-1]

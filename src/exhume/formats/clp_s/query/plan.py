@@ -115,7 +115,7 @@ class Plan:
         """Tests of array strings by the key of their check, with their cached results."""
 
     def drop(self, tables: Collection[int], reason: str) -> None:
-        """Takes tables out of the plan."""
+        """Take tables out of the plan."""
         if tables:
             self.tables = [table for table in self.tables if table.index not in tables]
             self.dropped[reason] = self.dropped.get(reason, 0) + len(tables)
@@ -128,7 +128,7 @@ class Plan:
         return any(_text_of(test) is not None for test in tests_of(self.condition))
 
     def look_up(self, archive: Searched) -> None:
-        """Finds the strings of the query in the dictionaries and drops tables that cannot match without them."""
+        """Find the strings of the query in the dictionaries and drop tables that cannot match without them."""
         if not self.has_strings:
             return
         from exhume.formats.clp_s.query.lookup import Dictionaries

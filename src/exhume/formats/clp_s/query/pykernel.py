@@ -153,14 +153,14 @@ class ClpsDistinct:
         self._found: dict[bytes, None] = {}
 
     def add(self, program: Any, mask: bytes | None) -> Any:
-        """Adds what a program prints of each row that the mask chooses; returns the fault of the first bad one."""
+        """Add what a program prints of each row that the mask chooses; return the fault of the first bad one."""
         rows = list(range(program.rows) if mask is None else compress(range(program.rows), mask))
         lines, fault = program.lines(rows)
         self._found.update(dict.fromkeys(lines))
         return fault
 
     def add_items(self, values: Any, mask: bytes | None) -> None:
-        """Adds the items of eight bytes that the mask chooses."""
+        """Add the items of eight bytes that the mask chooses."""
         items: Iterable[Any] = _view(values, "Q")
         chosen = set(items if mask is None else compress(items, mask))
         self._found.update(dict.fromkeys(array("Q", (item,)).tobytes() for item in chosen))

@@ -134,7 +134,7 @@ class Resolver:
             )
 
     def _walk_from(self, start: int, test: Test, nodes: set[int], rest: tuple[Key, ...]) -> tuple[Key, ...]:
-        """Walks the tree and the keys in step.
+        """Walk the tree and the keys in step.
 
         A wildcard takes any number of levels, none included.  A node with an empty key is passed without using up a
         key of the column (array levels have empty keys), also after the last one.

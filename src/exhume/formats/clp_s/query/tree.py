@@ -157,7 +157,7 @@ class EscapeError(ValueError):
 
 
 def unescape(text: str, *, value: bool) -> bytes:
-    """Resolves the escapes of a value or of one key, keeping a backslash before each literal wildcard and backslash.
+    """Resolve the escapes of a value or of one key, keeping a backslash before each literal wildcard and backslash.
 
     Raises `EscapeError`.
     """

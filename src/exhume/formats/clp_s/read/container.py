@@ -317,7 +317,7 @@ class Container(RecordArchive):
         return data, entry.span.in_payload(0, len(data))
 
     def _fetch_structures(self) -> None:
-        """Reads the stored bytes of all structures at once."""
+        """Read the stored bytes of all structures at once."""
         try:
             places = [self.file_entry(name) for name in STRUCTURES]
             if sum(place.size for place in places) <= STRUCTURES_TOGETHER:

@@ -36,7 +36,7 @@ class Prefetcher:
         self._free = threading.Semaphore(0 if archive.source.cost.wait else (jobs or cpu_count()) - 1)
 
     def table(self, table: Table, nodes: Collection[int] | None = None, *, variables: bool = False) -> None:
-        """Decompresses a table: its stream, or what the columns of these nodes take of it.
+        """Decompress a table: its stream, or what the columns of these nodes take of it.
 
         For a dictionary that is not kept as a whole, the places of its frames are found, and then, if they will be
         needed, the `variables` are read.
@@ -49,7 +49,7 @@ class Prefetcher:
                 self._start(partial(table.load, nodes))
 
     def variables(self) -> None:
-        """Reads the variable dictionary, as nearly every record is printed with it."""
+        """Read the variable dictionary, as nearly every record is printed with it."""
         with suppress(ExhumeError):
             if self._archive.file_entry("/var.dict").size >= WORTHWHILE:
                 self._start(self._read_variables)

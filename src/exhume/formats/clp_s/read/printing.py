@@ -96,7 +96,7 @@ def _run(archive: TableArchive, together: Together, first: int, stop: int) -> It
 
 
 def warm(archive: TableArchive) -> Printed:
-    """Reads the variable dictionary, if a table needs it, while another thread reads the first table.
+    """Read the variable dictionary, if a table needs it, while another thread reads the first table.
 
     What is wrong with it is raised where it is needed.
     """

@@ -137,7 +137,7 @@ class ClpsRepeated:
         self._hashes = [0] * len(strings)
 
     def add(self, start: int, stop: int) -> None:
-        """Notes the entries `[start, stop)`.  Raises `IndexError` where there are fewer."""
+        """Note the entries `[start, stop)`.  Raises `IndexError` where there are fewer."""
         if not 0 <= start <= stop <= len(self._hashes):
             raise IndexError(stop)
         for index in range(start, stop):

@@ -107,7 +107,7 @@ class ClpsMerged:
         return out
 
     def advance(self, order: Sequence[int], start: int, stop: int, cursors: array[int]) -> None:
-        """Counts the rows `[start, stop)` of the order in the cursors of their tables."""
+        """Count the rows `[start, stop)` of the order in the cursors of their tables."""
         for table in order[start:stop]:
             cursors[table] += 1
 

@@ -122,7 +122,7 @@ class Streams(Container):
         return self.dictionary("/var.dict")
 
     def share_variables(self) -> None:
-        """Decompresses the variable dictionary together with all threads that are about to need it, where it consists
+        """Decompress the variable dictionary together with all threads that are about to need it, where it consists
         of frames that state their sizes; what is wrong with it is raised where it is used.
 
         Nothing is done for the first of them, which goes on to read it, while the others decompress what comes later.
@@ -255,7 +255,7 @@ class Streams(Container):
         return PayloadPrefix(self.fetched(place), size) if is_plausible(size, place.size) else None
 
     def keep_stream(self, stream_id: int, payload: bytes) -> None:
-        """Keeps a stream that was decompressed already for the tables in it."""
+        """Keep a stream that was decompressed already for the tables in it."""
         self._streams.put(stream_id, payload)
 
     def _inflate_stream(self, stream_id: int) -> Buffer:

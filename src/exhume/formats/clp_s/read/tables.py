@@ -88,7 +88,7 @@ class Table:
         return self.load().column(key)
 
     def load(self, nodes: Collection[int] | None = None) -> TableData:
-        """Decompresses the table and slices its columns; with `nodes`, no more than the columns of these take.
+        """Decompress the table and slice its columns; with `nodes`, no more than the columns of these take.
 
         Raises what keeps it from being read: CLPS-342 to 348 (table metadata, stream), CLPS-309 (frame), CLPS-331 to
         334 (schema).
@@ -112,7 +112,7 @@ class Table:
         return TableData(self, layout, data, column_ends(data, layout, rows, lambda: self.span))
 
     def share(self, nodes: Collection[int] | None = None) -> None:
-        """Decompresses what `load` needs of it together with all threads that are about to load it; what is wrong is
+        """Decompress what `load` needs of it together with all threads that are about to load it; what is wrong is
         raised by `load`."""
         if self.entry.problem is None:
             with suppress(ExhumeError):
@@ -261,7 +261,7 @@ class TableArchive(Streams):
         return Tables(self, self.table_metadata.tables)
 
     def hint_streams(self) -> None:
-        """Announces that the streams of all tables will be read, in their order."""
+        """Announce that the streams of all tables will be read, in their order."""
         try:
             if not len(self.tables):
                 return

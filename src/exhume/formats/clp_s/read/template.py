@@ -116,14 +116,14 @@ class SchemaLayout:
             raise checks.TOO_COMPLEX.error(f"schema {self.schema.schema_id}", span=self.where)
 
     def _column(self, node: int) -> int:
-        """Adds the column of a node in a run; -1 when its type stores nothing."""
+        """Add the column of a node in a run; -1 when its type stores nothing."""
         if not self.tree.has_column[node]:
             return -1
         self.nodes.append(node)
         return len(self.nodes) - 1
 
     def _parse_runs(self) -> None:
-        """Splits the unordered entries into one run per structured array."""
+        """Split the unordered entries into one run per structured array."""
         entries = self.schema.unordered
         count = len(entries)
         plain = self._next_plain(entries)
@@ -213,7 +213,7 @@ class SchemaLayout:
         return tokens
 
     def _field(self, tokens: list[Token], opened: list[int], node: int) -> bytes:
-        """Closes and opens plain sub-objects until the parent of `node` is the innermost one; the key of `node`."""
+        """Close and open plain sub-objects until the parent of `node` is the innermost one; the key of `node`."""
         tree = self.tree
         chain = []
         parent = tree.parents[node]

@@ -229,7 +229,7 @@ class PatternSet:
 
     @classmethod
     def build(cls, texts: Mapping[int, bytes], nanoseconds: bool, where: Span | None = None) -> PatternSet:
-        """Compiles the patterns of an archive; those that are malformed end up in `problems` (CLPS-406)."""
+        """Compile the patterns of an archive; those that are malformed end up in `problems` (CLPS-406)."""
         compiled: dict[int, CompiledPattern] = {}
         problems: dict[int, ExhumeError] = {}
         for ident, text in texts.items():

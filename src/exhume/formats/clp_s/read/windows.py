@@ -130,7 +130,7 @@ class Windows:
         return self._sums[index]
 
     def finish(self) -> None:
-        """Decompresses what no window had anything of.  Raises `CodecError` where a frame is damaged."""
+        """Decompress what no window had anything of.  Raises `CodecError` where a frame is damaged."""
         self._passage.finish(self.table.entry.start, self.table.entry.end)
 
     @contextmanager

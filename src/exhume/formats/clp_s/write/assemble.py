@@ -31,7 +31,7 @@ def write_archive(
     ranges: list[tuple[int, int, dict[str, Any]]],
     original_size: int,
 ) -> None:
-    """Writes everything that `encoder` holds as one archive."""
+    """Write everything that `encoder` holds as one archive."""
     folder = made.path.absolute().parent
     head, sections = parts_of_archive(encoder, patterns, options, ranges, original_size, folder)
     put(made, head, zip(SECTION_NAMES, sections, strict=True))
@@ -153,7 +153,7 @@ def largest_first(tables: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _partition(items: list[tuple[int, int]], first: int, last: int) -> int:
-    """Moves the median of three to the front and divides the rest around it; returns where the second part begins."""
+    """Move the median of three to the front and divide the rest around it; return where the second part begins."""
     a, b, c = first + 1, first + (last - first) // 2, last - 1
     if items[a][0] > items[b][0]:
         median = b if items[b][0] > items[c][0] else c if items[a][0] > items[c][0] else a

@@ -45,7 +45,7 @@ class _Nfa:
         return len(self.steps) - 1
 
     def add(self, node: Node, start: int) -> int:
-        """Adds an expression from a state on; returns the state after it."""
+        """Add an expression from a state on; return the state after it."""
         end = self.state()
         if isinstance(node, frozenset):
             self.steps[start].append((node, end))

@@ -145,7 +145,7 @@ class BlockEncoders:
         return InputBlock(data, encoder, patterns, text=text) if status == Status.DONE else InputBlock(data, text=text)
 
     def adopt(self, part: OpenArchive, block: InputBlock) -> bool:
-        """Adds the records of a block to an archive; False, and nothing done, where they are to be encoded there."""
+        """Add the records of a block to an archive; False, and nothing done, where they are to be encoded there."""
         if block.encoder is None or block.patterns is None or part.full:
             return False
         ids = dict(part.patterns.ids)

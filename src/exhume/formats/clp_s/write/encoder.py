@@ -45,7 +45,7 @@ class Encoder(Protocol):
     float_time_max: float
 
     def feed(self, data: bytes, start: int, final: bool, target: int, single: bool) -> tuple[int, int, int, bool]:
-        """Encodes documents from `start` on until something stops it.
+        """Encode documents from `start` on until something stops it.
 
         Args:
             data: The text; the caller keeps what was not consumed and hands it in again with more.
@@ -78,7 +78,7 @@ class Encoder(Protocol):
         """Entries, number of ordered ones, records, and the sizes of the table's columns in bytes, of one schema."""
 
     def spill(self, spill: Spill, least: int) -> None:
-        """Moves columns of `least` bytes or more into a temporary file, which serves as long as the encoder is used.
+        """Move columns of `least` bytes or more into a temporary file, which serves as long as the encoder is used.
 
         A pure-Python encoder keeps them.
         """

@@ -111,7 +111,7 @@ def _fill(source: Input, out: queue.Queue[Any], stop: threading.Event, as_is: bo
 
 
 def _put(out: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
-    """Puts an item into a queue; returns False if `stop` was set before there was space."""
+    """Put an item into a queue; return False if `stop` was set before there was space."""
     while not stop.is_set():
         try:
             out.put(item, timeout=0.1)

@@ -140,7 +140,7 @@ class Scanner:
         return match.end() if match else at
 
     def document(self, at: int) -> int:  # noqa: C901 - in methods of their own the states take 1.4 times as long
-        """Scans the document at `at` into `tokens`; returns its end.  Raises `ScanError`."""
+        """Scan the document at `at` into `tokens`; return its end.  Raises `ScanError`."""
         data = self.data
         tokens: list[Token] = []
         self.tokens = tokens

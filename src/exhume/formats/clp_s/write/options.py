@@ -169,7 +169,7 @@ class WriterOptions:
 
 
 def check_properties(properties: Mapping[str, Any]) -> None:
-    """Raises `WriterError` for names that clp-s keeps for itself and for values that JSON cannot hold."""
+    """Raise `WriterError` for names that clp-s keeps for itself and for values that JSON cannot hold."""
     import json
 
     import msgpack

@@ -76,7 +76,7 @@ def _losses(tokens: Sequence[Token], values: Iterable[Iterable[_Value]]) -> int:
 
 
 def _close(unordered: list[int], marker: int, kind: NodeType) -> None:
-    """Writes into a marker how many node ids follow it.  Raises `_RefusedError` for more than it can hold."""
+    """Write into a marker how many node ids follow it.  Raises `_RefusedError` for more than it can hold."""
     length = len(unordered) - marker - 1
     if length >= MAX_IDS:
         raise _RefusedError(Status.TOO_LARGE)
@@ -182,7 +182,7 @@ class PureEncoder:
         return self.size >= target or max(self._payload_size) >= SPLIT_TEXT or len(self._nodes) >= SPLIT_NODES
 
     def add_leaves(self, leaves: Sequence[Leaf]) -> Status | None:
-        """Adds a record that is given by its leaves instead of JSON, in the order in which their nodes are made.
+        """Add a record that is given by its leaves instead of JSON, in the order in which their nodes are made.
         Returns the reason why it is refused, or None.
         """
         count = sum(len(leaf.keys) for leaf in leaves)

@@ -29,7 +29,7 @@ def reserve(
 
 
 def put(made: AtomicFile | AtomicDirectory, head: bytes, sections: Iterable[Piece]) -> None:
-    """Writes an archive: header and metadata section, and the stored sections."""
+    """Write an archive: header and metadata section, and the stored sections."""
     if isinstance(made, AtomicDirectory):
         for name, pieces in sections:
             _put_file(made, name, pieces)
@@ -43,7 +43,7 @@ def put(made: AtomicFile | AtomicDirectory, head: bytes, sections: Iterable[Piec
 
 
 def _put_file(folder: AtomicDirectory, name: str, pieces: Iterable[bytes]) -> int:
-    """Writes a section as a file; returns its size.  Raises `WriterError` when no file can have its name."""
+    """Write a section as a file; return its size.  Raises `WriterError` when no file can have its name."""
     file = check_relative(name.removeprefix("/"), os.fspath(folder.path))
     if file == HEADER_FILE or "/" in file or (folder.temporary / file).exists():
         raise WriterError("no file of a directory can be named after this section", actual=name)
@@ -62,7 +62,7 @@ def write_container(
     *,
     directory: bool = False,
 ) -> None:
-    """Writes an archive from stored sections, in this order.
+    """Write an archive from stored sections, in this order.
 
     Args:
         packets: Type and body of the metadata packets; the list of sections is rebuilt in its place (or put first).

@@ -73,7 +73,7 @@ class Series:
         return self._losses + (self.part.encoder.losses if self.part else 0)
 
     def begin_unit(self, name: str, properties: Mapping[str, Any]) -> None:
-        """Begins an ingestion unit; the one before it ends here."""
+        """Begin an ingestion unit; the one before it ends here."""
         self.unit = Unit(name, properties)
         self._join(self.current())
 
@@ -91,12 +91,12 @@ class Series:
         return self.current()
 
     def relieve(self) -> None:
-        """Moves columns out of memory where there are many.  Raises `SourceError`."""
+        """Move columns out of memory where there are many.  Raises `SourceError`."""
         if self.part is not None:
             self.part.spill.relieve(self.part.encoder)
 
     def _join(self, part: OpenArchive) -> None:
-        """Adds the current unit to an archive; the unit before it ends there."""
+        """Add the current unit to an archive; the unit before it ends there."""
         if self.unit is None or any(unit is self.unit for unit in part.units):
             return
         if part.units:
@@ -149,7 +149,7 @@ class Series:
         return self._finished[number]
 
     def finish(self) -> None:
-        """Completes the last archive and puts all in place."""
+        """Complete the last archive and put all in place."""
         if self.part is None and not self.paths:
             self.current()
         if self.part is not None and (self.part.encoder.records or not self.paths):
@@ -158,7 +158,7 @@ class Series:
             file.commit()
 
     def roll_back(self) -> None:
-        """Removes everything that was written, what was put in place already included."""
+        """Remove everything that was written, what was put in place already included."""
         if self.part is not None:
             self.part.spill.close()
         self.part = None

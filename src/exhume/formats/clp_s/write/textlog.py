@@ -38,7 +38,7 @@ class TextLog(Protocol):
     """What finds events in the bytes of text logs; `start` is always where an event begins."""
 
     def feed(self, encoder: Any, data: bytes, start: int, final: bool, target: int) -> tuple[int, int, int, bool]:
-        """Encodes the events that are complete (all, when `final`), until the encoder has `target` bytes.
+        """Encode the events that are complete (all, when `final`), until the encoder has `target` bytes.
 
         Returns what `Encoder.feed` returns: a status, where the event begins that stopped it, where it ends, and
         whether it is complete.

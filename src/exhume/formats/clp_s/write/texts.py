@@ -160,7 +160,7 @@ def encode_float_variable(token: bytes, dialect: Dialect) -> int | None:
 
 
 def pack_float(negative: bool, number: int, digits: int, point: int, dialect: Dialect) -> int:
-    """Packs a float variable into a signed i64.
+    """Pack a float variable into a signed i64.
 
     Args:
         negative: Whether there is a minus sign.
@@ -181,7 +181,7 @@ def encode_dictionary_id(var_id: int, dialect: Dialect) -> int:
 
 
 def encode_variable(token: bytes, dialect: Dialect) -> Variable:
-    """Encodes a token that is a variable: as an integer if it fits, else as a float, else for the dictionary."""
+    """Encode a token that is a variable: as an integer if it fits, else as a float, else for the dictionary."""
     number = encode_integer_variable(token, dialect)
     if number is not None:
         return Variable(VariableKind.INTEGER, token, number)
@@ -202,7 +202,7 @@ def escape_static_text(text: bytes, dialect: Dialect) -> bytes:
 
 
 def encode_text(text: bytes, dialect: Dialect) -> EncodedText:
-    """Splits a log text (or the source text of an array) into log type and variables, by the rules that clp-s search
+    """Split a log text (or the source text of an array) into log type and variables, by the rules that clp-s search
     relies on.
     """
     log_type: list[bytes] = []
@@ -226,7 +226,7 @@ _JSON_FLOAT: Final = re.compile(rb"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:([eE])([
 
 
 def encode_formatted_float(text: bytes) -> tuple[float, int] | None:
-    """Encodes a JSON number as a double and a 16-bit format word.
+    """Encode a JSON number as a double and a 16-bit format word.
 
     Returns:
         The value and the word, or None if no word brings back exactly `text` (more than 17 significant digits, a

@@ -169,7 +169,7 @@ def epoch_unit(value: int) -> tuple[str, int]:
 
 
 def parse_timestamp(text: str, dialect: TimeDialect, *, quoted: bool = True) -> ParsedTimestamp | None:
-    """Parses a value of the timestamp key.
+    """Parse a value of the timestamp key.
 
     Args:
         text: The string value, or the source text of a JSON number.
