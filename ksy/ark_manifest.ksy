@@ -18,7 +18,7 @@ doc: |
 
   The layout of `query` and of `split_declaration` is not published; what is
   here is what this project writes. A manifest of another writer carries its
-  own registry, which then tells the truth about these two.
+  own registry, which is then correct for these two.
 doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ Manifest File Format
 seq:
   - id: header

@@ -1,6 +1,6 @@
 meta:
   id: ark_rbuf
-  title: Ark rbuf serialisation, framing of objects and groups
+  title: Ark rbuf serialization, framing of objects and groups
   application: Ark robotics framework
   tags:
     - robotics
@@ -11,7 +11,7 @@ meta:
   endian: le
   bit-endian: be
 doc: |
-  rbuf is the serialisation of the Ark robotics framework. Everything is
+  rbuf is the serialization of the Ark robotics framework. Everything is
   little-endian and packed. Which fields an object has is not on the wire: a
   schema registry (JSON) says so, found in the manifest of the log.
 
@@ -49,7 +49,7 @@ types:
       - id: version
         type: b2
         valid: 1
-        doc: Version of the serialisation, 1.
+        doc: Version of the serialization, 1.
     instances:
       groups_follow:
         value: has_groups or reserved

@@ -16,8 +16,8 @@ doc: |
   and the bytes of the messages, in any order and without framing. The
   manifest of the log says what the objects are and how they are compressed.
 
-  Writers reserve room for the header and for an index of a fixed capacity in
-  front of the messages, so the index usually starts at 1024.
+  Writers reserve space for the header and for an index of a fixed capacity
+  before the messages, so the index usually starts at 1024.
 doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ Split File Format
 seq:
   - id: header

@@ -51,4 +51,4 @@ enums:
     3: bz2
     4:
       id: lzma
-      doc: The .xz or .lzma container that liblzma recognises by itself.
+      doc: The .xz or .lzma container that liblzma recognizes by itself.

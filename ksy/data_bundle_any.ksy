@@ -44,4 +44,4 @@ enums:
       doc: Name of the type, after the last slash of an address that need not exist.
     2:
       id: value
-      doc: A message of that type, serialised.
+      doc: A message of that type, serialized.

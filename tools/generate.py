@@ -120,7 +120,7 @@ def sha256(data: bytes) -> str:
 
 
 def specs(root: Path) -> dict[str, bytes]:
-    """Return the content of every specification by its id (the file's stem), line ends normalised."""
+    """Return the content of every specification by its id (the file's stem), line ends normalized."""
     return {file.stem: file.read_bytes().replace(b"\r\n", b"\n") for file in sorted((root / "ksy").glob("*.ksy"))}
 
 
@@ -376,7 +376,7 @@ def generate(root: Path, *, force: bool = False) -> int:
     """
     if not force and not kaitai_stale(root):  # only `exhume.compiler` changed: no Node.js needed
         changed = sum(write_if_changed(root / path, text) for path, text in own_texts(root).items())
-        normalise(root)
+        normalize(root)
         return changed
     with compiled(root) as texts:
         changed = sum(write_if_changed(root / path, text) for path, text in texts.items())
@@ -386,11 +386,11 @@ def generate(root: Path, *, force: bool = False) -> int:
         else:
             (root / path).unlink()
         changed += 1
-    normalise(root)
+    normalize(root)
     return changed
 
 
-def normalise(root: Path) -> bool:
+def normalize(root: Path) -> bool:
     """Write the lock in its normal form for what is on disk; say whether that changed it."""
     return write_if_changed(root / "generated" / "ksc.lock", render_lock({**input_lines(root), **output_lines(root)}))
 
@@ -413,7 +413,7 @@ def main(argv: list[str] | None = None) -> int:
             print("generated/ is fresh")
         return 1 if reasons else 0
     if not reasons and not options.force:
-        print("generated/ is fresh" + ("; ksc.lock normalised" if normalise(root) else ""))
+        print("generated/ is fresh" + ("; ksc.lock normalized" if normalize(root) else ""))
         return 0
     try:
         changed = generate(root, force=options.force)

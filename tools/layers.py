@@ -31,7 +31,7 @@ LAYERS = {
     "engines": "identify, verify, explain, salvage, carve, extract, recode: written once for all formats",
     "formats": "one folder per format; none imports another, but a bundle LevelDB, and the CLP family each other",
     "export": "archives in the forms of other ecosystems",
-    "filesystems": "archives as fsspec file systems, and catalogues of many of them",
+    "filesystems": "archives as fsspec file systems, and catalogs of many of them",
     "distributed": "one command over many archives: partitions, workers, clusters",
     "view": "the page and the picture",
     "testing": "damage, failing disks, the self-test; contracts and drawn instances for the tests of others",

@@ -88,6 +88,9 @@ RULES: dict[str, str] = {
     r"(?<!read.)(?<!reads.)(?<!look.)ahead(?! of (?:time|the))": "in advance, prefetch",
     r"so many(?= (?:bytes|times|entries|of|are|were)\b)": "this many, at most N",
     r"(?:an?|two|three|four|five|six) (?:third|fifth|sixth|seventh|eighth|tenth)s?": "a percentage or a ratio",
+    # Spelling
+    r"\w*(?:recognis|serialis|normalis|summaris|initialis|organis|catalogu)\w*": "American spelling",
+    r"\w*(?:neighbour|behaviour|honour|colour)\w*": "American spelling",
     # Idioms
     r"without a word|let(?:s|ting)? go of|and its like|as ever|in vain|calls? of the system": "plain words",
 }

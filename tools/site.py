@@ -2,7 +2,7 @@
 
     python -m tools.site
 
-The pages of `docs/`, the README and its neighbours, and what follows from the code: the library, the JSON schemas, the
+The pages of `docs/`, the README and its neighbors, and what follows from the code: the library, the JSON schemas, the
 limits, the exit codes.  A link to a project file that is not a page leads to a copy of it.
 """
 

@@ -3,7 +3,7 @@
     python -m tools.upstream [--out DIR]
 
 Imports of schemas of another category become paths from the collection's root, as everywhere in it, keys that only this
-project knows are left out, and `README.md` names the licences and says which schemas describe what only this project
+project knows are left out, and `README.md` names the licenses and says which schemas describe what only this project
 writes.
 """
 
@@ -37,7 +37,7 @@ OWN = {
 
 # Every key of our own but what the collection uses, too: what a specification calls a field, and keys of the Web IDE.
 KEYS = re.compile(r"^ *-(?!orig-id|webide-)[a-z-]+: .*\n", re.MULTILINE)
-LICENCES = {
+LICENSES = {
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/legalcode",
     "MIT": "https://opensource.org/license/mit",
 }
@@ -71,9 +71,9 @@ def write(out: Path) -> list[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(moved(file.stem, file.read_text(encoding="utf-8")), encoding="utf-8")
         written.append(target)
-    licences = sorted({found[1] for file in written if (found := re.search(r"  license: (\S+)", file.read_text()))})
-    lines = ["# Schemas for the public collection", "", "Licences, as each schema says: "]
-    lines[-1] += ", ".join(f"[{one}]({LICENCES[one]})" for one in licences) + "."
+    licenses = sorted({found[1] for file in written if (found := re.search(r"  license: (\S+)", file.read_text()))})
+    lines = ["# Schemas for the public collection", "", "Licenses, as each schema says: "]
+    lines[-1] += ", ".join(f"[{one}]({LICENSES[one]})" for one in licenses) + "."
     lines += ["", "What describes, in part, what only one project writes:", ""]
     lines += [f"- `{category(name)}/{name}.ksy`: {why}" for name, why in OWN.items()]
     (out / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

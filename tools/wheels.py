@@ -79,7 +79,7 @@ def faults(files: Files) -> list[str]:
         "specifications as JSON": ("exhume_ksy/specs/", ".json"),
         "JSON schemas": ("exhume/schemas/", ".json"),
         "manual pages": (f"{data}data/share/man/man1/", ".1"),
-        "licences": (f"{info}licenses/", "LICENSE"),
+        "licenses": (f"{info}licenses/", "LICENSE"),
         "marks of typed packages": ("exhume", "/py.typed"),
         "bill of materials": (f"{info}sboms/", ".cdx.json"),
         "the page's scripts": ("exhume/view/", ".js"),

@@ -9,7 +9,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class ArkRbuf(KaitaiStruct):
-    """rbuf is the serialisation of the Ark robotics framework. Everything is
+    """rbuf is the serialization of the Ark robotics framework. Everything is
     little-endian and packed. Which fields an object has is not on the wire: a
     schema registry (JSON) says so, found in the manifest of the log.
     

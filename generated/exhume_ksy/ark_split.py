@@ -14,8 +14,8 @@ class ArkSplit(KaitaiStruct):
     and the bytes of the messages, in any order and without framing. The
     manifest of the log says what the objects are and how they are compressed.
     
-    Writers reserve room for the header and for an index of a fixed capacity in
-    front of the messages, so the index usually starts at 1024.
+    Writers reserve space for the header and for an index of a fixed capacity
+    before the messages, so the index usually starts at 1024.
     
     .. seealso::
        Split File Format - https://ark.tbdrobotics.com/docs/overviews/logging/format/

@@ -18,7 +18,7 @@ class Caf(KaitaiStruct):
     There is no magic number, so everything starts at the end of the file: the
     last four bytes give the size of the index, the index is one JSON object.
     What a schema cannot say is checked by the reader: that the index is JSON,
-    that every range lies in the data section, and that no two of them overlap.
+    that every range is in the data section, and that no two of them overlap.
     
     .. seealso::
        File Structure - https://github.com/JackalLabs/jackal-js-worker/blob/main/FORMAT.md

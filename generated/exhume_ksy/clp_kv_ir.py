@@ -14,13 +14,13 @@ class ClpKvIr(KaitaiStruct):
     an archive: a preamble, then tokens to the end. Such a stream is usually
     stored in Zstandard frames (`.clp.zst`).
     
-    Tokens make up units, one after the other:
+    Tokens make up consecutive units:
     
-    - a key becomes known: a `node_` token with its type, the `parent_` token of
-      the object that it stands in, and the `text_` token of its name. The keys
+    - a key is declared: a `node_` token with its type, the `parent_` token of
+      the object that contains it, and the `text_` token of its name. The keys
       that a logger adds itself and those of its user make up two trees; in each
-      the root is node 0 and the others are numbered in the order in which they
-      become known;
+      the root is node 0 and the others are numbered in the order of their
+      declarations;
     - a log event: pairs of a `key_` token of the first tree and a value, then
       `key_` tokens of the second tree, then as many values. `empty_object`
       stands for the latter two where an event has no user's keys;
@@ -28,8 +28,8 @@ class ClpKvIr(KaitaiStruct):
     - the end of the stream.
     
     A value is one token, or, after `four_byte_encoding` or `eight_byte_encoding`,
-    text that was taken apart: variables, and a `log_type_` token that says where
-    they stand.
+    an encoded text: variables, and a `log_type_` token that states where they
+    are.
     
     .. seealso::
        Source - https://github.com/y-scope/clp/tree/main/components/core/src/clp/ffi/ir_stream

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import data_bundle_any
 from . import data_bundle_field
+from . import data_bundle_any
 from enum import IntEnum
 
 

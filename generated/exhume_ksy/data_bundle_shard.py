@@ -14,7 +14,7 @@ class DataBundleShard(KaitaiStruct):
     chunk of the concatenated contents of the shard's files, usually compressed,
     and padded with zeros to the alignment.
     
-    Where records start, and which files they hold, is in the index only.
+    Where records start, and which files they contain, is in the index only.
     
     .. seealso::
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle

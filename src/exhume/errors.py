@@ -205,7 +205,7 @@ class FormatError(ExhumeError, ValueError):
 
 
 class UnrecognizedFormatError(FormatError):
-    """No format recognises these bytes, or the requested format does not."""
+    """No format recognizes these bytes, or the requested format does not."""
 
     default_code = "EX-101"
 
@@ -335,7 +335,7 @@ def source_error_type(error: BaseException) -> type[SourceError]:
 
 
 class RangeNotSupportedError(SourceError):
-    """A remote server does not honour byte ranges."""
+    """A remote server does not honor byte ranges."""
 
     default_code = "EX-602"
 

@@ -407,7 +407,7 @@ class CappedFindings:
 
 
 MAX_REMEMBERED = 1 << 16
-"""At most this many findings are remembered to recognise repetitions: a hostile archive may have any number."""
+"""At most this many findings are remembered to recognize repetitions: a hostile archive may have any number."""
 
 
 def deduplicated(findings: Iterable[Finding]) -> Iterator[Finding]:

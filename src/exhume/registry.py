@@ -53,7 +53,7 @@ class Identification(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """Bytes by which a format is recognised: `magic`, `offset` bytes from the start of an archive."""
+    """Bytes by which a format is recognized: `magic`, `offset` bytes from the start of an archive."""
 
     magic: bytes
     offset: int = 0

@@ -35,11 +35,11 @@ def test_typos_get_a_hint(exhume_cli: Cli) -> None:
     assert "did you mean 'verify'?" in ran.err
 
 
-def test_nothing_recognised(exhume_cli: Cli, tmp_path: Path) -> None:
+def test_nothing_recognized(exhume_cli: Cli, tmp_path: Path) -> None:
     noise = tmp_path / "noise"
     noise.write_bytes(b"just some text\n")
     ran = exhume_cli("identify", noise)
-    assert (ran.code, ran.text) == (4, f"{noise}: not recognised\n")
+    assert (ran.code, ran.text) == (4, f"{noise}: not recognized\n")
     assert json.loads(exhume_cli("identify", "--json", noise).out) == {
         "schema": "exhume.identify/1",
         "target": str(noise),
@@ -63,7 +63,7 @@ def test_the_folder_above_an_archive_gets_a_hint(exhume_cli: Cli, samples: Path,
         if number == 1:
             ran = exhume_cli("identify", tmp_path / "box")
             hint = "inside it: 0-words-none.zs (zs), 1-sorted.caf (caf) (--recursive takes each)"
-            assert ran.text.endswith(f"not recognised; {hint}\n")
+            assert ran.text.endswith(f"not recognized; {hint}\n")
     ran = exhume_cli("info", tmp_path / "box")
     assert ran.code == 1
     hint = "but inside it: 0-words-none.zs (zs), 1-sorted.caf (caf), 3-words-lzma.zs (zs) and more"

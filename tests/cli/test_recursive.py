@@ -52,7 +52,7 @@ def test_a_directory_is_one_archive_only_when_its_root_is_one(evidence: Path, ex
     for verb in ("verify", "identify"):
         ran = exhume_cli(verb, evidence)
         assert ran.code == 4
-        assert ("incomplete (1 not checked, no known format)" if verb == "verify" else "not recognised") in ran.text
+        assert ("incomplete (1 not checked, no known format)" if verb == "verify" else "not recognized") in ran.text
         assert f"{DEEP} (ark), a/db (leveldb)" in ran.text
         assert "--recursive" in ran.text
     ran = exhume_cli("info", evidence)
@@ -87,10 +87,10 @@ def test_verify(evidence: Path, exhume_cli: Cli) -> None:
     assert f"{evidence}/bundle: databundle: ok" in ran.text
     assert f"{evidence}/bundle/stranger.zs: zs: ok" in ran.text
     assert f"{evidence}/zs/block-cut.zs: zs: damaged" in ran.text
-    assert f"{evidence}/a/note.txt: not recognised\n" in ran.text
-    assert f"{evidence}/named.caf: not recognised (perhaps caf (30%: only its name ends in .caf))\n" in ran.text
+    assert f"{evidence}/a/note.txt: not recognized\n" in ran.text
+    assert f"{evidence}/named.caf: not recognized (perhaps caf (30%: only its name ends in .caf))\n" in ran.text
     assert ran.text.endswith(
-        "\n6 archives, 18 files that belong to them, 2 files not recognised, 0 links not followed, 0 unreadable\n"
+        "\n6 archives, 18 files that belong to them, 2 files not recognized, 0 links not followed, 0 unreadable\n"
     )
     assert ": part of" not in ran.text
     assert f"/bundle/shard-00000000: part of {evidence}/bundle\n" in exhume_cli("verify", "-rv", evidence).text
@@ -195,7 +195,7 @@ def test_links_loops_devices_and_locked_folders(
     assert ran.text.count("link not followed\n") == 3
     assert f"{evidence}/locked: unreadable (Permission denied)" in ran.text
     assert f"{evidence}/a/fifo: unreadable (not a regular file or directory)" in ran.text
-    assert "6 archives, 18 files that belong to them, 2 files not recognised, 3 links not followed, 2 unr" in ran.text
+    assert "6 archives, 18 files that belong to them, 2 files not recognized, 3 links not followed, 2 unr" in ran.text
 
 
 def test_deep_and_wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What people see on a terminal: colours there and nowhere else, and advice with options of the verb they typed."""
+"""What people see on a terminal: colors there and nowhere else, and advice with options of the verb they typed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def damaged(samples: Path, tmp_path: Path) -> Path:
     return target
 
 
-def test_severities_have_colours_on_a_terminal(damaged: Path) -> None:
+def test_severities_have_colors_on_a_terminal(damaged: Path) -> None:
     assert re.search(r"\x1b\[1;31merror\x1b\[0m: .*\[ZS-2", on_terminal("verify", damaged), re.DOTALL)
 
 

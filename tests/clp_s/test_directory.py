@@ -115,7 +115,7 @@ def test_identified(files: dict[str, bytes], confidence: float) -> None:
     assert (found.confidence if found else 0.0) == pytest.approx(confidence)
 
 
-def test_recognising_it_imports_no_other_format(samples: Path) -> None:
+def test_recognizing_it_imports_no_other_format(samples: Path) -> None:
     code = (
         "import sys, exhume\n"
         "with exhume.open(sys.argv[1]) as archive:\n"
@@ -373,7 +373,7 @@ def test_a_folder_of_archives(tmp_path: Path, exhume_cli: Cli) -> None:
     assert exhume_cli("cat", "--recursive", tmp_path).out == build.DEMO_TEXT * 2
     found = exhume_cli("search", "--recursive", tmp_path, "n: *", "--count")
     assert found.text == f"{tmp_path}/one: 2\n{tmp_path}/two: 2\ntotal: 4\n"
-    assert f"2 archives, {2 * len(WHOLE)} files that belong to them, 1 file not recognised" in found.err
+    assert f"2 archives, {2 * len(WHOLE)} files that belong to them, 1 file not recognized" in found.err
     (tmp_path / "two" / "schema_tree").write_bytes(b"")
     assert exhume_cli("cat", "-r", tmp_path).code == 1
     (tmp_path / "two" / "schema_tree").write_bytes((tmp_path / "one" / "schema_tree").read_bytes())

@@ -219,7 +219,7 @@ def negated(inner: Made) -> Made:
 
 
 def chained(first: Made, more: list[tuple[str, Made]]) -> Made:
-    """Operands from left to right: neighbours under one operator are one node."""
+    """Operands from left to right: neighbors under one operator are one node."""
 
     def tree(scope: Column | None) -> Expression:
         found, last = first[1](scope), ""

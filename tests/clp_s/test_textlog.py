@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import UnsupportedOperationError, WriterError
 from exhume.formats.clp_s.write.inputs import BadRecordError
-from exhume.formats.clp_s.write.kinds import InputKind, recognise
+from exhume.formats.clp_s.write.kinds import InputKind, recognize
 from exhume.formats.clp_s.write.pykernel import PureEncoder
 from exhume.formats.clp_s.write.stamps import FORMS, STRICT, Form
 from exhume.formats.clp_s.write.textlog import PureTextLog, TextLog, original, text_log
@@ -221,8 +221,8 @@ def test_jobs_do_not_matter(jobs: int, tmp_path: Path, monkeypatch: pytest.Monke
     ],
 )
 def test_kinds_of_input(head: bytes, kind: InputKind) -> None:
-    assert recognise(head, InputKind.AUTO, final=True) is kind
-    assert recognise(head, InputKind.TEXT, final=True) is InputKind.TEXT
+    assert recognize(head, InputKind.AUTO, final=True) is kind
+    assert recognize(head, InputKind.TEXT, final=True) is InputKind.TEXT
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:

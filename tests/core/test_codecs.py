@@ -216,7 +216,7 @@ WORDS = ("alpha", "beta", "gamma", "delta", "foo", "bar", "lorem", "ipsum", "dol
 )
 @pytest.mark.slow
 def test_the_fast_lzma_level_costs_little_size(shape: str) -> None:
-    """Whether neighbouring records share nearly all of a line, or a few bytes."""
+    """Whether neighboring records share nearly all of a line, or a few bytes."""
     random.seed(shape)
     lines = sorted(
         shape.format(*random.choices(WORDS, k=4), random.randrange(10**6), random.randrange(999)).encode()

@@ -100,7 +100,7 @@ def test_elements_are_parsed_when_they_are_looked_at() -> None:
     assert list(found.places.touching(10**6, 10**6 + 1)) == []
 
 
-def test_a_range_has_the_elements_that_touch_it_and_their_neighbours() -> None:
+def test_a_range_has_the_elements_that_touch_it_and_their_neighbors() -> None:
     data = tokens()
     found = tree("clp_kv_ir::units", data, window=(150 * 7 + 2, 150 * 7 + 3))
     (array,) = found["children"]

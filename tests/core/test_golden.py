@@ -69,7 +69,7 @@ def test_every_byte_of_one_file_has_one_fate(format: str) -> None:
             assert starts == ends[:-1], (name, spans)
 
 
-def test_repetitions_are_recognised_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repetitions_are_recognized_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def finding(at: int, path: str | None = None) -> Finding:
         return Finding("EX-1", Severity.ERROR, "wrong", Span("a", at, at + 1), path)
 

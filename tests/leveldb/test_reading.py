@@ -1,4 +1,4 @@
-"""How tables are read: neighbours together, a sound table once, and no differently where that does not work."""
+"""How tables are read: neighbors together, a sound table once, and no differently where that does not work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENTRIES = [(b"key%06d" % n, n + 1, PUT, b"value %d" % n * 9) for n in range(8000
 TABLE, _ = build_table(ENTRIES, "none", 1000)
 
 
-def test_neighbouring_blocks_are_fetched_together() -> None:
+def test_neighboring_blocks_are_fetched_together() -> None:
     source = CountingSource(BytesSource(TABLE, "table"))
     table = Table(source)
     handles = [handle for _, handle in table.index()]

@@ -96,7 +96,7 @@ def test_no_section_is_made_of_a_block_to_tell_what_claims_it(codec: str, monkey
 
 
 def test_a_block_that_its_entries_do_not_fill_is_looked_at(tmp_path: Path) -> None:
-    """Its neighbours are claimed as before, and its bytes are named."""
+    """Its neighbors are claimed as before, and its bytes are named."""
     data, _ = build_table([(b"key%06d" % n, n + 1, PUT, b"value") for n in range(900)], "none", 500)
     with exhume.open(data, format="leveldb") as archive:
         sound = coverage(archive)

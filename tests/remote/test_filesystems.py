@@ -390,7 +390,7 @@ def test_a_catalog_over_several_chunks(tmp_path: Path) -> None:
         fsspec.filesystem("cafcat", fo=str(one)).ls("")
 
 
-def test_a_catalogued_member_is_one_request(archives: dict[str, Path], tmp_path: Path) -> None:
+def test_a_cataloged_member_is_one_request(archives: dict[str, Path], tmp_path: Path) -> None:
     with serving({"x.caf": archives["caf"].read_bytes()}) as served:
         with open_catalog(str(tmp_path / "c.db"), create=True) as catalog:
             catalog.build([f"{served.url}/x.caf"])

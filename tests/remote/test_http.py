@@ -57,7 +57,7 @@ class TestContract(SourceContract):
             yield make
 
 
-def test_neighbours_share_requests() -> None:
+def test_neighbors_share_requests() -> None:
     with serving({"data": DATA}) as served, opened(served) as source:
         served.requests.clear()
         ranges = [(300_000 + i * 1000, 300_000 + i * 1000 + 10) for i in range(50)] + [(800_000, 800_100)]

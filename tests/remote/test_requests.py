@@ -193,7 +193,7 @@ def test_one_caf_member_is_one_request(caf: Path) -> None:
             assert server.ranges() == [(entry.offset, entry.offset + entry.size)]
         with server.at_most(1, 1):
             archive.read_member("dir3/f0101", 100, 200)
-        with server.at_most(1, 1):  # neighbours share one
+        with server.at_most(1, 1):  # neighbors share one
             assert len(list(archive.read_members([f"dir{i % 7}/f{i:04}" for i in range(50, 80)]))) == 30
 
 
@@ -266,7 +266,7 @@ def test_a_query_reads_the_tables_and_dictionaries_that_it_needs(clps: Path) -> 
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sorted spans with neighbours made one."""
+    """Sorted spans with neighbors made one."""
     out: list[tuple[int, int]] = []
     for start, end in spans:
         if out and start <= out[-1][1]:

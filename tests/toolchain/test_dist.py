@@ -46,7 +46,7 @@ def whole_wheel() -> wheels.Files:
     return files | {f"{INFO}RECORD": wheels.record_of(files)}
 
 
-def test_licences_are_stated_for_code_and_specifications() -> None:
+def test_licenses_are_stated_for_code_and_specifications() -> None:
     assert PROJECT["license"] == "MIT AND CC0-1.0"
     assert all((ROOT / file).exists() for file in PROJECT["license-files"])
     for path in (ROOT / "ksy").glob("*.ksy"):

@@ -165,14 +165,14 @@ def test_orphans_are_reported_and_deleted(compiled: Path) -> None:
 
 
 @pytest.mark.node
-def test_a_lock_merged_by_union_is_accepted_and_normalised(compiled: Path) -> None:
+def test_a_lock_merged_by_union_is_accepted_and_normalized(compiled: Path) -> None:
     lock = compiled / "generated" / "ksc.lock"
     normal = lock.read_text()
     lines = normal.splitlines(keepends=True)
     lock.write_text("".join([*reversed(lines), *lines, f"{'0' * 64}  ksy/gone.ksy\n", "<<<<<<< not an entry\n"]))
     assert run(compiled, "--check", **NO_NODE).returncode == 0
     done = run(compiled, **NO_NODE)
-    assert (done.returncode, done.stdout) == (0, "generated/ is fresh; ksc.lock normalised\n")
+    assert (done.returncode, done.stdout) == (0, "generated/ is fresh; ksc.lock normalized\n")
     assert lock.read_text() == normal
 
 

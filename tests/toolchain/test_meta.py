@@ -236,15 +236,15 @@ def test_reading_local_archives_imports_nothing_of_the_cloud() -> None:
 
 @pytest.mark.parametrize("kind", ["file", "directory"])
 @pytest.mark.slow
-def test_recognising_is_light(kind: str) -> None:
+def test_recognizing_is_light(kind: str) -> None:
     """Formats are identified without NumPy, and those of single files without the code of directory formats."""
     code = (
-        "import sys, exhume\nfrom exhume import registry\nfrom exhume.engines.identify import recognise\n"
+        "import sys, exhume\nfrom exhume import registry\nfrom exhume.engines.identify import recognize\n"
         "from exhume.io.opening import open_target\nfrom exhume.io.tree import Tree\n"
         "from tests.archives import own_archives\n"
         f"directory = {kind == 'directory'}\n"
         "opened = [open_target(path) for path in own_archives()]\n"
-        "print(len([recognise(one) for one in opened if isinstance(one, Tree) is directory]))\n"
+        "print(len([recognize(one) for one in opened if isinstance(one, Tree) is directory]))\n"
         "others = [d.package for d in registry.formats().values() if d.container == 'directory' and not directory]\n"
         "print([n for n in sys.modules if n == 'numpy' or n.rpartition('.')[0] in others])"
     )

@@ -73,7 +73,7 @@ def imported(name: str) -> types.ModuleType:
     return module
 
 
-def behaviour(module: types.ModuleType) -> object:
+def behavior(module: types.ModuleType) -> object:
     box = module.Box(9)
     return module.above([1, 4, 5, 6]), module.above([5, 6, 7]), module.LIMIT, box.double, box.half, box.one(), box.size
 
@@ -84,11 +84,11 @@ def test_a_mutant_reaches_what_others_have_imported(monkeypatch: pytest.MonkeyPa
     user.__dict__.update(Box=module.Box, above=module.above, LIMIT=module.LIMIT)
     for each in (module, user):
         monkeypatch.setitem(sys.modules, each.__name__, each)
-    before = behaviour(user)
+    before = behavior(user)
     [mutant] = [one for one in find_mutants(SOURCE) if one.name == name]
     transplant(module, compile(mutant.module(), "<mutated>", "exec"))
     try:
-        after: object = behaviour(user)
+        after: object = behavior(user)
     except (AttributeError, TypeError) as error:
         after = error
     assert after != before

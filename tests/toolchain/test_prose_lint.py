@@ -16,7 +16,7 @@ PHRASES = (
     "nothing tells", "vouches", "texts", "a text", "what is read", "the file holds", "it holds", "portion", "in pieces",
     "put together", "half surrogate", "becomes known", "sorts of", "twin", "room", "of which", "Of a", "is no archive",
     "is none", "nobody", "another size than", "called like", "gives", "is not covered", "anew", "goes on",
-    "to its end", "under way", "ahead", "so many bytes", "two fifths", "in vain",
+    "to its end", "under way", "ahead", "so many bytes", "two fifths", "in vain", "recognised", "colour",
 )  # fmt: skip
 """One phrase for each rule."""
 

@@ -33,15 +33,15 @@ async function open(mode, hash = "") {
   return { page, errors, state: () => page.evaluate(() => window.exhume.state()) };
 }
 
-// What a person sees of the finding: its words inside the visible part of the footer, and the colours of the bytes.
+// What a person sees of the finding: its words inside the visible part of the footer, and the colors of the bytes.
 const seen = (page) => page.evaluate(() => {
   const detail = document.querySelector("#detail"), words = detail.querySelector(".badtext");
   const inside = (inner, outer) => inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1 && inner.left >= outer.left - 1 && inner.right <= outer.right + 1;
-  const colour = (selector) => { const one = document.querySelector(selector); return one && getComputedStyle(one).backgroundColor; };
+  const color = (selector) => { const one = document.querySelector(selector); return one && getComputedStyle(one).backgroundColor; };
   return {
     finding: words && words.textContent,
     whole: !!words && inside(words.getBoundingClientRect(), detail.getBoundingClientRect()) && detail.getBoundingClientRect().bottom <= innerHeight,
-    both: colour("#hex .b.sel.bad"), damaged: colour(".swatch .bad:not(.sel)"), panel: colour("#hex"),
+    both: color("#hex .b.sel.bad"), damaged: color(".swatch .bad:not(.sel)"), panel: color("#hex"),
     marked: document.querySelectorAll("#hex .b.bad").length,
     current: document.querySelectorAll("#hex .b.cur").length,
     overflow: document.documentElement.scrollWidth - innerWidth,

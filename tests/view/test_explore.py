@@ -106,7 +106,7 @@ REFUSED = {
     "an origin without a name": ({"HTTP_ORIGIN": "null"}, 403),
     "another port of this machine": ({"HTTP_ORIGIN": "http://127.0.0.1:9"}, 403),
     "another site": ({"HTTP_SEC_FETCH_SITE": "cross-site"}, 403),
-    "a neighbour": ({"HTTP_SEC_FETCH_SITE": "same-site"}, 403),
+    "a neighbor": ({"HTTP_SEC_FETCH_SITE": "same-site"}, 403),
     "writing": ({"method": "POST"}, 405),
     "deleting": ({"method": "DELETE"}, 405),
 }

@@ -20,7 +20,7 @@ from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
 from exhume.testing.corrupt import flip
 from exhume.view.bands import Bar, bands
 from exhume.view.map import (
-    COLOURS,
+    COLORS,
     DAMAGE,
     MARGIN,
     STRIP,
@@ -183,15 +183,15 @@ def test_a_run_of_sections_is_summed_up_as_its_sections_are(
             drawing = draw_map(archive, archive.verify() if verified else None)
         texts.append([shape.text for shape in drawing.shapes if isinstance(shape, Text)])
         bars = [shape for shape in drawing.shapes if isinstance(shape, Rect) and "data@" in shape.title]
-        assert len(bars) == 1, "neighbours of one kind without room for a name are one band"
+        assert len(bars) == 1, "neighbors of one kind without room for a name are one band"
         assert "… " in bars[0].title
         assert re.search(r"\(\d,?\d{3} sections\)", bars[0].title)
-        assert {bar.fill for bar in bars} == {COLOURS[SectionKind.DATA]}, "trailers are the smaller part of each bar"
+        assert {bar.fill for bar in bars} == {COLORS[SectionKind.DATA]}, "trailers are the smaller part of each bar"
     assert texts[0] == texts[1]
     assert any("data@0 … " in text for text in texts[0])
 
 
-def test_a_sliver_that_asks_for_attention_has_its_colour() -> None:
+def test_a_sliver_that_asks_for_attention_has_its_color() -> None:
     bars = [Bar.of(Section(str(at), Span("x", at, at + size), kind)) for at, size, kind in
             ((0, 90, SectionKind.DATA), (90, 1, SectionKind.GAP), (91, 5, SectionKind.CHECKSUM))]  # fmt: skip
     kinds = []

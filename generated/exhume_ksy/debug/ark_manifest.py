@@ -18,7 +18,7 @@ class ArkManifest(KaitaiStruct):
     
     The layout of `query` and of `split_declaration` is not published; what is
     here is what this project writes. A manifest of another writer carries its
-    own registry, which then tells the truth about these two.
+    own registry, which is then correct for these two.
     
     .. seealso::
        Manifest File Format - https://ark.tbdrobotics.com/docs/overviews/logging/format/

@@ -19,7 +19,7 @@ class ClpIr(KaitaiStruct):
     precedes key-value pair IR streams (clp_kv_ir.ksy), which begin with the same
     preamble; the `VERSION` in the metadata distinguishes them.
     
-    Tokens make up units, one after the other:
+    Tokens make up consecutive units:
     
     - a log event: the variables of its message, the `log_type_` token that says
       where they are, and a token with the time;

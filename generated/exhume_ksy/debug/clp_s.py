@@ -22,7 +22,7 @@ class ClpS(KaitaiStruct):
     """JSON logs, compressed by column and searchable. A fixed header, a compressed
     stream of metadata packets, then sections that are compressed one by one.
     
-    Where the sections lie is told by MessagePack inside the compressed
+    The offsets of the sections are in MessagePack inside the compressed
     metadata. An archive whose payloads are stored (zstd raw blocks) therefore
     shows everything in place, every table by its columns; of any other archive
     this schema shows the frames, and the `clp_s_*` schemas of the payloads take

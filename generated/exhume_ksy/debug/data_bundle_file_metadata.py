@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, BytesIO
 from ._stream import KaitaiStream
-from . import data_bundle_any
 from . import data_bundle_field
+from . import data_bundle_any
 from enum import IntEnum
 import collections
 

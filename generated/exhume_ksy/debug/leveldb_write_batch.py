@@ -17,7 +17,7 @@ class LeveldbWriteBatch(KaitaiStruct):
     """One record of a write-ahead log: operations that were written together.
     
     LevelDB and RocksDB give operation *i* the sequence number `sequence + i`;
-    dacha gives `sequence` to all of them.
+    dacha assigns `sequence` to all of them.
     
     .. seealso::
        Source - https://github.com/google/leveldb/blob/main/db/write_batch.cc

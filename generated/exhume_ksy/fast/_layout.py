@@ -74,7 +74,7 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-SOURCE = "1f4af5a07472219c"
+SOURCE = "c3c2da6752dade30"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

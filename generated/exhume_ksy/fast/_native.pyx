@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '1f4af5a07472219c'
+SOURCE = 'c3c2da6752dade30'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -18,7 +18,7 @@ class ArkManifest:
     of them may see. It is the content of a serializable file.
 
     The layout of `query` and of `split_declaration` is not published; what is here is what this project writes. A
-    manifest of another writer carries its own registry, which then tells the truth about these two.
+    manifest of another writer carries its own registry, which is then correct for these two.
     """
     __slots__ = ('header', 'log_identifier', 'common_identifier', 'name', 'num_v1_columns', 'v1_columns', 'groups')
     header: ObjectHeader

@@ -15,7 +15,7 @@ _unpack3 = struct.Struct("<Q").unpack_from
 
 
 class ArkRbuf:
-    """rbuf is the serialisation of the Ark robotics framework. Everything is little-endian and packed. Which fields an
+    """rbuf is the serialization of the Ark robotics framework. Everything is little-endian and packed. Which fields an
     object has is not on the wire: a schema registry (JSON) says so, found in the manifest of the log.
 
     Read as a file, this schema shows what is known of any object without its registry: the header byte, and the
@@ -77,7 +77,7 @@ class ObjectHeader:
     has_groups: bool
     """A group follows the fields."""
     version: int
-    """Version of the serialisation, 1."""
+    """Version of the serialization, 1."""
 
     @property
     def groups_follow(self) -> bool:

@@ -18,7 +18,7 @@ class ArkSplit:
     """Holds messages of one column of an Ark log: a header, an index in time order and the bytes of the messages, in
     any order and without framing. The manifest of the log says what the objects are and how they are compressed.
 
-    Writers reserve room for the header and for an index of a fixed capacity in front of the messages, so the index
+    Writers reserve space for the header and for an index of a fixed capacity before the messages, so the index
     usually starts at 1024.
     """
     __slots__ = ('header', '_index', '_index_bytes', '_io')

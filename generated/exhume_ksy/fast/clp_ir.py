@@ -23,7 +23,7 @@ class ClpIr:
     format that precedes key-value pair IR streams (clp_kv_ir.ksy), which begin with the same preamble; the
     `VERSION` in the metadata distinguishes them.
 
-    Tokens make up units, one after the other:
+    Tokens make up consecutive units:
 
     - a log event: the variables of its message, the `log_type_` token that says where they are, and a token with
     the time; - a change of the offset from UTC that the logger writes in; - the end of the stream.

@@ -22,17 +22,17 @@ class ClpKvIr:
     """Structured log events as loggers write them, before they are compressed into an archive: a preamble, then tokens
     to the end. Such a stream is usually stored in Zstandard frames (`.clp.zst`).
 
-    Tokens make up units, one after the other:
+    Tokens make up consecutive units:
 
-    - a key becomes known: a `node_` token with its type, the `parent_` token of the object that it stands in, and
-    the `text_` token of its name. The keys that a logger adds itself and those of its user make up two trees; in
-    each the root is node 0 and the others are numbered in the order in which they become known; - a log event:
-    pairs of a `key_` token of the first tree and a value, then `key_` tokens of the second tree, then as many
-    values. `empty_object` stands for the latter two where an event has no user's keys; - a change of the offset
-    from UTC that the logger writes in; - the end of the stream.
+    - a key is declared: a `node_` token with its type, the `parent_` token of the object that contains it, and the
+    `text_` token of its name. The keys that a logger adds itself and those of its user make up two trees; in each
+    the root is node 0 and the others are numbered in the order of their declarations; - a log event: pairs of a
+    `key_` token of the first tree and a value, then `key_` tokens of the second tree, then as many values.
+    `empty_object` stands for the latter two where an event has no user's keys; - a change of the offset from UTC
+    that the logger writes in; - the end of the stream.
 
-    A value is one token, or, after `four_byte_encoding` or `eight_byte_encoding`, text that was taken apart:
-    variables, and a `log_type_` token that says where they stand.
+    A value is one token, or, after `four_byte_encoding` or `eight_byte_encoding`, an encoded text: variables, and a
+    `log_type_` token that states where they are.
     """
     __slots__ = ('head', 'body')
     head: Preamble

@@ -16,7 +16,7 @@ class DataBundleShard:
     """A file `shard-NNNNNNNN` of a DataBundle: a header, then records. A record is a chunk of the concatenated
     contents of the shard's files, usually compressed, and padded with zeros to the alignment.
 
-    Where records start, and which files they hold, is in the index only.
+    Where records start, and which files they contain, is in the index only.
     """
     __slots__ = ('magic', 'len_header', 'ofs_data', 'header', '_padding', '_records', '_io')
     magic: View

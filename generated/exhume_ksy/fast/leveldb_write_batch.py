@@ -17,7 +17,7 @@ _unpack0 = struct.Struct("<QI").unpack_from
 class LeveldbWriteBatch:
     """One record of a write-ahead log: operations that were written together.
 
-    LevelDB and RocksDB give operation *i* the sequence number `sequence + i`; dacha gives `sequence` to all of
+    LevelDB and RocksDB give operation *i* the sequence number `sequence + i`; dacha assigns `sequence` to all of
     them.
     """
     __slots__ = ('sequence', 'num_operations', 'operations')

@@ -11,7 +11,7 @@ import click
 
 from exhume.archive import MemberArchive
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
 from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
 from exhume.cli.many import Many, Targets, recursive_option
 from exhume.cli.params import BYTE_RANGE
@@ -75,7 +75,7 @@ def cat_one(
 ) -> ExitCode | None:
     """Print the content of one archive.  Raises `click.UsageError` for unsupported options."""
     ctx = click.get_current_context(silent=True)
-    described = recognised_format(run, target)
+    described = recognized_format(run, target)
     mine, opening = split_options(click.Context(command), "cat", described, values, given)
     with run.open(target, **opening) as archive:
         if described.content != "members" and span is not None:

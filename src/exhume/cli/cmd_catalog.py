@@ -119,7 +119,7 @@ def find(
 @command.command("check", cls=Verb)
 @click.argument("database", metavar="DB")
 @click.argument("targets", nargs=-1, metavar="[CHUNK|DIR|URL...]")
-@click.option("--quick", is_flag=True, help="Trust chunks whose size and tail digest are the catalogued ones.")
+@click.option("--quick", is_flag=True, help="Trust chunks whose size and tail digest are the cataloged ones.")
 @_CHUNKS_IN
 @common_options
 def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks_in: tuple[str, ...]) -> ExitCode:

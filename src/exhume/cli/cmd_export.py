@@ -16,7 +16,7 @@ import click
 from exhume import export as _targets
 from exhume.choices import hint
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
 from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
 from exhume.cli.many import Many, many_options
 from exhume.cli.outputs import made_together, prepare_directory, sweep
@@ -195,7 +195,7 @@ def _export(
 ) -> ExitCode:
     if run.machine and output == "-":
         raise click.UsageError("--json requires -o FILE: the exported data goes to standard output")
-    described = recognised_format(run, target)
+    described = recognized_format(run, target)
     jobs = values.get("jobs", 1)
     if not any(one.name == "jobs" for one in getattr(format_cli(described), "OPTIONS", {}).get("export", ())):
         values.pop("jobs", None)  # one job is what there is

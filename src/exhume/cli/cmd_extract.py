@@ -9,7 +9,7 @@ import click
 
 from exhume.archive import MemberArchive
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, recognized_format, split_options
 from exhume.cli.params import Jobs
 from exhume.cli.render import human_size
 from exhume.cli.runtime import Run, common_options
@@ -45,7 +45,7 @@ def command(
         raise click.UsageError("give either -o DIR or --tar FILE", ctx)
     if run.machine and tar == "-":
         raise click.UsageError("--json reports on a file or directory: standard output has the tar archive", ctx)
-    described = recognised_format(run, target)
+    described = recognized_format(run, target)
     _, opening = split_options(ctx, "extract", described, values)
     with run.open(target, **opening) as archive:
         if not isinstance(archive, MemberArchive):

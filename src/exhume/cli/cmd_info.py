@@ -10,7 +10,7 @@ import click
 from exhume.archive import no_progress
 from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, given_options, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, given_options, recognized_format, split_options
 from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
 from exhume.cli.many import Many, recursive_options
 from exhume.cli.playback import one_or_several
@@ -65,7 +65,7 @@ def info_one(
     run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str], jobs: int = 1
 ) -> ExitCode:
     """Say what one archive says about itself."""
-    described = recognised_format(run, target)
+    described = recognized_format(run, target)
     _, opening = split_options(click.Context(command), "info", described, values, given)
     with run.inspect(target, **opening) as archive:
         statistics = {"statistics": archive.stats(jobs=jobs)} if stats else {}

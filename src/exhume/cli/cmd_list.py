@@ -16,7 +16,7 @@ from exhume.cli.formatcli import (
     FormatCommand,
     format_cli,
     given_options,
-    recognised_format,
+    recognized_format,
     refuse_beside,
     split_options,
 )
@@ -63,7 +63,7 @@ def list_one(
     given: frozenset[str],
 ) -> ExitCode:
     """List one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
-    described = recognised_format(run, target)
+    described = recognized_format(run, target)
     cli = format_cli(described)
     printer = getattr(cli, "listed", None)
     values = dict(values)  # of all targets

@@ -8,7 +8,7 @@ import click
 
 from exhume.choices import hint
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, recognized_format, split_options
 from exhume.cli.params import Jobs
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, common_options
@@ -30,7 +30,7 @@ def command(run: Run, target: str, output: str, stored: bool, jobs: int, **value
     """
     from exhume.engines.recode import recode
 
-    described = recognised_format(run, target)
+    described = recognized_format(run, target)
     mine, _ = split_options(click.get_current_context(), "recode", described, values)
     given = {name: value for name, value in mine.items() if value is not None}
     codec = given.get("codec", "")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
 from exhume.cli.many import Many, Targets, many_options, recursive_option
 from exhume.cli.playback import Player, each_target, worst
 from exhume.cli.render import shown
@@ -111,13 +111,13 @@ def _search_several(
 
 
 def _one_format(run: Run, targets: Any) -> Format | None:
-    """The format of all targets; None when some are not recognised (which is reported when it is their turn)."""
+    """The format of all targets; None when some are not recognized (which is reported when it is their turn)."""
     from exhume.errors import ExhumeError
 
     kinds: dict[str, str] = {}
     for target in targets:
         try:
-            kinds.setdefault(recognised_format(run, target).id, target)
+            kinds.setdefault(recognized_format(run, target).id, target)
         except ExhumeError:
             continue
         finally:
@@ -140,7 +140,7 @@ def search_one(
 
     Raises `click.UsageError` when its format cannot be searched or is not the `expected` one.
     """
-    described = recognised_format(run, target)
+    described = recognized_format(run, target)
     if expected is not None and described.id != expected:
         raise _mixed(sorted((described.id, expected)))
     cli = format_cli(described)

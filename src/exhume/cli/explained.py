@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LONGEST = 700
 """The most characters of a value, a meaning or a sentence about a section in a table; a terminal wraps them.  Values of
-hostile files, and meanings in other people's specifications, which may hold whole licences, have no bound of their own.
+hostile files, and meanings in other people's specifications, which may hold whole licenses, have no bound of their own.
 """
 
 MOST_BYTES, FEWER_BYTES = 64, 24
@@ -189,7 +189,7 @@ def tell_byte(
     run: Run, target: str, explained: Sequence[Any], offset: int, *, found: SectionMap | None = None
 ) -> ExitCode:
     """Print or documents what one byte is, innermost field first; with a map also the bytes around it."""
-    from exhume.engines.explain import innermost, neighbours
+    from exhume.engines.explain import innermost, neighbors
     from exhume.engines.explained import field_to_dict
 
     chain = innermost((tree for item in explained for tree in item.trees()), offset)
@@ -217,7 +217,7 @@ def tell_byte(
         if node.doc_ref:
             run.print(f"    see {printable(node.doc_ref)}")
     if len(chain) > 1:
-        before, after = neighbours(chain[-2], chain[-1])
+        before, after = neighbors(chain[-2], chain[-1])
         for label, near in (("before", before), ("after", after)):
             if near is not None:
                 run.print(f"{label}: {_offset(near)}  {near.path}  {field_value(near)}".rstrip())

@@ -144,7 +144,7 @@ def _default(option: click.Option, ctx: click.Context) -> Any:
     return None if type(default).__name__ == "Sentinel" else default
 
 
-def recognised_format(run: Any, target: str) -> Format:
+def recognized_format(run: Any, target: str) -> Format:
     """The format of a target, by `--format` or by its bytes.  Raises `UnrecognizedFormatError`."""
     return get_format(run.format_of(target))
 

@@ -27,7 +27,7 @@ UNRECOGNIZED = "unrecognized"
 _TOLD = {
     Kind.ARCHIVE: ("archive", "archives"),
     Kind.PART: ("file that belongs to one", "files that belong to them"),
-    UNRECOGNIZED: ("file not recognised", "files not recognised"),
+    UNRECOGNIZED: ("file not recognized", "files not recognized"),
     Kind.LINK: ("link not followed", "links not followed"),
     Kind.UNREADABLE: ("unreadable", "unreadable"),
 }
@@ -84,7 +84,7 @@ def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, WalkEntr
     counts: Counter[str] = Counter()
     units = []
     for name, found in _found(run, targets):
-        kind, format, _ = _recognised(run, name, found)
+        kind, format, _ = _recognized(run, name, found)
         counts[kind] += 1
         if kind in (Kind.ARCHIVE, Kind.UNREADABLE):  # opening the latter fails, and says why
             units.append((name, found._replace(format=format)))
@@ -106,7 +106,7 @@ def _refuse_choices(run: Run) -> None:
         raise click.UsageError("--recursive finds archives by itself: no --format, --offset or --length", _context())
 
 
-def _recognised(run: Run, name: str, found: WalkEntry) -> tuple[str, str | None, str]:
+def _recognized(run: Run, name: str, found: WalkEntry) -> tuple[str, str | None, str]:
     """What kind of thing was found, its format, and what there is to say."""
     if found.tree is not None and found.format is not None:
         run.hand_over(name, found.tree, found.format)
@@ -137,7 +137,7 @@ def _on_found(
     run: Run, unit: tuple[str, WalkEntry], *, verb_of: One, heading: bool, options: dict[str, Any]
 ) -> ExitCode:
     name, found = unit
-    kind, format, message = _recognised(run, name, found)
+    kind, format, message = _recognized(run, name, found)
     outcome: ExitCode | None = None
     if kind == Kind.ARCHIVE:
         if heading and not run.machine:

@@ -145,9 +145,9 @@ class Run:
         """The id of the target's format, by `--format` or by its bytes (read once per run)."""
         known = self.known_format(target)
         if known is None:
-            from exhume.engines.identify import recognise
+            from exhume.engines.identify import recognize
 
-            known = self._formats[target] = recognise(self.source(target))
+            known = self._formats[target] = recognize(self.source(target))
         return known
 
     def open(self, target: str, **options: Any) -> Archive:

@@ -12,7 +12,7 @@ from exhume.errors import CodecError
 
 
 def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[bytes]:
-    """The content of a file in chunks of at most `size` bytes; gzip and zstd are recognised and decompressed.
+    """The content of a file in chunks of at most `size` bytes; gzip and zstd are recognized and decompressed.
 
     Concatenated gzip members and zstd frames are one content.  Raises `CodecError` for damage, and whatever `file`
     raises.

@@ -94,7 +94,7 @@ class Selection:
 
     @property
     def narrow(self) -> bool:
-        """Whether only a part was requested; nothing in it is then summarised."""
+        """Whether only a part was requested; nothing in it is then summarized."""
         return self.whole or self.section is not None or self.start is not None
 
 
@@ -121,7 +121,7 @@ def explain(
     Raises:
         EntryNotFoundError: No section has the requested name or is in the requested range.
         SourceError: Reading itself fails.
-        UnrecognizedFormatError: No format recognises the target.
+        UnrecognizedFormatError: No format recognizes the target.
         TypeError: An option does not exist.
 
     Example:
@@ -272,7 +272,7 @@ def _looked_at(
     shown: Mapping[tuple[object, ...], int],
     omitted: dict[tuple[object, ...], Explained],
 ) -> Iterator[Section]:
-    """The sections that a selection includes; those of runs that would be summarised are counted in `omitted`."""
+    """The sections that a selection includes; those of runs that would be summarized are counted in `omitted`."""
     for part in found.parts:
         if isinstance(part, Section):
             if selection.wants(part):
@@ -281,7 +281,7 @@ def _looked_at(
             if selection.narrow:
                 yield from map(part.__getitem__, _chosen(part, selection))
             else:
-                yield from _summarised(part, selection, noted.numbers(part), shown, omitted)
+                yield from _summarized(part, selection, noted.numbers(part), shown, omitted)
 
 
 def _chosen(run: SectionRun, selection: Selection) -> Iterable[int]:
@@ -294,7 +294,7 @@ def _chosen(run: SectionRun, selection: Selection) -> Iterable[int]:
     return range(max(0, first), min(len(run), bisect_left(run.bounds, selection.end)))
 
 
-def _summarised(
+def _summarized(
     run: SectionRun,
     selection: Selection,
     near: frozenset[int],
@@ -326,7 +326,7 @@ def _count_elsewhere(tree: Field, schemas: Mapping[str | None, int]) -> None:
 
 
 def _leave_out(summed: Explained, section: Section) -> None:
-    """Count one more section that is summarised by the first of its sort that is left out."""
+    """Count one more section that is summarized by the first of its sort that is left out."""
     summed.skipped += 1
     summed.note = f"{summed.section.name} to {section.name}" if summed.skipped > 1 else ""
 
@@ -432,7 +432,7 @@ def _chain(node: Field, offset: int, payload_offset: int | None) -> list[Field]:
     return [node, *deepest]
 
 
-def neighbours(parent: Field, node: Field) -> tuple[Field | None, Field | None]:
+def neighbors(parent: Field, node: Field) -> tuple[Field | None, Field | None]:
     """The stored fields just before and just after `node` among the children of `parent`."""
     placed: Sequence[Field] = [child for child in parent.children if child.span is not None]
     at = next((i for i, child in enumerate(placed) if child is node), None)

@@ -16,7 +16,7 @@ from exhume.layout.sections import Section, SectionMap
 from exhume.layout.trees import Field, Trees, held
 
 PARSED_SIZE = 8 << 20
-"""Larger sections and payloads are summarised, unless requested: debug objects take about 100 bytes per byte."""
+"""Larger sections and payloads are summarized, unless requested: debug objects take about 100 bytes per byte."""
 
 
 NARROWED = "elements outside the range were not read: fields that they place inside it are not shown (--all shows them)"

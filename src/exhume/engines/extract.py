@@ -149,7 +149,7 @@ class _Large(NamedTuple):
 
 @dataclass(slots=True)
 class _Batch:
-    """Neighbouring small members `(place, start, end)`: one read, one pass of file creation."""
+    """Neighboring small members `(place, start, end)`: one read, one pass of file creation."""
 
     read: Reader
     start: int

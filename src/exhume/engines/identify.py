@@ -20,13 +20,13 @@ SURE = 0.5
 """Candidates with at least this confidence are opened without being named by the caller."""
 
 EVIDENT = 0.95
-"""When a format of files recognises a file with this confidence, no format of directories is tried, nor the reverse."""
+"""When a format of files recognizes a file with this confidence, no format of directories is tried, nor the reverse."""
 
 
 def identify(
     target: Target, *, storage_options: Mapping[str, Any] | None = None, offset: int = 0, length: int | None = None
 ) -> list[Identification]:
-    """Every format that recognises the target, most confident first; small windows at head and tail are read.
+    """Every format that recognizes the target, most confident first; small windows at head and tail are read.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.
@@ -98,7 +98,7 @@ def certain(source: Source | Tree) -> Identification | None:
     return None
 
 
-def recognise(source: Source | Tree) -> str:
+def recognize(source: Source | Tree) -> str:
     """The id of the one format to open the source with; raises `UnrecognizedFormatError`."""
     candidates = _candidates(source)
     if candidates and candidates[0].confidence >= SURE:

@@ -45,7 +45,7 @@ def inspect_archive(
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.
-        format: Id of the format, or another name for it; None: recognised by its bytes.
+        format: Id of the format, or another name for it; None: recognized by its bytes.
         limits: What hostile input may cost.
         storage_options: Options for the fsspec file system of a URL.
         offset: Where the archive starts inside a larger file, in bytes.
@@ -57,7 +57,7 @@ def inspect_archive(
 
     Raises:
         SourceError: The target cannot be read (`FileNotFoundError` and `PermissionError` where it is one).
-        UnrecognizedFormatError: No format recognises it, or none is called `format`.
+        UnrecognizedFormatError: No format recognizes it, or none is called `format`.
         TypeError: The format does not have the option.
 
     Example:

@@ -1,4 +1,4 @@
-"""Opening an archive whose format is given or recognised, and creating one."""
+"""Opening an archive whose format is given or recognized, and creating one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from exhume.archive import Archive, Writer
 from exhume.choices import check_keywords
-from exhume.engines.identify import recognise
+from exhume.engines.identify import recognize
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -31,7 +31,7 @@ def open_archive(
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.
-        format: Id of the format (`exhume formats` lists them), or another name for it; None: recognised by its bytes.
+        format: Id of the format (`exhume formats` lists them), or another name for it; None: recognized by its bytes.
         limits: What hostile input may cost.
         storage_options: Options for the fsspec file system of a URL.
         offset: Where the archive starts inside a larger file, in bytes.
@@ -43,7 +43,7 @@ def open_archive(
 
     Raises:
         SourceError: The target cannot be read (`FileNotFoundError` and `PermissionError` where it is one).
-        UnrecognizedFormatError: No format recognises it, or none is called `format`.
+        UnrecognizedFormatError: No format recognizes it, or none is called `format`.
         FormatError: The archive is damaged where opening it has to read.
         TypeError: The format does not have the option.
 
@@ -63,12 +63,12 @@ def open_archive(
 def open_described(
     target: Target, format: str | None, storage_options: dict[str, Any] | None, *, offset: int, length: int | None
 ) -> tuple[Source | Tree, Format]:
-    """The opened target and its format, which is recognised unless it is given; raises as `open_archive` does."""
+    """The opened target and its format, which is recognized unless it is given; raises as `open_archive` does."""
     known = get_format(format) if format is not None else None
     tail_first = known is not None and known.tail_first and not offset and length is None
     opened = open_target(target, storage_options=storage_options, offset=offset, length=length, tail_first=tail_first)
     with closing_on_error(opened, target):
-        return opened, known or get_format(recognise(opened))
+        return opened, known or get_format(recognize(opened))
 
 
 @contextmanager

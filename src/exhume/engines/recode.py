@@ -55,7 +55,7 @@ def recode(
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.
         output: Path that does not exist.
-        format: Id of the format, or another name for it; None: recognised by its bytes.
+        format: Id of the format, or another name for it; None: recognized by its bytes.
         stored: Whether to wrap every payload in raw blocks of its codec, so that native tools still read the archive
             while any hex tool shows the payload bytes in place.
         limits: What hostile input may cost.

@@ -10,7 +10,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.choices import check_choice, check_keywords
-from exhume.engines.identify import identify_source, recognise
+from exhume.engines.identify import identify_source, recognize
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
 from exhume.findings import Finding, Verdict
@@ -60,7 +60,7 @@ def salvage(
 
     Raises:
         WriterError: The output is the input; `OutputExistsError` when it exists.
-        UnrecognizedFormatError: The format cannot be recognised: pass `format`.
+        UnrecognizedFormatError: The format cannot be recognized: pass `format`.
         UnsupportedOperationError: The mode makes no sense for the format.
         SourceError: Reading or writing itself fails.
         TypeError: The format has no such option.
@@ -112,7 +112,7 @@ def _files(source: Source | Tree) -> Iterator[Span]:
 
 def _best_guess(source: Source | Tree) -> str:
     try:
-        return recognise(source)
+        return recognize(source)
     except UnrecognizedFormatError:
         candidates = identify_source(source)
         if not candidates:

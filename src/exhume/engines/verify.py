@@ -7,7 +7,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.choices import check_keywords
-from exhume.engines.identify import recognise
+from exhume.engines.identify import recognize
 from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
 from exhume.findings import (
     NO_CHECKSUMS,
@@ -135,7 +135,7 @@ class Verification(Iterator[Finding]):
         try:
             if self.format is None:
                 try:
-                    self.format = recognise(source)
+                    self.format = recognize(source)
                 except UnrecognizedFormatError as error:  # nothing was checked: it may not be an archive
                     yield Finding.from_error(error)._replace(severity=Severity.UNCHECKED)
                     return
@@ -184,7 +184,7 @@ def verify(
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.
-        format: Id of the format, or another name for it; None: recognised by its bytes.
+        format: Id of the format, or another name for it; None: recognized by its bytes.
         limits: What hostile input may cost.
         quick: Whether to leave out what needs the payloads.
         jobs: Threads; 0: one per core.

@@ -1,6 +1,6 @@
 """The content of a directory: archives, the files that belong to them, and everything else, each named once.
 
-A directory is one archive when a format recognises its root.  Links are reported and not followed, so nothing is
+A directory is one archive when a format recognizes its root.  Links are reported and not followed, so nothing is
 visited twice.  One directory at a time is held in memory (for a remote one, its listing).
 """
 
@@ -57,10 +57,10 @@ class _Folder(NamedTuple):
     place: str = ""
 
 
-def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[WalkEntry]:
+def walk_tree(root: Tree, recognize: Callable[[Tree], str | None]) -> Iterator[WalkEntry]:
     """Everything below a directory, the files of a directory before its directories, by name.
 
-    `recognise` says which format a directory is an archive of.  Each directory is listed once, also when the archives
+    `recognize` says which format a directory is an archive of.  Each directory is listed once, also when the archives
     that are found are opened by their `tree`.
     """
     local = isinstance(root, LocalTree)
@@ -82,7 +82,7 @@ def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[W
             if _promising(entries):
                 here = tree.alone(place, name) if place else tree
                 try:
-                    format = recognise(here)
+                    format = recognize(here)
                 except SourceError as error:
                     format = None
                     yield WalkEntry(name, Kind.UNREADABLE, error=error)

@@ -210,7 +210,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         on_error: str = "return",
         **kwargs: Any,
     ) -> list[Any]:
-        """The bytes of many ranges; neighbouring ones are read together, others concurrently where the storage can.
+        """The bytes of many ranges; neighboring ones are read together, others concurrently where the storage can.
 
         Failures are returned in place of the bytes, or, if `on_error` is not "return", the first one is raised.  Raises
         `TypeError` when `paths` is not a list, and `ValueError` when the lists differ in length.

@@ -116,7 +116,7 @@ class FileSource(Source):
 
 
 class FileObjectSource(Source):
-    """A seekable binary file object that the caller owns; reads are serialised by a lock."""
+    """A seekable binary file object that the caller owns; reads are serialized by a lock."""
 
     def __init__(self, file: BinaryIO, name: str | None = None) -> None:
         given = getattr(file, "name", None)

@@ -79,7 +79,7 @@ def _open_target(
 
 
 def parent_tree(source: Source, levels: int = 1) -> Tree | None:
-    """The directory that holds a file (`levels` up), for formats whose files refer to their neighbours.
+    """The directory that holds a file (`levels` up), for formats whose files refer to their neighbors.
 
     None for bytes, file objects of the caller and windows into a larger file.
     """

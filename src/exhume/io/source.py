@@ -127,7 +127,7 @@ class Source(abc.ABC):
         return self.read_at(offset, max(0, min(size, self.size - offset))) if offset < self.size else b""
 
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of several half-open ranges, in their order; neighbouring ranges are read together."""
+        """The bytes of several half-open ranges, in their order; neighboring ranges are read together."""
         return [self.read_at(start, end - start) for start, end in ranges]
 
     def will_read(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are at hand

@@ -45,7 +45,7 @@ def read(
 
 @functools.cache
 def _dtype(kind: Any) -> np.dtype[Any]:
-    import numpy as np  # recognising an archive needs no NumPy, which takes longer to import than everything else
+    import numpy as np  # recognizing an archive needs no NumPy, which takes longer to import than everything else
 
     found: np.dtype[Any] = np.dtype(kind.dtype)
     return found

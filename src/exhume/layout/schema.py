@@ -33,7 +33,7 @@ from exhume.layout.trees import Even, Field, Placed, Trees, held, paged
 DEBUG_PACKAGE = "exhume_ksy.debug"
 
 ARRAY_SHOWN = 64
-"""Elements of an array that are shown one by one, unless all are requested; the rest is summarised in one line."""
+"""Elements of an array that are shown one by one, unless all are requested; the rest is summarized in one line."""
 
 MOST_NESTED = 100
 """Structures within structures that are shown; a specification can nest them without end."""

@@ -259,7 +259,7 @@ def find_blocks(data: bytes) -> list[tuple[int, int]]:
     out: list[tuple[int, int]] = []
     starts: dict[int, int] = {}
     trailer = struct.Struct(BlockTrailer.packed).unpack_from
-    carried, ones, unit = 0, _U32, 1  # the state after i zero-initialised bytes, ~0 and 1, each carried back to 0
+    carried, ones, unit = 0, _U32, 1  # the state after i zero-initialized bytes, ~0 and 1, each carried back to 0
     for at in range(len(data) - BlockTrailer.size + 1):
         starts[carried ^ ones] = at
         byte, checksum = trailer(data, at)

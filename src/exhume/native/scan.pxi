@@ -1,4 +1,4 @@
-# Occurrences of several short byte strings (carving).  Each is looked for by two neighbouring bytes of it that are rare
+# Occurrences of several short byte strings (carving).  Each is looked for by two neighboring bytes of it that are rare
 # in most data: a loop that compilers turn into vector instructions marks such pairs, and only there the whole string
 # is compared.
 

@@ -13,7 +13,7 @@ from dissect.target.helpers.logging import get_logger
 from dissect.target.loader import Loader
 
 from exhume.archive import Entry, MemberArchive
-from exhume.engines.identify import recognise
+from exhume.engines.identify import recognize
 from exhume.engines.opening import open_archive
 from exhume.errors import ExhumeError
 from exhume.io.opening import open_target
@@ -43,7 +43,7 @@ class ArchiveLoader(Loader):  # type: ignore[misc]
         """Whether the file or directory is an archive of members."""
         try:
             with open_target(path) as opened:
-                return get_format(recognise(opened)).content == "members"
+                return get_format(recognize(opened)).content == "members"
         except (ExhumeError, OSError):
             return False
 

@@ -25,7 +25,7 @@ ArchiveRecord = TargetRecordDescriptor(
 
 
 class ExhumePlugin(Plugin):  # type: ignore[misc]
-    """Archives that exhume recognises."""
+    """Archives that exhume recognizes."""
 
     __namespace__ = "exhume"
 

@@ -1,4 +1,4 @@
-"""VisiData: archives as sheets (entry point `visidata.plugins`), recognised by their bytes or named by `-f exhume`.
+"""VisiData: archives as sheets (entry point `visidata.plugins`), recognized by their bytes or named by `-f exhume`.
 
 An archive is the sheet of its Arrow table, read batch by batch; several tables (the channels of an Ark log) are listed
 in a sheet of their own, from which each is opened.  Times are strings with all their digits,

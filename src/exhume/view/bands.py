@@ -1,6 +1,6 @@
 """Sections as bands: what a picture shows of a file when a section is narrower than what can be told apart.
 
-Sections that begin within one unit of a picture are one bar, and neighbouring bars of one kind that are too narrow for
+Sections that begin within one unit of a picture are one bar, and neighboring bars of one kind that are too narrow for
 a name are one band with a count.  Gaps and unread bytes are never hidden by what is around them.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun
 
 ATTENTION = (SectionKind.UNREAD, SectionKind.GAP)
-"""Kinds that a bar has the colour of, however few of its bytes are of them."""
+"""Kinds that a bar has the color of, however few of its bytes are of them."""
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ def _split(run: SectionRun, scale: float, span: tuple[int, int] | None) -> Itera
 def bands(
     tiles: Iterable[SectionItem], scale: float, narrow: float, span: tuple[int, int] | None = None
 ) -> Iterator[Bar]:
-    """The same, with neighbours of one kind that are narrower than `narrow` units each joined."""
+    """The same, with neighbors of one kind that are narrower than `narrow` units each joined."""
     waiting: Bar | None = None
     joins = False
     for bar in bars(tiles, scale, span):

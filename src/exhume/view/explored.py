@@ -291,7 +291,7 @@ class Explored:
             last = int(node.children[-1].name[1:-1]) if node.children else 0
             if last < ARRAY_SHOWN:
                 return {"k": node_values(node, space).get("k", [])}
-            return self.elements(number, part, path, last - ARRAY_SHOWN // 2)  # with its neighbours
+            return self.elements(number, part, path, last - ARRAY_SHOWN // 2)  # with its neighbors
         end, count = first + len(node.children), len(node.children) + node.omitted
         before = more_values(max(0, first - ARRAY_SHOWN), min(first, count), "before")
         shown = [node_values(child, space) for child in node.children]

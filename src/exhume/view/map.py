@@ -29,7 +29,7 @@ ROW = 18
 TABLE_ROWS = 14
 BAR = 7
 LABELLED = 60
-"""Neighbouring sections of one kind that are narrower, and so too small for a name, are drawn as one band."""
+"""Neighboring sections of one kind that are narrower, and so too small for a name, are drawn as one band."""
 
 VISIBLE = 3.0
 """The least width of what is drawn of a problem, however small its part of the file."""
@@ -39,7 +39,7 @@ ENDS = (590, 740, 820, 980, 1060)
 """Where the columns of numbers in the table end."""
 
 
-COLOURS = {
+COLORS = {
     SectionKind.STRUCTURE: "#5b8fd9",
     SectionKind.DATA: "#9fb0c2",
     SectionKind.CHECKSUM: "#6dbb82",
@@ -55,9 +55,9 @@ DARK = {
     "#5b8fd9": "#2f5f9f", "#9fb0c2": "#47525e", "#6dbb82": "#2f6e40", "#dddddd": "#3a3d42", "#e8b25c": "#8a6526",
     "#d9776f": "#8a3b37", "#1a7f37": "#5fce7c",
 }  # fmt: skip
-"""What each colour is in an SVG where the reader has chosen a dark scheme."""
-VERDICT_COLOURS = {"ok": "#1a7f37", "structure": INK, "damaged": DAMAGE, "incomplete": UNCHECKED, "": DIM}
-"""The colours of what `describe_verdict` says: green only if checksums confirm the content."""
+"""What each color is in an SVG where the reader has chosen a dark scheme."""
+VERDICT_COLORS = {"ok": "#1a7f37", "structure": INK, "damaged": DAMAGE, "incomplete": UNCHECKED, "": DIM}
+"""The colors of what `describe_verdict` says: green only if checksums confirm the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Text:
     x: float
     y: float
     text: str
-    colour: str = INK
+    color: str = INK
     size: int = 13
     bold: bool = False
     ends: bool = False  # whether `x` is its right end
@@ -146,12 +146,12 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     total = found.coverage()
     y: float = MARGIN + 14
     verdict, words = describe_verdict(archive.format, None if findings is None else counts)
-    colour = VERDICT_COLOURS[verdict]
+    color = VERDICT_COLORS[verdict]
     size = f"{total.total:,} {counting('bytes', total.total)}"
     title = f"{PurePosixPath(archive.name).name or archive.name}   {archive.format}   {size}"
     drawing.shapes.append(Text(MARGIN, y, title, size=16, bold=True))
     y += 20
-    drawing.shapes.append(Text(MARGIN, y, words, colour, bold=True))
+    drawing.shapes.append(Text(MARGIN, y, words, color, bold=True))
     y += 12
     tiles = [part for part in found.parts if isinstance(part, SectionRun) or part.parent is None]
     for name, source in found.sources.items():
@@ -209,11 +209,11 @@ def _problems(
         for top in (y - BAR, y + STRIP):
             drawing.shapes.append(Rect(MARGIN + x, top, width, BAR, DAMAGE if is_error else UNCHECKED, title))
     y += STRIP + BAR + 6
-    for is_error, word, colour in ((True, "damaged", DAMAGE), (False, "not checked", UNCHECKED)):
+    for is_error, word, color in ((True, "damaged", DAMAGE), (False, "not checked", UNCHECKED)):
         if sections := _touched(tiles, sorted(touched[is_error])):
             more = f" and {len(sections) - DAMAGED_NAMES:,} more" if len(sections) > DAMAGED_NAMES else ""
             named = ", ".join(f"{s.name} ({s.span.start:,}..{s.span.end:,})" for s in sections[:DAMAGED_NAMES])
-            drawing.shapes.append(Text(MARGIN, y + 12, _fit(f"{word}: {named}{more}", 160), colour, 12))
+            drawing.shapes.append(Text(MARGIN, y + 12, _fit(f"{word}: {named}{more}", 160), color, 12))
             y += ROW
     return y + 8
 
@@ -242,14 +242,14 @@ def _draw(drawing: Drawing, y: float, x: float, width: float, bar: Bar) -> None:
     else:
         more = f" ({counted(bar.count, 'sections')})"
     title = f"{bar.name}{more}: {bar.start}..{bar.end}{codec}{ratio}"
-    drawing.shapes.append(Rect(x, y, max(width - (0.6 if width > 3 else 0), 0.4), STRIP, COLOURS[bar.kind], title))
+    drawing.shapes.append(Rect(x, y, max(width - (0.6 if width > 3 else 0), 0.4), STRIP, COLORS[bar.kind], title))
     if width > LABELLED:
         room = int((width - 8) / 7.2)
-        colour = ON_DARK if _dark(bar.kind) else INK
-        drawing.shapes.append(Text(x + 5, y + 22, _fit(bar.name, room), colour, 12))
-        drawing.shapes.append(Text(x + 5, y + 40, _fit(f"{bar.end - bar.start:,} B{ratio}", room), colour, 11))
+        color = ON_DARK if _dark(bar.kind) else INK
+        drawing.shapes.append(Text(x + 5, y + 22, _fit(bar.name, room), color, 12))
+        drawing.shapes.append(Text(x + 5, y + 40, _fit(f"{bar.end - bar.start:,} B{ratio}", room), color, 11))
         if more:
-            drawing.shapes.append(Text(x + 5, y + 56, _fit(more.strip(" ()"), room), colour, 11))
+            drawing.shapes.append(Text(x + 5, y + 56, _fit(more.strip(" ()"), room), color, 11))
 
 
 def _dark(kind: SectionKind) -> bool:
@@ -264,8 +264,8 @@ def _fit(text: str, room: int) -> str:
 def _legend(drawing: Drawing, y: float) -> float:
     x: float = MARGIN
     problems = (("error", DAMAGE), ("not checked", UNCHECKED))
-    for label, colour in [*((str(kind), colour) for kind, colour in COLOURS.items()), *problems]:
-        drawing.shapes.append(Rect(x, y, 12, 12, colour))
+    for label, color in [*((str(kind), color) for kind, color in COLORS.items()), *problems]:
+        drawing.shapes.append(Rect(x, y, 12, 12, color))
         drawing.shapes.append(Text(x + 17, y + 11, label, DIM, 12))
         x += 34 + 8 * len(label)
     return y + 20
@@ -340,7 +340,7 @@ def _table(drawing: Drawing, y: float, sorts: Sequence[_Sort], total: int) -> fl
         drawing.shapes.append(Text(at, y + 13, label, DIM, 12, bold=True, ends=at != MARGIN))
     y += ROW + 4
     for sort in sorts[:TABLE_ROWS]:
-        drawing.shapes.append(Rect(MARGIN, y + 2, 10, 10, COLOURS[sort.kind]))
+        drawing.shapes.append(Rect(MARGIN, y + 2, 10, 10, COLORS[sort.kind]))
         drawing.shapes.append(Text(MARGIN + 16, y + 12, _fit(sort.name, 62), INK, 12))
         share = f"{sort.stored / total:.1%}" if total else "-"
         payload = f"{sort.payload:,}" if sort.packed else "-"
@@ -364,7 +364,7 @@ def _table(drawing: Drawing, y: float, sorts: Sequence[_Sort], total: int) -> fl
 
 def to_svg(drawing: Drawing) -> str:
     """The drawing as one SVG document; it needs no fonts or files."""
-    dark = " ".join(f".{_class(light)} {{ fill: {colour} }}" for light, colour in DARK.items())
+    dark = " ".join(f".{_class(light)} {{ fill: {color} }}" for light, color in DARK.items())
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{drawing.width}" height="{drawing.height}" '
         f'viewBox="0 0 {drawing.width} {drawing.height}" font-family="system-ui, sans-serif">',
@@ -380,14 +380,14 @@ def to_svg(drawing: Drawing) -> str:
             weight = ' font-weight="600"' if shape.bold else ""
             place = f'x="{shape.x:.2f}" y="{shape.y:.2f}" font-size="{shape.size}"'
             weight += ' text-anchor="end"' if shape.ends else ""
-            fill = f'fill="{shape.colour}" class="{_class(shape.colour)}"'
+            fill = f'fill="{shape.color}" class="{_class(shape.color)}"'
             out.append(f"<text {place} {fill}{weight}>{_xml(shape.text)}</text>")
     return "\n".join([*out, "</svg>", ""])
 
 
-def _class(colour: str) -> str:
-    """The class of what has a colour, by which a dark scheme changes it."""
-    return f"map-{colour.removeprefix('#')}"
+def _class(color: str) -> str:
+    """The class of what has a color, by which a dark scheme changes it."""
+    return f"map-{color.removeprefix('#')}"
 
 
 def _xml(text: str) -> str:
@@ -418,7 +418,7 @@ def to_png(drawing: Drawing, scale: int = 2) -> bytes:
             pen.text(
                 (shape.x * scale, shape.y * scale),
                 shape.text,
-                fill=shape.colour,
+                fill=shape.color,
                 font=font,
                 anchor="rs" if shape.ends else "ls",
             )

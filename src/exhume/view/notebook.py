@@ -19,7 +19,7 @@ from exhume.layout.sections import SectionMap
 
 MOST_ROWS = 60
 MOST_TEXT = 200
-COLOURS = {"error": "#c62828", "unchecked": "#6a1b9a", "warning": "#b26a00", "note": "#1565c0"}
+COLORS = {"error": "#c62828", "unchecked": "#6a1b9a", "warning": "#b26a00", "note": "#1565c0"}
 
 
 def archive_html(archive: Archive) -> str:
@@ -58,13 +58,13 @@ def sections_html(sections: SectionMap) -> str:
 
 
 def finding_html(finding: Finding) -> str:
-    """Code and severity in colour, the sentence, where it is, and what was expected."""
+    """Code and severity in color, the sentence, where it is, and what was expected."""
     span = finding.span
     where = [] if span is None else [("where", f"{span.source}: {span.start:,} to {span.end:,}")]
     facts = [("field", finding.field_path), ("expected", finding.expected), ("found", finding.actual)]
     rows = [*where, *((name, value) for name, value in facts if value is not None)]
-    colour = COLOURS[str(finding.severity)]
-    return _table(f"{finding.code} {finding.severity}: {finding.message}", None, rows, colour=colour)
+    color = COLORS[str(finding.severity)]
+    return _table(f"{finding.code} {finding.severity}: {finding.message}", None, rows, color=color)
 
 
 def explained_html(explained: Explained) -> str:
@@ -95,10 +95,10 @@ def _table(
     heads: list[str] | None,
     rows: Iterable[Iterable[Any]],
     count: int = 0,
-    colour: str = "inherit",
+    color: str = "inherit",
 ) -> str:
     cell = '<td style="text-align:left;vertical-align:top">'
-    out = [f'<table><caption style="text-align:left;font-weight:bold;color:{colour}">{_text(caption)}</caption>']
+    out = [f'<table><caption style="text-align:left;font-weight:bold;color:{color}">{_text(caption)}</caption>']
     if heads is not None:
         out.append("<tr>" + "".join(f'<th style="text-align:left">{_text(head)}</th>' for head in heads) + "</tr>")
     for number, row in enumerate(rows):

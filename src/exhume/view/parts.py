@@ -21,7 +21,7 @@ STRIPES = 1000
 """A map on a page has this many units for a file, or for the part of it that it shows."""
 
 NARROW = 12
-"""Neighbours of one kind that take fewer of these units each are one band."""
+"""Neighbors of one kind that take fewer of these units each are one band."""
 
 SCRIPTS = ("space.js", "source.js", "list.js", "fields.js", "records.js", "map.js", "page.js")
 

@@ -259,7 +259,7 @@ class _Code(str):
 
 
 class _Verdict(str):
-    """A verdict, in its colour."""
+    """A verdict, in its color."""
 
 
 class _Link(str):

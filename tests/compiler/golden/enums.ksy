@@ -1,8 +1,8 @@
 meta: {id: enums, endian: be}
 seq:
-  - {id: first, type: u2, enum: colours}
-  - {id: others, type: u1, enum: colours, repeat: eos}
+  - {id: first, type: u2, enum: colors}
+  - {id: others, type: u1, enum: colors, repeat: eos}
 instances:
-  is_red: {value: 'first == colours::red'}
+  is_red: {value: 'first == colors::red'}
 enums:
-  colours: {1: red, 2: green, 300: none}
+  colors: {1: red, 2: green, 300: none}

@@ -1,4 +1,4 @@
-"""Ark logs: manifest and split files of TBD Robotics' Ark framework, and rbuf, their serialisation."""
+"""Ark logs: manifest and split files of TBD Robotics' Ark framework, and rbuf, their serialization."""
 
 from __future__ import annotations
 

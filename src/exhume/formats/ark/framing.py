@@ -101,7 +101,7 @@ def _packed_state(data: bytes, unpack: Decompressor) -> int:
 def _is_framed(data: bytes) -> bool:
     """Whether bytes begin like an object and, if it has groups, end with the last one.
 
-    Only the schema says where the groups begin; the last one is recognised by its mark and a size that ends at the end.
+    Only the schema says where the groups begin; the last one is recognized by its mark and a size that ends at the end.
     """
     if data[0] not in HEADERS:
         return False

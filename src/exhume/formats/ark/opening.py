@@ -18,7 +18,7 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
     load_manifest,
 )
-from exhume.formats.ark.places import is_split, neighbours
+from exhume.formats.ark.places import is_split, neighbors
 from exhume.formats.ark.rbuf.guid import NIL
 from exhume.formats.ark.rbuf.layout import is_object
 from exhume.formats.ark.reader import ArkArchive
@@ -60,7 +60,7 @@ def open_manifest(
     if is_split(source):
         return open_lone_split(source, opened, limits=limits)
     if root is None:
-        root = neighbours(source)
+        root = neighbors(source)
     data = source.read_at(0, source.size)
     if not is_object(data[0]):
         raise NOT_A_LOG.error(span=source.span(0, 1), expected="an rbuf object header", actual=f"0x{data[0]:02x}")

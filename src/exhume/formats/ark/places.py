@@ -9,7 +9,7 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 
 
-def neighbours(source: Source) -> Tree | None:
+def neighbors(source: Source) -> Tree | None:
     """The log root around a manifest file: two levels up, or the directory itself if it has `splits/`."""
     for levels in (2, 1):
         tree = parent_tree(source, levels)

@@ -1,4 +1,4 @@
-"""Is this an Ark log?  Manifests, log roots and split files are recognised."""
+"""Is this an Ark log?  Manifests, log roots and split files are recognized."""
 
 from __future__ import annotations
 

@@ -328,7 +328,7 @@ class Split:
         return out
 
     def read_messages(self, offsets: Numbers, sizes: Numbers) -> list[bytes]:
-        """Stored bytes of messages, in the order requested; neighbouring ones are read together."""
+        """Stored bytes of messages, in the order requested; neighboring ones are read together."""
         runs = ark_runs(offsets, sizes, PAGE, RUN_SIZE_BITS)
         if runs is None:
             order = sorted(range(len(offsets)), key=offsets.__getitem__)

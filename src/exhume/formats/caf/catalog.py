@@ -194,7 +194,7 @@ class Catalog:
         return [ChunkRecord(*self._typed("ttnntn", row)) for row in rows]
 
     def count(self) -> int:
-        """Number of catalogued members."""
+        """Number of cataloged members."""
         (row,) = self._store.query("SELECT COUNT(*) FROM file_locations")
         return int(row[0])
 
@@ -295,7 +295,7 @@ class Catalog:
         This takes one range read, and does not need the chunk's index.
 
         When the path is in several chunks, the one with the last id counts.  Raises `EntryNotFoundError`, and
-        `SourceChangedError` when the chunk is no longer the catalogued one.
+        `SourceChangedError` when the chunk is no longer the cataloged one.
         """
         found = self.find_exact(path)
         if not found:
@@ -317,7 +317,7 @@ class Catalog:
     ) -> Iterator[Difference]:
         """Compare the catalog with the chunks (those given, or those it names).
 
-        `quick` trusts a chunk whose size and tail digest are the catalogued ones.  A file that left one chunk and turns
+        `quick` trusts a chunk whose size and tail digest are the cataloged ones.  A file that left one chunk and turns
         up in another is reported as moved.  Chunks that are given may be read wherever they are; raises `SourceError`
         (EX-613) for others that may not.
         """

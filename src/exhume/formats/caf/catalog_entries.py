@@ -245,14 +245,14 @@ def open_chunk(location: str, limits: Limits, storage_options: Mapping[str, Any]
 def open_location(place: Location, storage_options: Mapping[str, Any] | None = None) -> Source:
     """The chunk that a location is in; an HTTP or S3 object is not requested before it is read.
 
-    Raises `SourceChangedError` when its size is not the catalogued one.
+    Raises `SourceChangedError` when its size is not the cataloged one.
     """
     source = open_target(place.location, storage_options=storage_options, size=place.chunk_size)
     if isinstance(source, Tree) or source.size != place.chunk_size:
         actual = "a directory" if isinstance(source, Tree) else counted(source.size, "bytes")
         source.close()
         raise SourceChangedError(
-            "the chunk is not the catalogued one any more (see: exhume catalog check)",
+            "the chunk is not the cataloged one any more (see: exhume catalog check)",
             span=Span(place.location, 0, 0),
             expected=counted(place.chunk_size, "bytes"),
             actual=actual,
@@ -263,7 +263,7 @@ def open_location(place: Location, storage_options: Mapping[str, Any] | None = N
 def read_location(
     place: Location, start: int = 0, stop: int | None = None, storage_options: Mapping[str, Any] | None = None
 ) -> bytes:
-    """Bytes `[start, stop)` of a catalogued member; raises `SourceChangedError` when the chunk's size is another."""
+    """Bytes `[start, stop)` of a cataloged member; raises `SourceChangedError` when the chunk's size is another."""
     first, last, _ = slice(start, stop).indices(place.size)
     with open_location(place, storage_options) as source:
         return source.read_at(place.start_byte + first, max(0, last - first))

@@ -21,7 +21,7 @@ _STEP = 1 << 16
 
 
 def find_pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
-    """`(start, end, suffix)` of every recognised file in `[start, stop)`, in order, without overlaps."""
+    """`(start, end, suffix)` of every recognized file in `[start, stop)`, in order, without overlaps."""
     signatures = [magic for magic, _, _ in TYPES]
     overlap = max(map(len, signatures)) - 1
     at = done = start

@@ -114,7 +114,7 @@ def salvage(
 
 
 def _number_pieces(source: Source, recovery: Recovery) -> None:
-    """Make up names for files of known types that are recognised in the data alone, when no index names anything."""
+    """Make up names for files of known types that are recognized in the data alone, when no index names anything."""
     for number, (start, end, suffix) in enumerate(find_pieces(source, 0, min(recovery.ofs_index, source.size)), 1):
         recovery.members.append(Member(f"piece-{number:04d}.{suffix}", start, end, "a file of a known type"))
     if recovery.members:

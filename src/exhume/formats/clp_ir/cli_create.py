@@ -35,7 +35,7 @@ def create(
     """Write JSON lines with times and messages as an IR stream of text.
 
     The lines are those that `exhume export --to jsonl` writes of such a stream; further keys are refused.  gzip and
-    zstd are recognised; - is standard input.
+    zstd are recognized; - is standard input.
     """
     from exhume.formats.clp_ir.lines import write_lines
     from exhume.formats.clp_ir.writer import create as open_writer

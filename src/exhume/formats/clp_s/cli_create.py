@@ -75,7 +75,7 @@ def create(
     properties: tuple[str, ...],
     **options: Any,
 ) -> ExitCode:
-    """Compress JSON records, text logs and KV-IR streams (gzip and zstd are recognised; - is standard input).
+    """Compress JSON records, text logs and KV-IR streams (gzip and zstd are recognized; - is standard input).
 
     JSON records are one per line, or are otherwise separated.  An event of a plain-text log is a line that begins with
     a timestamp, and the following lines that do not; exhume cat --text prints the log again.

@@ -20,7 +20,7 @@ from exhume.formats.clp_s.write.block_encoding import BlockEncoders, InputBlock,
 from exhume.formats.clp_s.write.inputs import BadRecordError, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import count_lines
-from exhume.formats.clp_s.write.kinds import InputKind, recognise
+from exhume.formats.clp_s.write.kinds import InputKind, recognize
 from exhume.formats.clp_s.write.listing import STDIN
 from exhume.formats.clp_s.write.options import (
     DEFAULT_DOCUMENT_SIZE,
@@ -204,7 +204,7 @@ class ClpSWriter(Writer):
         data = block.data
         if block.text:
             self._kind = InputKind.TEXT
-        elif data and not self._lead and self._kind is None and self._recognise(data, False) is InputKind.JSON:
+        elif data and not self._lead and self._kind is None and self._recognize(data, False) is InputKind.JSON:
             self._kind = InputKind.JSON
         between = not self._num_held and not self._skipping
         if block.part is not None:
@@ -243,7 +243,7 @@ class ClpSWriter(Writer):
         final = piece is None
         if self._kind is None:
             self._lead += piece or b""
-            self._kind = self._recognise(self._lead, final)
+            self._kind = self._recognize(self._lead, final)
             if self._kind is None:
                 return
             piece, self._lead = self._lead, b""
@@ -302,10 +302,10 @@ class ClpSWriter(Writer):
             return text_log().feed(part.encoder, data, at, final, target)
         return part.encoder.feed(data, at, final, target, False)
 
-    def _recognise(self, lead: bytes, final: bool) -> InputKind | None:
+    def _recognize(self, lead: bytes, final: bool) -> InputKind | None:
         """What kind of input the unit is that begins with these bytes; None while that cannot be determined."""
         try:
-            return recognise(lead, InputKind(self.options.input), final=final)
+            return recognize(lead, InputKind(self.options.input), final=final)
         except WriterError as error:
             name = self._series.unit.name if self._series.unit else STDIN
             error.span = Span(name, 0, len(lead))

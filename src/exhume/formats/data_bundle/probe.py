@@ -17,7 +17,7 @@ SHARD_MAGIC = DataBundleShard.magic
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Recognise a directory with `index/` and shards; a lone shard is reported, but not opened by itself."""
+    """Recognize a directory with `index/` and shards; a lone shard is reported, but not opened by itself."""
     if isinstance(source, Source):
         if source.read_up_to(0, len(SHARD_MAGIC)) == SHARD_MAGIC:
             return Identification("databundle", 0.3, source.span(0, source.size), ("starts as a shard of a bundle",))

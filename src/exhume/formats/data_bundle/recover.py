@@ -32,7 +32,7 @@ def complete_rows(
 ) -> list[RecordRow]:
     """The `rows` of one shard in stream order, together with those that the index has lost.
 
-    The rows of shards without compression are returned unchanged, because their records cannot be recognised.
+    The rows of shards without compression are returned unchanged, because their records cannot be recognized.
     """
     if header.compression not in (Compression.ZLIB, Compression.SNAPPY):
         return rows

@@ -40,7 +40,7 @@ def create(
     input: str,
     **options: Any,
 ) -> None:
-    """Write JSON lines, text logs or KV-IR streams as the events of one KV-IR stream (gzip and zstd are recognised; -
+    """Write JSON lines, text logs or KV-IR streams as the events of one KV-IR stream (gzip and zstd are recognized; -
     is standard input).
     """
     from exhume.formats.kv_ir.lines import parse_object, write_lines

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from exhume.archive import Progress, no_progress
 from exhume.errors import Span, UnsupportedOperationError, WriterError
 from exhume.formats.clp_s.write.inputs import Input, name_of, read_pieces
-from exhume.formats.clp_s.write.kinds import InputKind, recognised
+from exhume.formats.clp_s.write.kinds import InputKind, recognized
 from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, original, text_log
 from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units
 from exhume.formats.kv_ir.units import AUTO, USER
@@ -61,7 +61,7 @@ def write_lines(
     for one in inputs:
         name = name_of(one)
         try:
-            kind, pieces = recognised(count.pieces(read_pieces(one, as_is=input in ("text", "json"))), InputKind(input))
+            kind, pieces = recognized(count.pieces(read_pieces(one, as_is=input in ("text", "json"))), InputKind(input))
         except WriterError as error:
             error.span = error.span or Span(name, 0, 0)
             raise

@@ -43,7 +43,7 @@ class DatabaseDirectory:
     """The files of an open database.  Thread-safe.
 
     `problems` are the findings made while CURRENT, manifest and directory were read.  With None as `sequence_rule`,
-    the rule is recognised in each log by the numbers of its successive batches.
+    the rule is recognized in each log by the numbers of its successive batches.
     """
 
     def __init__(

@@ -115,7 +115,7 @@ def _sound_survey(table: Table) -> Survey | None:
 def find_data_blocks(table: Table) -> Iterator[TableBlock]:
     """Data blocks found by their checksums alone, in file order; nothing but the footer is trusted, if there is one.
 
-    Index, metaindex and property blocks are recognised and left out.
+    Index, metaindex and property blocks are recognized and left out.
     """
     from exhume.formats.leveldb.finder import find_blocks, is_entries
 

@@ -27,7 +27,7 @@ _BESIDE = re.compile(r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Recognise a directory with CURRENT and its manifest, the remains of such a directory, and a lone table."""
+    """Recognize a directory with CURRENT and its manifest, the remains of such a directory, and a lone table."""
     if isinstance(source, Source):
         return _probe_table(source)
     names = plain_names(source)

@@ -45,7 +45,7 @@ LOOKED_AT = 256 << 10
 """Bytes of a data block above which it may be large."""
 
 READ_AHEAD = 256 << 10
-"""Bytes of neighbouring blocks that are fetched with one read."""
+"""Bytes of neighboring blocks that are fetched with one read."""
 
 
 class TableBlock(NamedTuple):

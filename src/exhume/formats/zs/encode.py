@@ -58,7 +58,7 @@ def compressor(codec: Codec, level: str | int | None = None) -> Compressor:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A data block ready to be written, with what the neighbouring blocks and the index need to know."""
+    """A data block ready to be written, with what the neighboring blocks and the index need to know."""
 
     block: bytes
     payload: bytes

@@ -32,7 +32,7 @@ FREE_BYTES = 16 << 20
 
 HEAD = 64 << 10
 TAIL = 256 << 10
-"""The first and last bytes of an object are fetched in one piece each and kept: formats are recognised there."""
+"""The first and last bytes of an object are fetched in one piece each and kept: formats are recognized there."""
 
 SMALL = 4 << 10
 """Reads below this size fetch the whole head or tail that contains them; larger ones only their range."""

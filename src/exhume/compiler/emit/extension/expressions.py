@@ -356,7 +356,7 @@ class Expressions:
 
 
 def _unsure(kinds: list[Kind]) -> list[tuple[Kind, Kind]]:
-    """Neighbours that both may be cut when they are made words."""
+    """Neighbors that both may be cut when they are made words."""
     return [
         pair
         for pair in itertools.pairwise(kinds)

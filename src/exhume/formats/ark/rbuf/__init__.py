@@ -1,4 +1,4 @@
-"""rbuf, the serialisation of the Ark framework: registries, a decoder, an encoder and an IDL parser.
+"""rbuf, the serialization of the Ark framework: registries, a decoder, an encoder and an IDL parser.
 
 Usable without a log:
 

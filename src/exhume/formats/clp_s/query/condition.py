@@ -2,7 +2,7 @@
 
 The passes are those of the native search, in its order, because each of them decides what matches:
 
-1. `normalise`: NOT moves down to the filters; alternatives of conjunctions, as long as that stays small.
+1. `normalize`: NOT moves down to the filters; alternatives of conjunctions, as long as that stays small.
 2. `narrow`: each filter keeps the column types that its literal can be compared with.
 3. `existence`: comparisons with `*` and `null` become questions whether a column is there.
 

@@ -261,5 +261,5 @@ def parse_column(text: str, position: int = 0) -> Column:
 
 
 def _collapse(keys: tuple[Key, ...]) -> tuple[Key, ...]:
-    """Neighbouring wildcards are one wildcard."""
+    """Neighboring wildcards are one wildcard."""
     return tuple(key for i, key in enumerate(keys) if not (key.any and i and keys[i - 1].any))

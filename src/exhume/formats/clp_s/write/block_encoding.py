@@ -17,7 +17,7 @@ from typing import NamedTuple
 from exhume.errors import WriterError
 from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.jsonscan import Status
-from exhume.formats.clp_s.write.kinds import InputKind, recognised
+from exhume.formats.clp_s.write.kinds import InputKind, recognized
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.series import OpenArchive, begin
 from exhume.formats.clp_s.write.textlog import text_log
@@ -102,7 +102,7 @@ def cut_apart(pieces: Iterator[bytes | None], options: WriterOptions) -> Iterato
             continue
         rest = iter(partial(next, pieces), None)
         try:
-            found, rest = recognised(chain([head], rest), kind)
+            found, rest = recognized(chain([head], rest), kind)
         except WriterError:  # reported, with the name of the input, by who takes the blocks
             yield from chain([head], rest, [None])
             continue

@@ -36,7 +36,7 @@ class InputKind(enum.Enum):
 KINDS: Final = tuple(kind.value for kind in InputKind)
 
 
-def recognise(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
+def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     """The kind of an input that begins with these (decompressed) bytes; None while more are needed to decide.
 
     A stream of a logger has its magic number.  JSON begins with a brace, or with a line that is a JSON value; an input
@@ -84,13 +84,13 @@ def _is_value(line: bytes) -> bool:
     return True
 
 
-def recognised(pieces: Iterator[bytes], kind: InputKind) -> tuple[InputKind, Iterator[bytes]]:
-    """The kind of an input, and its pieces.  Raises what `recognise` raises, and what reading a piece does."""
+def recognized(pieces: Iterator[bytes], kind: InputKind) -> tuple[InputKind, Iterator[bytes]]:
+    """The kind of an input, and its pieces.  Raises what `recognize` raises, and what reading a piece does."""
     head = b""
-    while (found := recognise(head, kind, final=False)) is None:
+    while (found := recognize(head, kind, final=False)) is None:
         piece = next(pieces, b"")
         if not piece:
-            found = recognise(head, kind, final=True)
+            found = recognize(head, kind, final=True)
             break
         head += piece
     assert found is not None

@@ -230,7 +230,7 @@ def encode_formatted_float(text: bytes) -> tuple[float, int] | None:
 
     Returns:
         The value and the word, or None if no word brings back exactly `text` (more than 17 significant digits, a
-        mantissa that is not normalised, more than four exponent digits, or no double that prints the same):
+        mantissa that is not normalized, more than four exponent digits, or no double that prints the same):
         such a number belongs in the variable dictionary (node type DictionaryFloat).
     """
     from exhume.formats.clp_s.read.pykernel import clps_format_float  # no search needs it
