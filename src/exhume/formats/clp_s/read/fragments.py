@@ -257,7 +257,7 @@ class Finder:
         body = start + DICTIONARY_HEAD
         parts: list[bytes] = []
         used, whole = 0, True
-        if count and (not stated_end or stated_end > body):
+        if stated_end > body or (count and not stated_end):
             room = (stated_end or source.size) - body
             data = source.read_up_to(body, min(room, self._limits.payload_size))
             too_large = checks.TOO_LARGE.error(
@@ -286,13 +286,22 @@ class Finder:
         intact = whole and count == kept and entries_end == len(payload) and body + used == end <= source.size
         found = Dictionary(name, count, kept, payload[:entries_end], Place(name, source, start, end), intact)
         where = span_of(source, start, end)
+        undecoded = max(0, min(end, source.size) - (body + used)) if len(raw) == DICTIONARY_HEAD else 0
         if found.lost or not whole or (self._tree is not None and len(raw) < DICTIONARY_HEAD):
             why = f"the section is damaged: {found.lost} of {counted(found.count, 'entries')} lost"
             why = why if len(raw) == DICTIONARY_HEAD else "the file is missing or cut before its first entry"
             self._report.add_span(where, Outcome.LOST, f"dictionary {name}", why)
             self._report.add_lost("dictionary entries", found.lost)
+        elif undecoded and not used:  # an empty dictionary has no further bytes, or an empty frame
+            why = f"{counted(undecoded, 'bytes')} after a count of 0 cannot be decoded"
+            self._report.add_span(where, Outcome.LOST, f"dictionary {name}", why)
+            self._report.add_lost("dictionaries")
         else:
-            self._report.add_span(where, Outcome.RECOVERED, f"dictionary {name}")
+            self._report.add_span(where.sub(0, where.size - undecoded), Outcome.RECOVERED, f"dictionary {name}")
+            if undecoded:
+                self._report.add_span(
+                    where.sub(where.size - undecoded, where.size), Outcome.IGNORED, f"bytes after dictionary {name}"
+                )
         self._report.add_recovered("dictionary entries", kept)
         return found
 
