@@ -65,8 +65,8 @@ def test_they_have_none_in_a_pipe(damaged: Path, exhume_cli: Cli) -> None:
 
 @pytest.mark.parametrize("code", sorted(ADVICE))
 def test_advice_is_about_errors_and_options_that_there_are(code: str) -> None:
-    page = (ROOT / "docs/findings/core.md").read_text(encoding="utf-8")
-    assert f"| {code} |" in page
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs/findings").glob("*.md")]
+    assert any(re.search(rf"\b{code}\b", page) for page in pages)
     known = {option for verb in main.list_commands(None) for option in options_of(main, [verb])}  # type: ignore[arg-type]
     known |= {
         option
@@ -74,7 +74,7 @@ def test_advice_is_about_errors_and_options_that_there_are(code: str) -> None:
         for option in options_of(main, words)
     }
     for option, text in ADVICE[code].items():
-        assert option in known
+        assert option in known or not option  # "": another verb helps
         assert text.startswith(f"use {option}")
 
 
