@@ -19,7 +19,7 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: prose flips budgets memory scaling help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
+.PHONY: extras prose flips budgets memory scaling help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection kaitai-suite differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults signals fuzz fuzz-expressions fuzz-kernel mutation \
         coverage bench build dist release-check clean site
@@ -248,6 +248,9 @@ dist: $(DIST)  ## sdist, a wheel for every system, compiled ones for Linux and m
 
 release-check: dist  ## run every wheel that can run here, build again and compare, into docs/packages.md (ARGS=...)
 	@$(dir $(DIST))bin/python -m tools.release_check $(or $(ARGS),--again --write)
+
+extras: setup  ## install exhume with each extra into an empty environment, into docs/packages.md (ARGS='ksy lzma' for some)
+	@$(BIN)/python -m tools.extras $(or $(ARGS),--write)
 
 clean:  ## remove everything that can be made again
 	rm -rf $(VENV) .venv-build .venv-dist .venv-node .venv-oracles .venv-plugins .venv-site node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
