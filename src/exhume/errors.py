@@ -77,7 +77,8 @@ def shorten(value: Any, limit: int = 80) -> str:
         text = repr(raw)[1:]
     else:
         text = str(value)
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
