@@ -56,6 +56,10 @@ LISTS = """types:
   pair: {seq: [{id: x, type: u1}, {id: y, type: u1, valid: {max: 250}}]}
   deep: {seq: [{id: many, type: u1}, {id: pairs, type: pair, size: 3, repeat: expr, repeat-expr: many % 3}]}
 """
+CONSTANT = """types:
+  row: {seq: [{id: n, type: u1}, {id: marks, contents: [1, 2], repeat: expr, repeat-expr: n % 3},
+    {id: equal, size: 2, valid: '[1, 2]', repeat: expr, repeat-expr: n % 2}, {id: last, type: u1}]}
+"""
 SIZED = """types:
   row: {seq: [{id: a, type: u1}, {id: text, size: 8, type: strz, encoding: latin1, if: a < 200}, {id: padded,
     size: 4, type: str, terminator: 0, pad-right: 32, encoding: latin1},
@@ -140,3 +144,13 @@ def test_rows_of_parents_have_no_columns(tmp_path: Path) -> None:
     with pytest.raises(SpecificationError, match="no columns, only objects"):
         specification.columns(b"\1", "rows")
     assert specification.to_arrow(b"\1\2\3", "rows").num_rows == 3
+
+
+def test_lists_of_constant_bytes_stay_objects(tmp_path: Path) -> None:
+    specification = compiled(CONSTANT, tmp_path)
+    assert "scan_row" not in specification.texts["one.py"]
+    data = b"\0\5" + b"\5\1\2\1\2\1\2\7"
+    assert specification.read(data).rows[1].marks == [b"\1\2", b"\1\2"]
+    assert specification.to_arrow(data, "rows")["equal"].to_pylist() == [[], [b"\1\2"]]
+    with pytest.raises(ExhumeError, match=r"field rows\[0\]\.marks\[1\]"):
+        specification.to_arrow(b"\5\1\2\1\3\1\2\7", "rows")

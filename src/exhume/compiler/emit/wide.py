@@ -194,10 +194,9 @@ class WideScan(Scan):
                 raise UnsupportedError("structures with a rule have no column")
             made = self._inside(field, kind, name, field.size is not None)
             return made, self.inside
-        before = len(self.lines.lines)
-        self._read_valid_raw(field, '""', False)
-        if kind in (BYTES, TEXT) and not any("end_one = " in line for line in self.lines.lines[before:]):
+        if "contents" in field.raw:
             raise UnsupportedError("bytes that are always the same have no column")
+        self._read_valid_raw(field, '""', False)
         if kind in (BYTES, TEXT):
             return [(f"{name}_start", "q", "at_one"), (f"{name}_end", "q", "end_one")], None
         return [(name, _code_of([kind]), "one")], None
