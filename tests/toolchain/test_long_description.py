@@ -39,9 +39,9 @@ def test_it_says_what_the_readme_says(description: str) -> None:
         assert block in description
     words = [re.findall(r"\w+", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)) for text in (readme, description)]
     missing = set(words[0]) - set(words[1])
-    picture = re.search(r"!\[([^\]]*)\]", readme)
-    assert picture
-    assert missing <= set(re.findall(r"\w+", picture[1])), "only what the picture shows is left out"
+    pictures = re.findall(r"!\[([^\]]*)\]", readme)
+    assert pictures
+    assert missing <= set(re.findall(r"\w+", " ".join(pictures))), "only what pictures show is left out"
 
 
 def test_it_is_what_goes_into_the_package() -> None:
