@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import builtins
 import os
+import shutil
 import subprocess
 import sys
+import time
 from array import array
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -246,3 +248,33 @@ def test_it_runs_in_a_terminal(samples: Path) -> None:
                 break
     os.close(ours)
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux on PATH")
+def test_a_screen_of_80_columns_shows_tree_and_bytes(samples: Path, tmp_path: Path) -> None:
+    """Driven by keys in tmux, as over SSH: sections, the bytes of one, and the end of the program."""
+    pytest.importorskip(TEXTUAL, reason="the extra tui is not installed")
+
+    def tmux(*words: str) -> str:
+        ran = subprocess.run(["tmux", "-S", tmp_path / "socket", *words], capture_output=True, text=True, check=False)
+        return ran.stdout
+
+    def screen(wanted: str) -> str:
+        while True:
+            shown = tmux("capture-pane", "-p", "-t", "browse")
+            if wanted in shown:
+                return shown
+            assert tmux("list-sessions"), shown
+            time.sleep(0.05)
+
+    command = f"{sys.executable} -m exhume browse {samples / 'zs/words-none.zs'}; echo ended $?; sleep 60"
+    tmux("-f", "/dev/null", "new-session", "-d", "-s", "browse", "-x", "80", "-y", "24", command)
+    try:
+        screen("index-2")
+        shown = screen("ab 5a 53")  # the magic number, in hexadecimal
+        assert all(len(line) <= 80 for line in shown.splitlines())
+        assert "header" in shown
+        tmux("send-keys", "-t", "browse", "q")
+        screen("ended 0")
+    finally:
+        tmux("kill-server")
