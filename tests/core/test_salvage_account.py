@@ -177,6 +177,8 @@ def test_the_account_is_exact(original: Original, wanted: list[tuple[str, float,
         assert not (set(foreign) - set(original.content) if twice else foreign)
     if LOG in files and original.files[LOG].startswith(files[LOG].rstrip(b"\0")):
         gone = Counter({item: count for item, count in gone.items() if not item[0].startswith(b"log ")})
+    if any("is not read: no manifest names this file" in note for note in report.notes):
+        gone = Counter()  # a manifest that ends between two records is an earlier one
     # Without checksums, content that was changed counts as both, and a flipped bit can turn any count into another.
     if gone.total() > foreign.total() and (checksummed or "flip" not in kinds):
         assert not report.complete, (gone.total(), report.recovered, report.lost)

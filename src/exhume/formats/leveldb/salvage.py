@@ -240,7 +240,11 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
             continue
         kind = "data" if file.role is Role.LIVE else f"{file.role} {file.kind}"
         if whole and file.role is not Role.LIVE and not everything:
-            report.add_span(source.span(0, file.size), Outcome.IGNORED, kind, "the database no longer uses this file")
+            reason = "the database no longer uses this file"
+            if file.role is Role.ORPHAN:
+                reason = "no manifest names this file"
+                report.notes.append(f"{file.name} is not read: {reason}; a truncated manifest looks the same")
+            report.add_span(source.span(0, file.size), Outcome.IGNORED, kind, reason)
             continue
         if not file.size and file.expected_size:
             report.add_lost("tables")
