@@ -17,6 +17,7 @@ import pytest
 import exhume
 from exhume.findings import Severity, Verdict
 from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.model import Role
 from exhume.io.local import LocalTree
 from tests.oracles import need
 from tests.sizes import THOROUGH
@@ -186,5 +187,11 @@ def test_logs_as_rocksdb_reads_them(shape: Shape, tmp_path: Path) -> None:
     for one in (path, path.with_suffix(".open")):
         assert families_of(one) == engine(one), shape
         checked = exhume.verify(one)
-        found = [str(finding) for finding in checked if finding.severity is not Severity.NOTE]
+        unfinished = {file.name for file in Database(LocalTree(one)).files if file.role is Role.ORPHAN}
+        found = [
+            str(finding)
+            for finding in checked
+            if finding.severity is not Severity.NOTE
+            and not (finding.span and finding.span.source in unfinished)  # tables that the engine is writing
+        ]
         assert (checked.verdict, found) == (Verdict.OK, []), shape
