@@ -1,4 +1,4 @@
-"""Evidence containers: an image that ewfacquirestream wrote is read, carved and verified like a raw one."""
+"""EWF images: an image that ewfacquirestream wrote is read, carved and verified like a raw one."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_name_alone_makes_no_container(samples: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         exhume.open(tmp_path / "missing.E01")
     (tmp_path / "cut.E01").write_bytes(b"EVF\x09\x0d\x0a\xff\x00")
-    with pytest.raises(SourceError, match="the evidence container cannot be read"):
+    with pytest.raises(SourceError, match="EWF image cannot be read"):
         exhume.identify(tmp_path / "cut.E01")
 
 

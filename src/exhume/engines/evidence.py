@@ -1,4 +1,4 @@
-"""Whether the content of an evidence container is what was put into it."""
+"""Whether the content of an EWF image is what was put into it."""
 
 from __future__ import annotations
 

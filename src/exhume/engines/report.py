@@ -27,7 +27,7 @@ MOST_FINDINGS = 100
 """Findings of an archive that are kept; the rest is counted."""
 
 Check = Callable[[Source, Progress], bool]
-"""Compares the digest that an evidence container stores; whether it matches."""
+"""Compares the digest that an EWF image stores; whether it matches."""
 
 
 @dataclass(slots=True)

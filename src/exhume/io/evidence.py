@@ -1,4 +1,4 @@
-"""Evidence containers: disk images in the Expert Witness Compression Format (`.E01`, `.Ex01`, `.s01`), read by libewf.
+"""EWF images: disk images in the Expert Witness Compression Format (`.E01`, `.Ex01`, `.s01`), read by libewf.
 
 The source returns the imaged content, and every offset is an offset in that content: an archive inside is found, read
 and verified as in a raw image.  All segments of a set (`.E01`, `.E02`, ...) are found next to the first.
@@ -24,7 +24,7 @@ MAGICS = (b"EVF\x09\x0d\x0a\xff\x00", b"EVF2\x0d\x0a\x81\x00")
 
 
 class EvidenceSource(Source):
-    """The content of an evidence container; `digest` is the MD5 of the content that the container stores, "" if it
+    """The content of an EWF image; `digest` is the MD5 of the content that the container stores, "" if it
     stores none.
     """
 
@@ -34,7 +34,7 @@ class EvidenceSource(Source):
             import pyewf
         except ImportError:
             raise MissingDependencyError(
-                "evidence containers need libewf: pip install 'exhume[ewf]'", span=Span(path, 0, 0)
+                "EWF images need libewf: pip install 'exhume[ewf]'", span=Span(path, 0, 0)
             ) from None
         self.name = path
         self._lock = threading.Lock()
@@ -48,7 +48,7 @@ class EvidenceSource(Source):
             self._size = int(self._handle.get_media_size())
             self.digest: str = self._handle.get_hash_value("MD5") or ""
         except OSError as error:
-            raise SourceError("the evidence container cannot be read", span=Span(path, 0, 0), actual=error) from error
+            raise SourceError("EWF image cannot be read", span=Span(path, 0, 0), actual=error) from error
 
     @property
     def size(self) -> int:
@@ -66,7 +66,7 @@ class EvidenceSource(Source):
                 data: bytes = self._handle.read_buffer_at_offset(size, offset)
             except OSError as error:
                 span = self.span(offset, offset + size)
-                raise SourceError("the evidence container is damaged here", span=span, actual=error) from error
+                raise SourceError("EWF image is damaged here", span=span, actual=error) from error
         return data
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class EvidenceSource(Source):
 
 
 def is_evidence(path: str) -> bool:
-    """Whether a file is the first segment of an evidence container, judged by its name and its first bytes."""
+    """Whether a file is the first segment of an EWF image, judged by its name and its first bytes."""
     if not path.lower().endswith(ENDINGS):
         return False
     try:

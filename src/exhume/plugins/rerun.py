@@ -82,6 +82,7 @@ def send(recording: Any, path: str, reader: Any) -> list[str]:
 
 
 def _leaves(batch: Any) -> Iterator[tuple[str, Any]]:
+    """The columns of a batch by dotted name, those of structures in place of the structures."""
     types = import_pyarrow().types
     waiting = list(zip(batch.schema.names, batch.columns, strict=True))
     for name, column in waiting:

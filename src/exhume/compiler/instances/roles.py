@@ -87,6 +87,7 @@ def _expressions(one: Field) -> Iterator[tuple[str, ex.Expr]]:
 
 
 def _mark(found: dict[Field, Use], role: str, expr: ex.Expr, one: Field) -> None:
+    """Note for each field in an expression of `one` its role there, and the constants that it is compared with."""
     here = one.owner
     numbers, texts = set(), set()
     encodings = {node.arguments[0] for node in nodes(expr) if isinstance(node, ex.Call) and node.name == "to_s"}

@@ -216,6 +216,7 @@ class _Checked(NamedTuple):
 
 
 def _parts(number: int, listing: Listing) -> Iterator[_Part]:
+    """Divide the fitting entries of a split into parts of bounded count and size; an empty part ends it."""
     for start in range(0, len(listing.entries), PIECE_MESSAGES):
         entries, fits = (rows[start : start + PIECE_MESSAGES] for rows in (listing.entries, listing.fits))
         positions: Sequence[int] = range(start, start + len(entries))

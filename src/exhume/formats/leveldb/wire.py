@@ -102,7 +102,7 @@ class Handles(Sequence[Handle]):
 
     @classmethod
     def of(cls, handles: Iterable[Handle]) -> Handles:
-        """The same of handles."""
+        """The columns of single handles."""
         found = list(handles)
         offsets, sizes = (array("Q", [handle[column] for handle in found]) for column in (0, 1))
         return cls(memoryview(offsets), memoryview(sizes))

@@ -160,7 +160,7 @@ class Expressions:
         return text if kind in (TRUTH, OBJECT) else f"({text} != 0)" if isinstance(kind, Word) else boxed(text, kind)
 
     def place(self, node: ast.expr) -> str:
-        """An expression as a place in the data, or a size."""
+        """An expression as a place in the data, or a size, as C code; large values are cut to 64 bits by `satu`."""
         text, kind = self.expr(node)
         if isinstance(kind, Word):
             return text if kind.bits <= PLACE else f"near({text})"
