@@ -39,9 +39,9 @@ def label(path: Path) -> str:
 
 
 def descriptors(folder: Path) -> int:
-    """How many files below a folder this process has open."""
-    found = 0
-    for one in Path("/proc/self/fd").iterdir():
+    """How many files below a folder this process has open; 0 where the system does not say."""
+    found, listed = 0, Path("/proc/self/fd")
+    for one in listed.iterdir() if listed.is_dir() else ():
         with contextlib.suppress(OSError):  # the one that lists them
             found += one.readlink().is_relative_to(folder)
     return found

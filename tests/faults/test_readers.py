@@ -75,6 +75,8 @@ def test_every_read_fails_once(archive: str, name: str, samples: Path) -> None:
 def test_every_read_of_opening_fails_once(archive: str, samples: Path) -> None:
     """No archive comes of it, or one that is right; and no file stays open."""
     path = samples / ARCHIVES[archive]
+    gc.collect()
+    before = descriptors(path)  # of other tests in this process
     with Disk() as disk, exhume.open(path) as opened:
         pass
     with exhume.open(path) as opened:
@@ -92,5 +94,4 @@ def test_every_read_of_opening_fails_once(archive: str, samples: Path) -> None:
                 assert told == usual
             assert broken.struck
     gc.collect()
-    if Path("/proc/self/fd").is_dir():
-        assert descriptors(path) == 0
+    assert descriptors(path) <= before
