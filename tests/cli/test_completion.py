@@ -9,8 +9,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -81,14 +84,12 @@ class Terminal:
         os.close(self.ours)
 
 
-@pytest.fixture(params=sorted(STARTED))
-def terminal(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]:
-    for program in (request.param, "setsid"):
-        if shutil.which(program) is None:
-            pytest.skip(f"no {program} on PATH")
-    opened = Terminal(request.param, folder)
+@contextmanager
+def terminal(shell: str, folder: Path) -> Iterator[Terminal]:
+    """A shell in a folder, ready to complete."""
+    opened = Terminal(shell, folder)
     try:
-        opened.type(SETUP[request.param] + "\r")
+        opened.type(SETUP[shell] + "\r")
         opened.type("printf '[%s]' ready\r")
         opened.wait(re.compile(r"^\[(ready)\]", re.MULTILINE))
         yield opened
@@ -96,16 +97,45 @@ def terminal(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]
         opened.close()
 
 
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def at_terminals(shell: str, folders: list[Path], work: Callable[[Terminal, T], R], cases: Sequence[T]) -> list[R]:
+    """The result of each case.  Shells mostly wait: each folder has one, which gets its share of the cases."""
+    for program in (shell, "setsid"):
+        if shutil.which(program) is None:
+            pytest.skip(f"no {program} on PATH")
+
+    def share(number: int) -> list[R]:
+        with terminal(shell, folders[number]) as opened:
+            return [work(opened, case) for case in cases[number :: len(folders)]]
+
+    with ThreadPoolExecutor(len(folders)) as hands:
+        shares = list(hands.map(share, range(len(folders))))
+    assert sum(map(len, shares)) == len(cases) > 0
+    return [shares[number % len(folders)][number // len(folders)] for number in range(len(cases))]
+
+
+def new_folders(parent: Path, number: int) -> list[Path]:
+    made = [parent / f"of-terminal-{one}" for one in range(number)]
+    for one in made:
+        one.mkdir()
+    return made
+
+
 @pytest.mark.slow
-def test_in_a_real_shell(terminal: Terminal) -> None:
-    for typed, words in (
-        ("exhume ver", ["exhume", "verify"]),
-        ("exhume info sor", ["exhume", "info", "sorted.caf"]),
-        ("exhume info wor", ["exhume", "info", "words of 2026.zs"]),
-        ("exhume cat sorted.caf img/p", ["exhume", "cat", "sorted.caf", "img/pixel.bin"]),
-        ("exhume verify --format data", ["exhume", "verify", "--format", "databundle"]),
-    ):
-        assert terminal.completed(typed) == words
+@pytest.mark.parametrize("shell", sorted(STARTED))
+def test_in_a_real_shell(shell: str, folder: Path) -> None:
+    wanted = {
+        "exhume ver": ["exhume", "verify"],
+        "exhume info sor": ["exhume", "info", "sorted.caf"],
+        "exhume info wor": ["exhume", "info", "words of 2026.zs"],
+        "exhume cat sorted.caf img/p": ["exhume", "cat", "sorted.caf", "img/pixel.bin"],
+        "exhume verify --format data": ["exhume", "verify", "--format", "databundle"],
+    }
+    got = at_terminals(shell, [folder] * len(wanted), Terminal.completed, list(wanted))
+    assert dict(zip(wanted, got, strict=True)) == wanted
 
 
 HOSTILE = (
@@ -197,88 +227,86 @@ def slow_shell(terminal: Terminal, shell: str) -> None:
     terminal.type(GOT[shell] + "\r")
 
 
+ENDS = ("a$(touch PWN)", "a\nb", "x;touch PWN ", "a'b", "a:b c", "über ", "\\")
+"""Names that two members begin with: the end of one is typed, then TAB pressed again."""
+
+
+def complete_a_member(terminal: Terminal, case: tuple[str, tuple[str, ...]]) -> list[str]:
+    """What the command receives after `exhume cat NAME.caf`, and what was typed, for an archive that has one member."""
+    name, typed = case
+    archive = terminal.folder / "c.caf"
+    with exhume.create(archive, "caf", overwrite=True) as writer:
+        for end in ("1", "2") if name in ENDS else ("",):
+            writer.add_bytes(name + end, b"x")
+    got = completed(terminal, f"exhume cat c.caf {typed[0]}", *typed[1:])
+    assert not (terminal.folder / "PWN").exists(), case
+    assert not (terminal.folder / "aud.log").exists(), case
+    assert got[:2] == ["cat", "c.caf"], case
+    return got[2:]
+
+
 @pytest.mark.slow
-def test_hostile_names_in_a_real_shell(terminal: Terminal) -> None:
+@pytest.mark.parametrize("shell", sorted(STARTED))
+def test_hostile_names_in_a_real_shell(shell: str, tmp_path: Path) -> None:
     """No name is evaluated or becomes an option; the command receives the name exactly."""
-    slow_shell(terminal, terminal.shell)
-    wrong = {}
-    for number, name in enumerate(HOSTILE):
-        with exhume.create(terminal.folder / f"{number}.caf", "caf") as writer:
-            writer.add_bytes(name, b"x")
-        for typed, lead, ready in (
-            (f"exhume cat {number}.caf ", ["cat", f"{number}.caf"], not name.startswith("-")),
-            (f"exhume cat {number}.caf -- ", ["cat", f"{number}.caf", "--"], True),
-        ):
-            if lead[-1] == "--" and not name.startswith("-"):
-                continue
-            if terminal.shell == "fish" and ("\t" in name or name.startswith("~")):
-                ready = False  # fish cuts a value at a tab, and quotes no tilde
-            got = completed(terminal, typed)
-            if got != ([*lead, name] if ready else lead):
-                wrong[name, typed] = got
-            assert not (terminal.folder / "PWN").exists(), name
-            assert not (terminal.folder / "aud.log").exists(), name
-    for name in (
-        "a$(touch PWN)",
-        "a\nb",
-        "x;touch PWN ",
-        "a'b",
-        "a:b c",
-        "über ",
-        "\\",
-    ):  # its end is typed, then <TAB>
-        with exhume.create(terminal.folder / "two.caf", "caf", overwrite=True) as writer:
-            writer.add_bytes(f"{name}1", b"x")
-            writer.add_bytes(f"{name}2", b"x")
-        got = completed(terminal, "exhume cat two.caf ", "2")
-        if got != ["cat", "two.caf", f"{name}2"]:
-            wrong[name, "two names"] = got
-        assert not (terminal.folder / "PWN").exists(), name
-    assert wrong == {}
+    wanted: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name in HOSTILE:
+        cut = shell == "fish" and (
+            "\t" in name or name.startswith("~")
+        )  # it cuts a value at a tab, and quotes no tilde
+        wanted[name, ("",)] = [] if cut or name.startswith("-") else [name]
+        if name.startswith("-"):
+            wanted[name, ("-- ",)] = ["--"] if cut else ["--", name]
+    for name in ENDS:
+        wanted[name, ("", "2")] = [f"{name}2"]
+    folders = new_folders(tmp_path, 8)
+    got = dict(zip(wanted, at_terminals(shell, folders, hostile(complete_a_member), list(wanted)), strict=True))
+    assert {case: words for case, words in got.items() if words != wanted[case]} == {}
+
+
+def hostile(work: Callable[[Terminal, T], R]) -> Callable[[Terminal, T], R]:
+    """Work at a shell whose `exhume` writes down what it is given."""
+
+    def at(terminal: Terminal, case: T) -> R:
+        if not (terminal.folder / "bin").exists():
+            slow_shell(terminal, terminal.shell)
+        return work(terminal, case)
+
+    return at
 
 
 @pytest.mark.slow
-def test_hostile_files_in_a_real_shell(terminal: Terminal) -> None:
+@pytest.mark.parametrize("shell", sorted(STARTED))
+def test_hostile_files_in_a_real_shell(shell: str, tmp_path: Path) -> None:
     """A file whose name begins with `-` is offered after `./`; the name of no file is evaluated."""
-    slow_shell(terminal, terminal.shell)
-    wrong = {}
-    for number, name in enumerate(("--audit=aud.log", "-q", "$(touch PWN).zs", "a\nb;touch PWN", "'; touch PWN; '")):
-        folder = terminal.folder / f"f{number}"
+    names = ("--audit=aud.log", "-q", "$(touch PWN).zs", "a\nb;touch PWN", "'; touch PWN; '")
+
+    def complete_a_file(terminal: Terminal, name: str) -> list[str]:
+        folder = terminal.folder / "f"
         folder.mkdir()
         (folder / name).write_bytes(b"x")
         terminal.type(f"cd {folder}\r")
         got = completed(terminal, "exhume info ")
-        terminal.type(f"cd {terminal.folder}\r")
-        wanted = ["info", f"./{name}" if name.startswith("-") else name]
-        if terminal.shell == "fish" and name.startswith("-"):
-            wanted = ["info"]  # after nothing, fish drops what starts with "./"
-        if got != wanted:
-            wrong[name] = got
         assert not list(terminal.folder.rglob("PWN")), name
-    assert wrong == {}
+        return got
+
+    got = at_terminals(shell, new_folders(tmp_path, len(names)), hostile(complete_a_file), names)
+    for name, words in zip(names, got, strict=True):
+        wanted = ["info", f"./{name}" if name.startswith("-") else name]
+        if shell == "fish" and name.startswith("-"):
+            wanted = ["info"]  # after nothing, fish drops what starts with "./"
+        assert words == wanted
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("typed", ['"', "'", '"$', "'a", "\\$", "--topic=", "--topic=\\$"])
-def test_open_quotes_in_bash(typed: str, folder: Path) -> None:
+def test_open_quotes_in_bash(tmp_path: Path) -> None:
     """A quote that was typed is closed before the name is inserted."""
-    if shutil.which("setsid") is None:
-        pytest.skip("no setsid on PATH")
-    terminal = Terminal("bash", folder)
-    try:
-        terminal.type(SETUP["bash"] + "\r")
-        slow_shell(terminal, "bash")
-        name = ("a" if "a" in typed else "") + "$(touch PWN) 'b\" !c"
-        if typed == "'a":
-            name = "a'; touch PWN; '$(touch PWN)"
-        with exhume.create(folder / "c.caf", "caf") as writer:
-            writer.add_bytes(name, b"x")
-        option = typed.startswith("--")
-        got = completed(terminal, f"exhume cat c.caf {typed}")
-        assert got == ["cat", "c.caf", f"--topic={name}" if option else name]
-        assert not (folder / "PWN").exists()
-    finally:
-        terminal.close()
+    usual, quoted = "$(touch PWN) 'b\" !c", "a'; touch PWN; '$(touch PWN)"
+    begun = {'"': usual, "'": usual, '"$': usual, "'a": quoted, "\\$": usual, "--topic=": usual, "--topic=\\$": usual}
+    cases = [(name, (typed,)) for typed, name in begun.items()]
+    got = at_terminals("bash", new_folders(tmp_path, len(cases)), hostile(complete_a_member), cases)
+    wanted = [f"--topic={name}" if typed.startswith("--") else name for typed, name in begun.items()]
+    assert dict(zip(begun, got, strict=True)) == {typed: [word] for typed, word in zip(begun, wanted, strict=True)}
 
 
 @pytest.mark.parametrize(
