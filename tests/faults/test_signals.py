@@ -7,26 +7,22 @@ Spec: none; docs/testing.md, "Threads, processes and signals".
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 import pytest
 
 from exhume.cli.main import ending, invoke, main
-from tests.conftest import ROOT
 from tests.faults import run
 from tests.faults.tasks import TASKS, Task, make_inputs, repeatable
 from tests.faults.traced import is_traced
+from tests.forks import Ended, Forks
 from tests.sizes import size
 from tools.blocks import write_block
 
@@ -64,86 +60,53 @@ OTHERS = [
 TRIED = {(task.format, task.verb): task for task in reversed([*TASKS, *OTHERS])}
 """One task of each format and verb that writes, and of each other verb; with workers where there can be some."""
 
-SCRIPT = """
+IMPORTS = """
+import sys
 from tests.faults.tasks import repeatable
 from exhume.cli.main import run
-print("ready", flush=True)
-with repeatable():
-    run()
+"""
+WORK = """
+    sys.argv[1:] = words
+    with repeatable():
+        run()
 """
 
 
-class Ending(NamedTuple):
-    """How a process ended: its exit code, seconds from the signal on, those of the processor, what it said."""
-
-    code: int
-    seconds: float
-    cpu: float
-    said: str
+def processes() -> Forks:
+    """What runs a task in a process of its own."""
+    # What measures coverage waits for itself for ever when it is interrupted.
+    untraced = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
+    return Forks(IMPORTS, WORK.strip(), untraced)
 
 
-def interrupted(task: Task, folder: Path, delay: float | None) -> Ending:
-    """Run a task and interrupt it and its workers after some seconds, as a terminal does."""
+def interrupted(forks: Forks, task: Task, folder: Path, delay: float | None) -> Ended:
+    """Run a task and interrupt it and its workers after some seconds."""
     words = task.words.format(i=folder / "in", o=folder / "out").split()
     words += [] if task.verb == "completion" else ["-q"]
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as given:
-        done = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, task.verb, *words],
-            stdout=given, stderr=said, cwd=ROOT, start_new_session=True, pass_fds=[given.fileno()], env=untraced(),
-        )  # fmt: skip
-        while not given.seek(0, os.SEEK_END) and done.poll() is None:  # everything before is the interpreter's
-            time.sleep(0.001)
-        if delay is not None:
-            time.sleep(delay)
-        used = _cpu(done.pid)
-        began = time.monotonic()
-        if delay is not None:
-            os.killpg(done.pid, signal.SIGINT)
-        _, status, usage = os.wait4(done.pid, 0)
-        took = time.monotonic() - began
-        done.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        text = said.read().decode("utf-8", "replace")
-    return Ending(done.returncode, took, usage.ru_utime + usage.ru_stime - used, text)
+    return forks.run(task.verb, *words, interrupt_after=delay)
 
 
-def untraced() -> dict[str, str]:
-    """The environment without what measures coverage, which waits for itself for ever when it is interrupted."""
-    return {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
-
-
-def _cpu(pid: int) -> float:
-    """Seconds of the processor that a process and its workers took so far, and those of its children that ended."""
-    found = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            if int(fields[2]) == pid:  # its group
-                found += sum(map(int, fields[11:15]))
-    return found / os.sysconf("SC_CLK_TCK")
-
-
-def rounds(task: Task, folder: Path, count: int, seed: int) -> Iterator[tuple[Ending, str | None]]:
+def rounds(forks: Forks, task: Task, folder: Path, count: int, seed: int) -> Iterator[tuple[Ended, str | None]]:
     """Interrupt a task at random moments; yield how each run ended, and what is wrong with its leftovers."""
     bench = run.Bench(folder, task)
     bench.fresh()
     before = bench.state()
-    whole = interrupted(task, folder, None)
-    assert whole.code in (0, 3, 4), whole.said
+    whole = interrupted(forks, task, folder, None)
+    assert whole.code in (0, 3, 4), whole.err
     after = bench.state()
     chance = random.Random(seed)
     for _ in range(count):
         bench.fresh()
-        ending = interrupted(task, folder, chance.random() * whole.seconds)
+        ending = interrupted(forks, task, folder, chance.random() * whole.seconds)
         problem = None
         if ending.code == 130:
             problem = run.judge(task, before, after, bench.state(), killed=False)
-            if "exhume: interrupted" not in ending.said or "Traceback" in ending.said:
-                problem = f"says {ending.said!r}"
+            if "exhume: interrupted" not in ending.err or "Traceback" in ending.err:
+                problem = f"says {ending.err!r}"
         elif ending.code == whole.code:
             problem = None if bench.state() == after or task.verb == "selftest" else "says that all is well"
         elif ending.code != -signal.SIGINT:  # before exhume listens, or when it is done
-            problem = f"exit code {ending.code}: {ending.said}"
+            problem = f"exit code {ending.code}: {ending.err}"
         if ending.cpu > LONGEST and not is_traced():
             problem = problem or f"worked for {ending.cpu} s after the signal"
         yield ending, problem
@@ -165,10 +128,23 @@ def prepare(folder: Path) -> None:
     assert not int(invoke(["payload", str(folder / "in/a.zs"), "header", "-o", made, "-q", "--audit", records]))
 
 
+@pytest.fixture(scope="module")
+def forks() -> Iterator[Forks]:
+    with processes() as made:
+        yield made
+
+
 @pytest.mark.parametrize("what", TRIED, ids=" ".join)
 @pytest.mark.slow
-def test_ctrl_c(what: tuple[str, str], folder: Path) -> None:
-    assert [problem for _, problem in rounds(TRIED[what], folder, size(1, 60), len(what[0])) if problem] == []
+def test_ctrl_c(what: tuple[str, str], folder: Path, forks: Forks) -> None:
+    assert [problem for _, problem in rounds(forks, TRIED[what], folder, size(1, 60), len(what[0])) if problem] == []
+
+
+def test_what_a_process_says_is_kept(forks: Forks, tmp_path: Path) -> None:
+    ended = forks.run("info", str(tmp_path / "none"))
+    assert ended.code == 1
+    assert "none: No such file" in ended.err
+    assert "ark" in forks.run("formats").out
 
 
 def test_every_verb_is_interrupted() -> None:
@@ -224,10 +200,10 @@ def tell() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     found: dict[str, list[float]] = {}
     wrong = 0
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, processes() as forks:
         prepare(Path(temporary))
         for (format, verb), task in TRIED.items():
-            for ending, problem in rounds(task, Path(temporary), count, 1):
+            for ending, problem in rounds(forks, task, Path(temporary), count, 1):
                 if ending.code in (130, -signal.SIGINT):
                     name = f"`{verb} --jobs 2`" if format == "workers" else f"`{verb}`"
                     found.setdefault(name, []).append(ending.seconds)
