@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,19 +38,6 @@ def test_an_unknown_name_is_told(exhume_cli: Cli) -> None:
     ran = exhume_cli("schema", "zss")
     assert (ran.code, ran.err.count("\n")) == (1, 1)
     assert "did you mean 'zs'" in ran.err
-
-
-@pytest.mark.slow
-def test_a_wheel_has_the_specifications_and_the_types(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(tmp_path)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    shipped = {path.stem for path in (tmp_path / "exhume_ksy/ksy").glob("*.ksy")}
-    assert shipped == {path.stem for path in (ROOT / "ksy").glob("*.ksy")}
-    for name in ("exhume/py.typed", "exhume/__init__.pyi", "exhume_ksy/py.typed"):
-        assert (tmp_path / name).is_file(), name
 
 
 def test_the_readers_are_told_with_an_example_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,7 @@ def test_the_wheel_for_every_system_holds_what_it_should(tmp_path: Path) -> None
     bill = {f"{info}sboms/exhume.cdx.json": b"{}"}
     assert wheels.faults(files | bill | {f"{info}RECORD": wheels.record_of(files | bill)}) == []
     assert {path.name for path in (ROOT / "ksy").glob("*.ksy")} == {Path(n).name for n in files if n.endswith(".ksy")}
+    assert {"exhume/py.typed", "exhume/__init__.pyi", "exhume_ksy/py.typed"} <= set(files)
     schemas = {f"exhume/schemas/{path.name}" for path in (ROOT / "src" / "exhume" / "schemas").glob("*.json")}
     assert {name for name in files if name.startswith("exhume/schemas/")} == schemas
     assert b"License-Expression: MIT AND CC0-1.0" in files[f"{info}METADATA"]
