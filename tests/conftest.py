@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -39,10 +40,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             seen[function] += 1
 
 
-def pytest_collection_finish() -> None:
-    """Keep the collector of garbage from going through thousands of tests again and again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """Keep the collector of garbage from going through thousands of tests again and again, now and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many workers again as processors: tests often wait, for disks, shells and other processes."""
+    return (3 * len(os.sched_getaffinity(0)) + 1) // 2 if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @pytest.fixture(scope="session")
