@@ -575,18 +575,23 @@ FORMS: dict[str, list[Form]] = {
             "created!": "text",
             "installation!": INSTALLATION,
             "verdict": VERDICT,
+            "targets!": "texts",
             "images!": [HASHED],
             "archives!": [
                 {
-                    **CARVED,
+                    **{name.replace("offset!", "offset"): kind for name, kind in CARVED.items()},
                     "number!": "int",
-                    "image!": "int",
-                    "sha256!": "text",
-                    "file!": "text",
+                    "image": "int",
+                    "target!": "text",
+                    "sha256": "text",
+                    "file": "text",
+                    "files": [HASHED],
                     "group": "int",
                     "findings_total!": "int",
                 }
             ],
+            "others!": [{"name!": "text", "kind!": ("unrecognized", "part", "link", "unreadable"), "message": "text"}],
+            "counts!": "counts",
             "groups!": [
                 {
                     "number!": "int",

@@ -7,7 +7,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from exhume.errors import Span
 from exhume.findings import STRUCTURE_ONLY, Finding, Verdict
@@ -224,8 +224,11 @@ class Piece:
     """A file of an archive that is a directory, found by itself: what shows which others it belongs to.
 
     Pieces belong together if one of them refers to the `key` of the other, or if both refer to the same.  `path` is
-    where it is in the directory, `archive` what the archive is called, and `basis` why it is taken to belong to it.
+    where it is in the directory, in which `ANY` is a number that no other piece has, `archive` what the archive is
+    called, and `basis` why it is taken to belong to it.
     """
+
+    ANY: ClassVar[str] = "{number}"
 
     key: str
     refers: frozenset[str]

@@ -6,6 +6,8 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,11 @@ from typing import Any
 import pytest
 
 import exhume
+from exhume.engines.case import Found
+from exhume.engines.report import _tied
+from exhume.errors import SourceError
+from exhume.io import opening
+from exhume.recovery import Piece
 from exhume.testing.corrupt import flip
 from tests.conftest import ROOT
 
@@ -186,3 +193,137 @@ def test_a_file_where_the_folder_belongs_is_named(tmp_path: Path, exhume_cli: An
     assert (ran.code, ran.err.count("\n")) == (1, 1)
     assert f"{tmp_path / 'case'}: a file, where the outputs need a directory" in ran.err
     assert not (tmp_path / "case.html").exists()
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with archives of both kinds, an image, a split image, links, and files of no format."""
+    top = tmp_path_factory.mktemp("folder") / "ev"
+    shutil.copytree(SAMPLES / "ark/log", top / "logs/ark")
+    words = (SAMPLES / "zs/words-none.zs").read_bytes()
+    (top / "words.zs").write_bytes(words)
+    (top / "bad.zs").write_bytes(flip(words, 400, 1))
+    for number in range(70):  # more files than the descriptors of the test below
+        (top / f"logs/{number:03d}.txt").write_bytes(b"nothing\n" * number)
+    image = bytes(4096) + (ROOT / "examples/clp_s/events.clps").read_bytes() + bytes(404)
+    (top / "dump.bin").write_bytes(image)
+    for number in range(3):
+        (top / f"split.{number:03d}").write_bytes(image[number * 2500 : (number + 1) * 2500])
+    (top / "outside").symlink_to("/etc", target_is_directory=True)
+    (top / "again.zs").symlink_to("words.zs")
+    return top
+
+
+def test_a_directory_is_taken_file_by_file(evidence: Path, tmp_path: Path) -> None:
+    limits = "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)); "
+    limits += "from exhume.cli.main import run; run()"
+    page = tmp_path / "case.html"
+    command = [sys.executable, "-c", limits, "report", str(evidence), "-o", str(page), "--json", "-q"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 3, ran.stderr
+    told = json.loads(ran.stdout)
+    assert told["targets"] == [str(evidence)]
+    found = {Path(one["target"]).name: one for one in told["archives"]}
+    assert {name: one["verdict"] for name, one in found.items()} == {
+        "bad.zs": "damaged", "dump.bin": "complete", "split.000": "complete", "words.zs": "complete", "ark": "complete",
+    }  # fmt: skip
+    log = found["ark"]
+    assert (log["image"], log["offset"], log["sha256"], log["file"]) == (None, None, None, None)
+    parts = sorted(path for path in (evidence / "logs/ark").rglob("*") if path.is_file())
+    assert sorted(file["name"] for file in log["files"]) == [str(path) for path in parts]
+    assert {file["sha256"] for file in log["files"]} == {
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in parts
+    }
+    assert log["length"] == sum(path.stat().st_size for path in parts)
+    assert found["words.zs"]["file"] is None, "it is where it is"
+    assert (tmp_path / "case" / found["dump.bin"]["file"]).read_bytes() == (
+        ROOT / "examples/clp_s/events.clps"
+    ).read_bytes()
+    assert told["counts"] == {"archive": 5, "unrecognized": 70, "part": 2, "link": 2, "unreadable": 0}
+    links = {Path(one["name"]).name for one in told["others"] if one["kind"] == "link"}
+    assert links == {"outside", "again.zs"}
+    assert len(told["images"]) == 70 + 4
+    text = page.read_text(encoding="utf-8")
+    assert all(one["name"] in text for one in told["others"])
+    assert all(file["sha256"] in text for file in log["files"])
+
+
+def test_a_report_stays_outside_of_what_it_is_about(evidence: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    before = sorted(evidence.rglob("*"))
+    for output in ("case.html", "logs/case.html"):
+        ran = exhume_cli("report", evidence, "-o", evidence / output)
+        assert (ran.code, "which the report is about" in ran.err) == (2, True)
+    ran = exhume_cli("report", evidence, "-o", evidence.with_suffix(".html"))
+    assert "is one of the inputs: give another place with --folder DIR" in ran.err
+    copy = tmp_path / "words.zs"
+    shutil.copy(evidence / "words.zs", copy)
+    assert exhume_cli("report", copy, "-o", copy, "--overwrite").code == 2
+    assert copy.read_bytes() == (evidence / "words.zs").read_bytes()
+    assert sorted(evidence.rglob("*")) == before
+
+
+def test_what_cannot_be_read_is_named(
+    evidence: Path, tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = opening.open_target
+
+    def refuse(target: Any, **options: Any) -> Any:
+        if str(target).endswith("dump.bin"):
+            raise SourceError("Permission denied")
+        return opened(target, **options)
+
+    monkeypatch.setattr(opening, "open_target", refuse)
+    ran = exhume_cli("report", evidence, "-o", tmp_path / "case.html", "--json", "-q")
+    told = json.loads(ran.text)
+    assert ran.code == 1
+    assert [one for one in told["others"] if one["kind"] == "unreadable"] == [
+        {"name": str(evidence / "dump.bin"), "kind": "unreadable", "message": "Permission denied"}
+    ]
+    assert len(told["archives"]) == 4
+
+
+def test_pieces_in_a_directory_are_put_together(tmp_path: Path, exhume_cli: Cli) -> None:
+    """Two bundles whose files lie loose in a folder each: no table takes the place of another, nor a shard."""
+    ev = tmp_path / "ev"
+    for name, size in (("one", 40), ("two", 90)):
+        with exhume.create(tmp_path / name, "databundle") as writer:
+            members: Any = writer
+            members.add(f"{name}.txt", b"hello " * size)
+        (ev / name).mkdir(parents=True)
+        for path in (tmp_path / name).rglob("*"):
+            if path.suffix == ".sst" or path.name.startswith("shard-"):
+                shutil.copy(path, ev / name / f"{path.name}.bin")
+    ran = exhume_cli("report", ev, "-o", tmp_path / "case.html", "--json", "-q")
+    told = json.loads(ran.text)
+    assert len(told["groups"]) == 2
+    for group in told["groups"]:
+        assert {Path(told["archives"][number]["target"]).parent for number in group["archives"]} in (
+            {ev / "one"}, {ev / "two"},
+        )  # fmt: skip
+    written = {Path(file["name"]).name: file["size"] for one in told["recovered"] for file in one["files"]}
+    assert written == {"one.txt": 240, "two.txt": 540}
+
+
+def test_pieces_are_tied_by_what_they_refer_to() -> None:
+    def piece(key: str, refers: str, path: str, folder: str = "") -> Any:
+        nonlocal number
+        number += 1
+        carved: Any = None
+        return Found(number, f"{folder}/{number}", number, carved, ""), Piece(
+            key, frozenset(refers.split()), path, "", ""
+        )
+
+    def groups(known: list[Any]) -> list[list[int]]:
+        return [[found.number for found, _ in pieces] for pieces in _tied(known)]
+
+    number = 0
+    manifest, split, alone = piece("m", "s t", "m"), piece("s", "", "s"), piece("x", "", "x")
+    assert groups([split, alone, manifest]) == [[1, 2], [3]]
+    number = 0
+    same_key = [piece("shard 0", "small", "0"), piece("shard 0", "large", "0")]
+    assert groups(same_key) == [[1], [2]], "a key that nothing refers to ties nothing"
+    number = 0
+    folders = [piece("a", "kind", path, folder) for folder in "xy" for path in ("0", f"index/{Piece.ANY}")]
+    assert groups(folders) == [[1, 2], [3, 4]], "two claim one place: each folder is one archive"
+    number = 0
+    assert groups([piece("a", "k", "0"), piece("b", "k", "0"), piece("c", "k", Piece.ANY)]) == [[1, 3]]

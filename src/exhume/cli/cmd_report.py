@@ -1,13 +1,15 @@
-"""`exhume report`: what is in disk images, what it is worth and what was recovered, as one page and one document."""
+"""`exhume report`: what is in images, files and directories, what it is worth and what was recovered, as one page."""
 
 from __future__ import annotations
 
 import os
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,11 +20,26 @@ from exhume.cli.params import FORMAT, Jobs, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
+from exhume.engines.identify import walk
+from exhume.engines.walk import Kind, WalkEntry
 from exhume.findings import Verdict
+from exhume.io.source import Source
+from exhume.io.split import SplitSet, split_set
+from exhume.io.tree import Tree
+
+if TYPE_CHECKING:
+    from exhume.engines.case import CaseReport
+
+TOLD = {
+    "unrecognized": "without an archive",
+    Kind.PART: "part of another",
+    Kind.LINK: "links not followed",
+    Kind.UNREADABLE: "unreadable",
+}
 
 
 @click.command("report", cls=Verb)
-@click.argument("images", nargs=-1, required=True, metavar="IMAGE...")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The page (HTML).")
 @click.option(
     "--folder", metavar="DIR", help="New or empty directory for the files (default: FILE without its suffix)."
@@ -37,7 +54,7 @@ from exhume.findings import Verdict
 @common_options
 def command(
     run: Run,
-    images: tuple[str, ...],
+    targets: tuple[str, ...],
     output: str,
     folder: str | None,
     records: tuple[str, ...],
@@ -46,16 +63,19 @@ def command(
     overwrite: bool,
     jobs: int,
 ) -> ExitCode:
-    """Write a case report about disk images.
+    """Write a case report about disk images, files and directories.
 
-    The images are hashed and searched for archives. Each archive is copied to the folder, hashed and verified; pieces
-    of one archive (an Ark log's manifest and splits, a bundle's shards and index) are reassembled; what is damaged or
-    was reassembled is salvaged. The page states each verdict with its basis, each loss, maps, and the versions used.
+    Files are hashed and searched for archives, whether they are images or archives themselves. Archives inside a file
+    are copied to the folder and verified. Of a directory, every file below it is taken, and each directory that is an
+    archive is verified as one. Pieces of one archive (an Ark log's manifest and splits, a bundle's shards and index)
+    are reassembled; what is damaged or was reassembled is salvaged. The page states each verdict with its basis, each
+    loss, maps, the versions used, and the name of everything that is no archive.
 
-    The same images result in the same page, except for the time in it (SOURCE_DATE_EPOCH sets that).
+    The same files result in the same page, except for the time in it (SOURCE_DATE_EPOCH sets that).
 
     \b
-    Exit codes: 0 every archive is complete; 3 something is damaged, incomplete or lost; 4 no archive was found.
+    Exit codes: 0 every archive is complete; 1 something cannot be read, or an image does not match its digest;
+    3 something is damaged, incomplete or lost; 4 no archive was found.
     """
     import io
 
@@ -63,66 +83,53 @@ def command(
     from exhume.cli.cmd_carve import file_name
     from exhume.engines.report import build_report
     from exhume.io.output.atomic import AtomicFile, exists_error
-    from exhume.io.source import Source
     from exhume.view.report import write_report
 
     page = Path(output)
     place = Path(folder) if folder is not None else page.with_suffix("")
     if place == page:
         raise click.UsageError("-o FILE needs a suffix, such as .html, or give --folder DIR")
+    _keep_apart((*targets, *records), page, place)
     if os.path.lexists(page) and not overwrite:
         raise exists_error(page)
     timeline, wrong = _timeline(records)
-    with ExitStack() as stack:
-        sources: list[Source] = []
-        for name in _first_segments(run, images):
-            source = stack.enter_context(run.take_source(name, is_image=True))
-            if not isinstance(source, Source):
-                raise click.UsageError("a report needs files (disk images, dumps), not directories")
-            sources.append(source)
-        prepare_directory(str(place))
-        with run.progress("report") as progress:
-            case = build_report(
-                sources,
-                place,
-                name=file_name,
-                only=only,
-                min_confidence=min_confidence,
-                limits=run.limits,
-                progress=progress,
-                jobs=jobs,
-                check=lambda opened, told: check_container(run, opened, told),
-            )
-        created = _now()
-        installed = about().to_dict()
-        versions = {"exhume": installed["version"], **_flat(installed)}
-        with AtomicFile(str(page), overwrite=overwrite) as file:
-            text = io.TextIOWrapper(file.file, encoding="utf-8", errors="backslashreplace", newline="\n")
-            write_report(text, case, sources, created=created, versions=versions, timeline=timeline, limits=run.limits)
-            text.flush()
-            text.detach()
+    targets = tuple(dict.fromkeys(targets))
+    directories = _directories(run, targets)
+    prepare_directory(str(place))
+    with run.progress("report") as progress:
+        case = build_report(
+            targets,
+            _entries(run, targets, directories),
+            partial(_opened, run),
+            place,
+            name=file_name,
+            several=bool(directories) or len(targets) > 1,
+            only=only or ((run.as_format,) if run.as_format else ()),
+            min_confidence=min_confidence,
+            limits=run.limits,
+            progress=progress,
+            jobs=jobs,
+            check=lambda image, told: check_container(run, image, told),
+        )
+    created = _now()
+    installed = about().to_dict()
+    versions = {"exhume": installed["version"], **_flat(installed)}
+    with AtomicFile(str(page), overwrite=overwrite) as file:
+        text = io.TextIOWrapper(file.file, encoding="utf-8", errors="backslashreplace", newline="\n")
+        write_report(
+            text, case, partial(_opened, run), created=created, versions=versions, timeline=timeline, limits=run.limits
+        )
+        text.flush()
+        text.detach()
     for problem in wrong:
         run.note(problem)
     if run.machine:
         body = {"output": output, "folder": str(place), "created": created, "installation": installed}
         run.document("report", {**body, **case.to_dict(), "timeline": timeline, "problems": wrong})
     else:
-        for image in case.images:
-            run.print(f"{printable(image.name)}: {counted(image.size, 'bytes')}, SHA-256 {image.sha256}")
-        run.print(
-            f"{counted(len(case.archives), 'archives')} found: {_counts(case)}"
-            if case.archives
-            else "no archives found"
-        )
-        for one in case.recovered:
-            told = f"verified by: {one.report.verified_by}" if one.report is not None else f"not salvaged: {one.error}"
-            run.print(
-                f"recovered: {printable(one.output)}, {printable(told)}"
-                if one.report
-                else printable(f"{one.output}: {told}")
-            )
+        _say(run, case, directories)
         run.note(f"written to {output}, files below {place}")
-    if case.changed:
+    if case.changed or case.counts[Kind.UNREADABLE]:
         return ExitCode.FAILED
     if case.verdict is None:
         return ExitCode.NO
@@ -130,21 +137,99 @@ def command(
     return ExitCode.DONE if case.verdict is Verdict.OK and not lost and not wrong else ExitCode.LOSS
 
 
-def _counts(case: Any) -> str:
+def _say(run: Run, case: CaseReport, directories: frozenset[str]) -> None:
+    """What was looked at, what was found, and what was recovered, each file that was given by itself."""
+    hashed = [*case.images, *(file for found in case.archives for file in found.files)]
+    for image in case.images if not directories else ():
+        run.print(f"{printable(image.name)}: {counted(image.size, 'bytes')}, SHA-256 {image.sha256}")
+    if directories:
+        size = counted(sum(file.size for file in hashed), "bytes")
+        run.print(f"{counted(len(hashed), 'files')} looked at, {size}")
     kinds = [str(found.carved.verdict) for found in case.archives]
-    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    told = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
+    run.print(f"{counted(len(case.archives), 'archives')} found: {told}" if kinds else "no archives found")
+    if directories:
+        run.print(", ".join(f"{case.counts[kind]:,} {TOLD[kind]}" for kind in TOLD))
+    for other in case.others:
+        if other.kind == Kind.UNREADABLE or (run.verbose and directories):
+            run.print(printable(f"{other.kind}: {other.name}" + (f": {other.message}" if other.message else "")))
+    for one in case.recovered:
+        if one.report is None:
+            run.print(printable(f"{one.output}: not salvaged: {one.error}"))
+        else:
+            run.print(printable(f"recovered: {one.output}, verified by: {one.report.verified_by}"))
 
 
-def _first_segments(run: Run, images: tuple[str, ...]) -> list[str]:
-    """The images without later segments of split images that stand for a whole one."""
-    from exhume.io.split import split_set
+def _keep_apart(inputs: tuple[str, ...], page: Path, folder: Path) -> None:
+    """Refuse outputs that are an input, or below one: what a report is about is never changed by it."""
+    for name in inputs:
+        given = Path(os.path.realpath(name))
+        for path, option in ((page, "-o FILE"), (folder, "--folder DIR")):
+            real = Path(os.path.realpath(path))
+            if "://" not in name and (real == given or given in real.parents):
+                where = "is one of the inputs" if real == given else f"is below {name}, which the report is about"
+                raise click.UsageError(f"{path} {where}: give another place with {option}")
 
-    sets = {name: split_set(name) for name in images}
-    later = {piece for one in sets.values() for piece in one.pieces[1:]}
-    for one in sets.values():
-        if one.note:
-            run.note(printable(one.note))
-    return [name for name in dict.fromkeys(images) if name not in later]
+
+def _directories(run: Run, targets: tuple[str, ...]) -> frozenset[str]:
+    """The targets that are directories.  Raises `SourceError` for one that cannot be opened, before any work."""
+    found = set()
+    for name in targets:
+        with _opened(run, name) as source:
+            if isinstance(source, Tree):
+                found.add(name)
+    if found and (run.offset or run.length is not None):
+        raise click.UsageError("--offset and --length do not apply to directories")
+    return frozenset(found)
+
+
+@contextmanager
+def _opened(run: Run, name: str) -> Iterator[Source | Tree]:
+    """A target while it is used; one that can be read only once is kept, as a file, until the end."""
+    if name == "-" or name.startswith(("/dev/fd/", "/proc/self/fd/")):
+        yield run.source(name, is_image=True)
+        return
+    source = run.take_source(name, is_image=True)
+    try:
+        yield source
+    finally:
+        source.close()
+
+
+def _entries(run: Run, targets: tuple[str, ...], directories: frozenset[str]) -> Iterator[WalkEntry]:
+    """What is there: the files that were given, and everything below the directories.
+
+    A split image is looked at as a whole when its first segment comes, which is before the others; they are its parts.
+    """
+    later: dict[str, str] = {}
+    for target in targets:
+        if target not in directories:
+            later |= dict.fromkeys(_segments(target).pieces[1:], target)
+    for target in targets:
+        for entry in (
+            walk(target, storage_options=run.storage_options)
+            if target in directories
+            else (WalkEntry(target, Kind.FILE),)
+        ):
+            if entry.kind is Kind.FILE and entry.name in later:
+                yield WalkEntry(entry.name, Kind.PART, archive=later.pop(entry.name))
+                continue
+            if entry.kind is Kind.FILE:
+                split = _segments(entry.name)
+                later |= dict.fromkeys(split.pieces[1:], entry.name)
+                if split.note:
+                    run.note(printable(split.note))
+            yield entry
+
+
+def _segments(name: str) -> SplitSet:
+    """The files of a split or EWF image that begins with this one; no pieces for any other file."""
+    from exhume.io.evidence import segments
+
+    if "://" in name:
+        return SplitSet()
+    split = split_set(name)
+    return split if split.pieces else split._replace(pieces=segments(name))
 
 
 def _timeline(files: tuple[str, ...]) -> tuple[list[dict[str, Any]], list[str]]:

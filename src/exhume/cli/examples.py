@@ -44,7 +44,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "payload": ("exhume payload words.zs data-0 -o block.bin",),
     "recode": ("exhume recode words.zs -o stored.zs --stored",),
     "repair": ("exhume repair robot --name repaired",),
-    "report": ("exhume report image.dd -o case.html || [ $? -eq 3 ]",),
+    "report": (
+        "exhume report image.dd -o case.html || [ $? -eq 3 ]",
+        "exhume report files -o folder.html --folder parts || [ $? -eq 3 ]",
+    ),
     "salvage": ("exhume salvage words.zs -o rescued.zs", "exhume salvage files.caf -o rescued --as-files"),
     "schema": ("exhume schema", "exhume schema zs --bundle"),
     "search": ("exhume search events.clps 'level: ERROR'", "exhume search words.zs ap --count"),

@@ -1,151 +1,59 @@
-"""The report engine: everything that a case report states about images, computed once, in one pass for each step.
+"""The report engine: everything that a case report states about images, files and directories, computed once.
 
-Each image is hashed and carved; each archive is hashed, copied and judged; pieces that belong together are
-reassembled; what is damaged or was reassembled is salvaged.  The result depends on the bytes of the images only.
+One target is open at a time: it is hashed, searched for archives or, if it is a directory that is an archive, verified,
+and closed.  Archives inside a file are copied, pieces that belong together are reassembled, and what is damaged or was
+reassembled is salvaged.  Memory grows with the number of files and archives only, and the result depends on their names
+and bytes only.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.engines.carve import carve
+from exhume.engines.case import UNRECOGNIZED, CaseReport, Found, Group, Hashed, Other, Recovered
 from exhume.engines.salvage import salvage
-from exhume.errors import ExhumeError, SourceError
+from exhume.engines.verify import Verification
+from exhume.engines.walk import Kind, WalkEntry
+from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Verdict
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import CarvedArchive, CarveVerdict, Piece, SalvageMode, SalvageReport
+from exhume.recovery import CarvedArchive, CarveVerdict, Piece, SalvageMode, VerifiedBy
 from exhume.registry import formats, get_format
 
 MOST_FINDINGS = 100
 """Findings of an archive that are kept; the rest is counted."""
 
+LARGE = 64 << 20
+"""A file among many reports how far it was read if it has this many bytes."""
+
 Check = Callable[[Source, Progress], bool]
 """Compares the digest that an EWF image stores; whether it matches."""
 
-
-@dataclass(slots=True)
-class Hashed:
-    """A file by its name, size and SHA-256."""
-
-    name: str
-    size: int
-    sha256: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"name": self.name, "size": self.size, "sha256": self.sha256}
-
-
-@dataclass(slots=True)
-class Found:
-    """An archive in an image: what it is, where it was copied to, and the pieces that it belongs to."""
-
-    number: int
-    image: int
-    carved: CarvedArchive
-    sha256: str
-    file: str
-    nested_in: int | None = None
-    group: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        values = self.carved.to_dict()
-        return {
-            "number": self.number,
-            "image": self.image,
-            **values,
-            "nested_in": self.nested_in,
-            "findings": values["findings"][:MOST_FINDINGS],
-            "findings_total": len(values["findings"]),
-            "sha256": self.sha256,
-            "file": self.file,
-            "group": self.group,
-        }
-
-
-@dataclass(slots=True)
-class Group:
-    """Pieces of one archive, copied to where they are in it."""
-
-    number: int
-    format: str
-    archive: str
-    basis: str
-    archives: list[int]
-    folder: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {name: getattr(self, name) for name in ("number", "format", "archive", "basis", "archives", "folder")}
-
-
-@dataclass(slots=True)
-class Recovered:
-    """What was salvaged of an archive or of a group, or why it could not be."""
-
-    archives: list[int]
-    group: int | None
-    output: str
-    report: SalvageReport | None = None
-    error: str = ""
-    files: list[Hashed] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        out: dict[str, Any] = {"archives": self.archives, "group": self.group, "output": self.output}
-        if self.report is None:
-            return {**out, "error": self.error}
-        values = self.report.to_dict()
-        names = ("format", "recovered", "lost", "notes", "verdict", "verified_by")
-        return {**out, **{name: values[name] for name in names}, "files": [file.to_dict() for file in self.files]}
-
-
-@dataclass(slots=True)
-class CaseReport:
-    """A case: the images that were looked at, the archives found in them, and what was recovered below `folder`."""
-
-    folder: str
-    images: list[Hashed] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    """Images whose stored digest does not match."""
-    archives: list[Found] = field(default_factory=list)
-    groups: list[Group] = field(default_factory=list)
-    recovered: list[Recovered] = field(default_factory=list)
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The verdict on all archives together; None if there is none."""
-        kinds = {found.carved.verdict for found in self.archives}
-        if not kinds:
-            return None
-        if kinds & {CarveVerdict.DAMAGED, CarveVerdict.PARTIAL}:
-            return Verdict.DAMAGED
-        return Verdict.INCOMPLETE if CarveVerdict.INCOMPLETE in kinds else Verdict.OK
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form documented for `exhume report --json`, without what is not about the images."""
-        return {
-            "verdict": self.verdict,
-            "images": [image.to_dict() for image in self.images],
-            "archives": [found.to_dict() for found in self.archives],
-            "groups": [group.to_dict() for group in self.groups],
-            "recovered": [one.to_dict() for one in self.recovered],
-        }
+Opener = Callable[[str], AbstractContextManager[Source | Tree]]
+"""Opens a file or directory by its name, as often as it is asked for, and closes it."""
 
 
 def build_report(
-    images: Sequence[Source],
+    targets: Iterable[str],
+    entries: Iterable[WalkEntry],
+    opened: Opener,
     folder: Path,
     *,
     name: Callable[[CarvedArchive], str],
+    several: bool = False,
     only: Iterable[str] = (),
     min_confidence: float = 0.5,
     limits: Limits = DEFAULT_LIMITS,
@@ -153,125 +61,286 @@ def build_report(
     jobs: int = 1,
     check: Check | None = None,
 ) -> CaseReport:
-    """Look at images, and write the archives in them and what can be salvaged of those below `folder`.
+    """Look at files and directories, and write the archives in them and what can be salvaged of those below `folder`.
 
-    `name` names the copy of an archive; `check` compares what an image says about itself.  Raises `SourceError` when
-    reading or writing fails, and `OutputExistsError` if a file is there already.
+    Args:
+        targets: What was asked for, to name it.
+        entries: What is there: `exhume.engines.walk.walk_tree` of directories, and FILE for each image.
+        opened: Opens what an entry names.
+        folder: Where to write.
+        name: Names the copy of an archive.
+        several: Whether each file and directory gets a folder of its own.
+        only: Ids of formats; others are left out.
+        min_confidence: Leaves out what is less sure.
+        limits: What hostile input may cost.
+        progress: Called with (done, total or None, unit).
+        jobs: Threads; 0: one per core.
+        check: Compares what an image says about itself.
+
+    Returns:
+        The case.  What cannot be read is named in it.
+
+    Raises:
+        SourceError: Writing fails, or a file changed since it was hashed.
+        OutputExistsError: A file is there already.
     """
-    case = CaseReport(str(folder))
-    sources: list[Source] = []
+    case = CaseReport(str(folder), list(targets))
     with OutputTree(folder, limits=limits) as tree:
-        for number, image in enumerate(images):
-            case.images.append(Hashed(image.name, image.size, _sha256(image, 0, image.size)))
-            how: dict[str, Any] = {"only": tuple(only), "min_confidence": min_confidence, "jobs": jobs}
-            first = len(case.archives)
-            for carved in carve(image, limits=limits, progress=progress, **how):
-                start, end = carved.offset - image.origin, carved.end - image.origin
-                place = f"image-{number + 1}/{name(carved)}" if len(images) > 1 else name(carved)
-                tree.copy(place, image, start, end)
-                found = Found(len(case.archives), number, carved, _sha256(image, start, end), place)
-                found.nested_in = None if carved.nested_in is None else first + carved.nested_in
-                case.archives.append(found)
-                sources.append(image.window(start, end))
-            if check is not None and not check(image, progress):
-                case.changed.append(image.name)
-        for group, pieces in _groups(case.archives, sources, limits):
-            case.groups.append(group)
-            for found, piece in pieces:
-                found.group = group.number
-                tree.copy(f"{group.folder}/{piece.path}", sources[found.number], 0, sources[found.number].size)
-        for target, recovered, format in _to_salvage(case, sources, folder):
-            _salvage(target, recovered, format, folder, limits, jobs)
-            case.recovered.append(recovered)
+        work = _Work(case, opened, tree, name, several, limits, progress, jobs, check)
+        work.carving = {"only": tuple(only), "min_confidence": min_confidence}
+        for done, entry in enumerate(entries, 1):
+            work.look_at(entry)
+            if several:
+                progress(done, None, "files")
+        for format in sorted(work.pieces):
+            for pieces in _tied(work.pieces[format]):
+                work.reassemble(format, pieces)
+        for group in case.groups:
+            output = f"{group.folder}-recovered"
+            work.salvage(folder / group.folder, Recovered(group.archives, group.number, output), group.format)
+        for found in case.archives:
+            work.save(found)
     return case
-
-
-def _sha256(source: Source, start: int, end: int) -> str:
-    hashed = hashlib.sha256()
-    for piece in source.chunks(start, end):
-        hashed.update(piece)
-    return hashed.hexdigest()
 
 
 _Pieces = list[tuple[Found, Piece]]
 
 
-def _groups(archives: Sequence[Found], sources: Sequence[Source], limits: Limits) -> Iterator[tuple[Group, _Pieces]]:
-    """The pieces of archives that are directories, those that belong together as one group."""
-    number = 0
-    for described in formats().values():
-        if not described.has("piece"):
-            continue
-        known: _Pieces = []
-        for found, source in zip(archives, sources, strict=True):
+@dataclass
+class _Work:
+    """What a report needs while it is built."""
+
+    case: CaseReport
+    opened: Opener
+    tree: OutputTree
+    name: Callable[[CarvedArchive], str]
+    several: bool
+    limits: Limits
+    progress: Progress
+    jobs: int
+    check: Check | None
+    carving: dict[str, Any] = field(default_factory=dict)
+    pieces: defaultdict[str, _Pieces] = field(default_factory=lambda: defaultdict(list))
+    """Files of archives that are directories, by the format of these."""
+    directories: dict[str, Found] = field(default_factory=dict)
+
+    def look_at(self, entry: WalkEntry) -> None:
+        """Take up one thing; what cannot be read is named in the report."""
+        owner = self.directories.get(entry.archive or "")
+        if entry.kind is Kind.FILE:
+            self._search(entry.name)
+        elif entry.kind is Kind.ARCHIVE:
+            self._verify(entry)
+        elif entry.kind is Kind.PART and owner is not None:
             try:
-                piece = described.hook("piece")(source, found.carved.format, limits=limits)
+                with self.opened(entry.name) as part:
+                    owner.files.append(_hashed(part))
+            except SourceError as error:
+                self._other(entry.name, Kind.UNREADABLE, _why(error))
+        elif entry.kind is Kind.PART:
+            self._other(entry.name, Kind.PART, f"part of {entry.archive}")
+        else:
+            self._other(entry.name, entry.kind, "" if entry.error is None else _why(entry.error))
+
+    def _other(self, name: str, kind: str, message: str = "") -> None:
+        self.case.others.append(Other(name, kind, message))
+
+    def _search(self, name: str) -> None:
+        """Hash a file, search it for archives, and copy those that are not all of it."""
+        with ExitStack() as stack:
+            try:
+                image = stack.enter_context(self.opened(name))
+                assert isinstance(image, Source)
+                hashed = _hashed(image)
+                told = self.progress if not self.several or hashed.size >= LARGE else no_progress
+                finds = list(carve(image, limits=self.limits, progress=told, jobs=self.jobs, **self.carving))
+                matches = self.check is None or self.check(image, told)
+            except (SourceError, MissingDependencyError) as error:
+                self._other(name, Kind.UNREADABLE, _why(error))
+                return
+            number, first = len(self.case.images), len(self.case.archives)
+            self.case.images.append(hashed)
+            if not matches:
+                self.case.changed.append(image.name)
+            if not finds:
+                self._other(name, UNRECOGNIZED)
+            for carved in finds:
+                place = f"image-{number + 1}/{self.name(carved)}" if self.several else self.name(carved)
+                found = self._add(name, number, carved, place)
+                found.nested_in = None if carved.nested_in is None else first + carved.nested_in
+                start, end = carved.offset - image.origin, carved.end - image.origin
+                window = image.window(start, end)
+                found.sha256 = hashed.sha256 if window.size == hashed.size else _sha256(window)
+                if window.size != hashed.size:
+                    found.file = place
+                    self.tree.copy(place, image, start, end)
+                self._note_piece(found, window)
+
+    def _add(self, target: str, image: int | None, carved: CarvedArchive, place: str) -> Found:
+        """Number an archive; of its findings, the first are kept."""
+        kept = dataclasses.replace(carved, findings=carved.findings[:MOST_FINDINGS])
+        found = Found(len(self.case.archives), target, image, kept, place)
+        found.findings_total = len(carved.findings)
+        found.intact_bytes = carved.intact_bytes if image is not None else None
+        self.case.archives.append(found)
+        return found
+
+    def _verify(self, entry: WalkEntry) -> None:
+        """Verify a directory that is an archive; its files are hashed as they come."""
+        assert entry.tree is not None
+        assert entry.format is not None
+        if self.carving["only"] and entry.format not in self.carving["only"]:
+            self._other(entry.name, UNRECOGNIZED, f"{entry.format}, which was not asked for")
+            return
+        checked = Verification(entry.tree, format=entry.format, limits=self.limits, jobs=self.jobs)
+        try:
+            findings = list(islice(checked, MOST_FINDINGS))
+            verdict = checked.verdict  # of all that are left
+        except SourceError as error:
+            self._other(entry.name, Kind.UNREADABLE, _why(error))
+            return
+        finally:
+            entry.tree.close()
+        proof = VerifiedBy.CHECKSUMS if get_format(entry.format).has_checksums else VerifiedBy.STRUCTURE
+        span = Span(entry.name, 0, 0)
+        carved = CarvedArchive(entry.format, span, _AS_CARVED[verdict], 1.0, tuple(findings), proof)
+        place = f"directory-{len(self.directories) + 1}/{self.name(carved)}"
+        found = self.directories[entry.name] = self._add(entry.name, None, carved, place)
+        found.findings_total = sum(checked.counts.values())
+
+    def _note_piece(self, found: Found, source: Source) -> None:
+        """Remember which archives that are directories a file may be a piece of."""
+        for described in formats().values():
+            if not described.has("piece"):
+                continue
+            try:
+                piece = described.hook("piece")(source, found.carved.format, limits=self.limits)
             except SourceError:
                 raise
             except ExhumeError:  # too damaged to say what it is: it stays by itself
                 continue
             if piece is not None:
-                known.append((found, piece))
-        for pieces in _tied(known):
-            if not any(found.carved.format == described.id for found, _ in pieces):
-                continue  # a table without a shard is a database
-            number += 1
-            first = max(pieces, key=lambda one: len(one[1].refers))[1]
-            numbers = [found.number for found, _ in pieces]
-            group = Group(number, described.id, first.archive, first.basis, numbers, f"group-{number}")
-            yield group, pieces
+                self.pieces[described.id].append((found, piece))
+
+    def reassemble(self, format: str, pieces: _Pieces) -> None:
+        """Copy the pieces of one archive to where they are in it."""
+        if not any(found.carved.format == format for found, _ in pieces):
+            return  # a table without a shard is a database
+        number = len(self.case.groups) + 1
+        first = max(pieces, key=lambda one: len(one[1].refers))[1]
+        numbers = [found.number for found, _ in pieces]
+        group = Group(number, format, first.archive, first.basis, numbers, f"group-{number}")
+        self.case.groups.append(group)
+        for found, piece in pieces:
+            found.group = number
+            with self._source(found) as source:
+                assert isinstance(source, Source)
+                path = piece.path.replace(Piece.ANY, f"{found.number + 1:06d}")
+                self.tree.copy(f"{group.folder}/{path}", source, 0, source.size)
+
+    @contextmanager
+    def _source(self, found: Found) -> Iterator[Source | Tree]:
+        """The bytes of an archive, or its directory.  Raises `SourceError` if they changed since they were hashed."""
+        with self.opened(found.target) as opened:
+            if not isinstance(opened, Source):
+                yield opened
+                return
+            start, end = found.carved.offset - opened.origin, found.carved.end - opened.origin
+            if end > opened.size or _sha256(opened.window(start, end)) != found.sha256:
+                raise SourceError("the file changed while the report was made", span=found.carved.span)
+            yield opened.window(start, end)
+
+    def save(self, found: Found) -> None:
+        """Salvage an archive that may have lost something."""
+        if found.group is not None or found.carved.verdict not in (CarveVerdict.DAMAGED, CarveVerdict.PARTIAL):
+            return
+        stem, _, suffix = found.place.rpartition(".")
+        output = f"{stem.removesuffix(f'.{found.carved.verdict}')}.recovered.{suffix}"
+        with self._source(found) as source:
+            self.salvage(source, Recovered([found.number], None, output), found.carved.format)
+
+    def salvage(self, target: Source | Tree | Path, recovered: Recovered, format: str) -> None:
+        """Salvage one archive; of a directory its members or records, because a new directory has a new identity."""
+        self.case.recovered.append(recovered)
+        described = get_format(format)
+        mode = SalvageMode.ARCHIVE
+        if described.container == "directory":
+            mode = SalvageMode.FILES if described.content == "members" else SalvageMode.RECORDS
+            recovered.output += "" if mode is SalvageMode.FILES else ".jsonl"
+        output = self.tree.root / recovered.output
+        if "/" in recovered.output:
+            self.tree.make_directory(recovered.output.rpartition("/")[0])
+        try:
+            recovered.report = salvage(target, output, format=format, mode=mode, limits=self.limits, jobs=self.jobs)
+        except SourceError:
+            raise
+        except ExhumeError as error:
+            recovered.error = str(error)
+            return
+        from exhume.io.opening import open_target
+
+        names = sorted(path for path in output.rglob("*") if path.is_file()) if output.is_dir() else [output]
+        for path in names if output.exists() else ():
+            with open_target(str(path)) as file:
+                name = path.relative_to(self.tree.root).as_posix()
+                recovered.files.append(dataclasses.replace(_hashed(file), name=name))
+
+
+_AS_CARVED = {
+    Verdict.OK: CarveVerdict.COMPLETE,
+    Verdict.DAMAGED: CarveVerdict.DAMAGED,
+    Verdict.INCOMPLETE: CarveVerdict.INCOMPLETE,
+}
+
+
+def _why(error: ExhumeError) -> str:
+    """What is wrong, for a line that names the file."""
+    return error.message if error.actual is None else f"{error.message}: {error.actual}"
+
+
+def _hashed(source: Source | Tree) -> Hashed:
+    assert isinstance(source, Source)
+    return Hashed(source.name, source.size, _sha256(source))
+
+
+def _sha256(source: Source) -> str:
+    hashed = hashlib.sha256()
+    for piece in source.chunks(0, source.size):
+        hashed.update(piece)
+    return hashed.hexdigest()
 
 
 def _tied(known: _Pieces) -> Iterator[_Pieces]:
-    """Divide pieces into those that belong together; of two with one place in the archive, the first is taken."""
-    left = list(known)
-    while left:
-        group = [left.pop(0)]
-        grew = True
-        while grew:
-            names = {found[1].key for found in group}.union(*(found[1].refers for found in group))
-            more = [one for one in left if one[1].key in names or names & one[1].refers]
-            left = [one for one in left if one not in more]
-            group += more
-            grew = bool(more)
-        once = {piece.path: (found, piece) for found, piece in reversed(group)}
-        yield sorted(once.values(), key=lambda one: one[0].number)
+    """Divide pieces into those that belong together, in the order of their first.
 
+    If two of them claim one place in the archive, the pieces in each folder belong together; in one folder, the first
+    of the two is taken.
+    """
+    above: dict[object, object] = {}
 
-def _to_salvage(
-    case: CaseReport, sources: Sequence[Source], folder: Path
-) -> Iterator[tuple[Source | Path, Recovered, str]]:
-    """What may have lost something: damaged archives, and groups, each with the name of what becomes of it."""
-    for group in case.groups:
-        yield folder / group.folder, Recovered(group.archives, group.number, f"{group.folder}-recovered"), group.format
-    for found in case.archives:
-        if found.group is not None or found.carved.verdict not in (CarveVerdict.DAMAGED, CarveVerdict.PARTIAL):
-            continue
-        stem, _, suffix = found.file.rpartition(".")
-        output = f"{stem.removesuffix(f'.{found.carved.verdict}')}.recovered.{suffix}"
-        yield sources[found.number], Recovered([found.number], None, output), found.carved.format
+    def top(name: object) -> object:
+        while (higher := above.get(name, name)) != name:
+            above[name] = above.get(higher, higher)
+            name = higher
+        return name
 
-
-def _salvage(target: Source | Path, recovered: Recovered, format: str, folder: Path, limits: Limits, jobs: int) -> None:
-    """Salvage one of them; of a directory its members or records, because a new directory has a new identity."""
-    described = get_format(format)
-    mode = SalvageMode.ARCHIVE
-    if described.container == "directory":
-        mode = SalvageMode.FILES if described.content == "members" else SalvageMode.RECORDS
-        recovered.output += "" if mode is SalvageMode.FILES else ".jsonl"
-    output = folder / recovered.output
-    try:
-        recovered.report = salvage(target, output, format=format, mode=mode, limits=limits, jobs=jobs)
-    except SourceError:
-        raise
-    except ExhumeError as error:
-        recovered.error = str(error)
-        return
-    from exhume.io.opening import open_target
-
-    names = sorted(path for path in output.rglob("*") if path.is_file()) if output.is_dir() else [output]
-    for path in names if output.exists() else ():
-        with open_target(str(path)) as file:
-            assert isinstance(file, Source)
-            name = path.relative_to(folder).as_posix()
-            recovered.files.append(Hashed(name, file.size, _sha256(file, 0, file.size)))
+    referred = {name for _, piece in known for name in piece.refers}
+    for number, (_, piece) in enumerate(known):
+        for name in (*piece.refers, *(referred & {piece.key})):
+            above[top(number)] = top(name)
+    divided: defaultdict[object, _Pieces] = defaultdict(list)
+    for number, one in enumerate(known):
+        divided[top(number)].append(one)
+    for pieces in divided.values():
+        places = Counter(piece.path for _, piece in pieces if Piece.ANY not in piece.path)
+        if max(places.values(), default=0) > 1:
+            folders: defaultdict[str, _Pieces] = defaultdict(list)
+            for found, piece in pieces:
+                folders[found.target.rpartition("/")[0]].append((found, piece))
+            parts = list(folders.values())
+        else:
+            parts = [pieces]
+        for part in parts:
+            once = {(piece.path, found.number if Piece.ANY in piece.path else 0): (found, piece)
+                    for found, piece in reversed(part)}  # fmt: skip
+            yield sorted(once.values(), key=lambda one: one[0].number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -80,8 +81,16 @@ class _Hyperscan:
         return list(self._hits)
 
 
+_kept = threading.local()
+
+
 def _hyperscan(patterns: Sequence[bytes]) -> _Hyperscan | None:
-    try:
-        return _Hyperscan(patterns)
-    except ImportError:
-        return None
+    """The database of these patterns: the last one that this thread built, because building one per file adds up."""
+    if getattr(_kept, "patterns", None) != patterns:
+        try:
+            _kept.database = _Hyperscan(patterns)
+        except ImportError:
+            return None
+        _kept.patterns = list(patterns)
+    database: _Hyperscan = _kept.database
+    return database

@@ -90,3 +90,15 @@ def is_evidence(path: str) -> bool:
         return os.read(descriptor, len(MAGICS[0])).startswith(MAGICS)
     finally:
         os.close(descriptor)
+
+
+def segments(path: str) -> tuple[str, ...]:
+    """The files of the EWF image that begins with this one; empty for another file, and without libewf."""
+    if not is_evidence(path):
+        return ()
+    try:
+        import pyewf
+
+        return tuple(pyewf.glob(path))
+    except (ImportError, OSError):  # opening it says so
+        return ()

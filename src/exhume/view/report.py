@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any, Self
 
 from exhume.counts import counted
+from exhume.engines.case import UNRECOGNIZED, CaseReport, Found, Hashed, Recovered
 from exhume.engines.inspect import Inspection
-from exhume.engines.report import CaseReport, Found, Recovered
+from exhume.engines.report import Opener
+from exhume.engines.walk import Kind
 from exhume.errors import ExhumeError, SourceError
 from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import CarveVerdict, VerifiedBy
+from exhume.redaction import redact
 from exhume.registry import get_format
 from exhume.view.map import draw_map, draw_strip, to_svg
 from exhume.view.parts import asset
@@ -44,7 +48,7 @@ PROOF = {
 def write_report(
     file: IO[str],
     case: CaseReport,
-    images: Sequence[Source],
+    opened: Opener,
     *,
     created: str,
     versions: Mapping[str, str],
@@ -56,7 +60,7 @@ def write_report(
     Args:
         file: Where to.
         case: The result of `exhume.engines.report.build_report`.
-        images: The same images, which are read again for the maps.
+        opened: Opens what was looked at again, for the maps.
         created: When the report was made, in ISO 8601 with a zone.
         versions: What made it, by name.
         timeline: Runs of exhume in audit records, with `started`, `ended`, `verb`, `targets`, `exit_code`,
@@ -66,17 +70,18 @@ def write_report(
     Raises:
         SourceError: An image that could be read cannot be read now.
     """
-    names = ", ".join(image.name for image in case.images)
+    names = ", ".join(map(redact, case.targets))
     file.write(_HEAD.format(title=_text(f"Case report: {names}"), css=asset("report.css")))
     file.write(
         f"<h1>Case report</h1>\n<p class='dim'>Made on {_text(created)} by exhume {_text(versions['exhume'])}</p>\n"
     )
     _summary(file, case)
-    _images(file, case, images)
+    _images(file, case, opened)
     _archives(file, case)
     _groups(file, case)
     _recovered(file, case)
-    _details(file, case, images, limits)
+    _details(file, case, opened, limits)
+    _others(file, case)
     _timeline(file, list(timeline))
     _terms(file)
     rows = ([name, version] for name, version in versions.items())
@@ -99,14 +104,33 @@ def _summary(file: IO[str], case: CaseReport) -> None:
         )
 
 
-def _images(file: IO[str], case: CaseReport, images: Sequence[Source]) -> None:
-    rows = ([image.name, f"{image.size:,}", _Code(image.sha256)] for image in case.images)
-    file.write("<h2>Images</h2>\n" + _table(["image", "bytes", "SHA-256"], rows, right={1}))
-    for number, image in enumerate(images):
-        found = [one for one in case.archives if one.image == number and one.nested_in is None]
+def _images(file: IO[str], case: CaseReport, opened: Opener) -> None:
+    within = Counter(one.image for one in case.archives)
+    rows = (
+        [image.name, f"{image.size:,}", f"{within[number]:,}", _Code(image.sha256)]
+        for number, image in enumerate(case.images)
+    )
+    file.write("<h2>Files</h2>\n" + _table(["file", "bytes", "archives", "SHA-256"], rows, right={1, 2}))
+    inside: dict[int, list[Found]] = {}
+    for one in case.archives:
+        if one.image is not None:
+            inside.setdefault(one.image, []).append(one)
+    drawn = 0
+    for number, found in inside.items():
+        if all(one.file is None for one in found):
+            continue  # it is an archive itself, and has a map of its own
+        drawn += 1
+        if drawn > MOST_MAPS:
+            file.write(f"<p class='dim'>Only the first {MOST_MAPS} files with archives inside are drawn.</p>\n")
+            break
+        found = [one for one in found if one.nested_in is None]
         sections = [Section(_name(one), one.carved.span, _kind(one)) for one in found]
         problems = [finding for one in found for finding in one.carved.findings if finding.is_problem]
-        file.write(f"<figure>{to_svg(draw_strip(image, SectionMap([(image, sections)]), problems))}\n")
+        title = f"<p>{_text(case.images[number].name)}</p>" if len(case.images) > 1 else ""
+        with opened(found[0].target) as image:
+            assert isinstance(image, Source)
+            picture = to_svg(draw_strip(image, SectionMap([(image, sections)]), problems))
+        file.write(f"<figure>{title}{picture}\n")
         file.write(
             "<figcaption>Blue: whole or incomplete; red: damaged or partial; orange: no archive.</figcaption>\n"
             "</figure>\n"
@@ -128,15 +152,18 @@ def _archives(file: IO[str], case: CaseReport) -> None:
         carved = one.carved
         inside = "" if one.nested_in is None else f"in #{one.nested_in}"
         group = "" if one.group is None else f"group {one.group}"
-        image = case.images[one.image].name if len(case.images) > 1 else ""
+        target = redact(one.target) if len(case.images) != 1 or one.image is None else ""
+        offset = "" if one.image is None else f"{carved.offset:,}"
+        intact = "" if one.intact_bytes is None else f"{one.intact_bytes:,}"
+        digest = counted(len(one.files), "files") if one.sha256 is None else _Code(one.sha256)
         rows.append([
-            _Link(f"#{one.number}", f"a{one.number}"), image, f"{carved.offset:,}", f"{carved.length:,}", carved.format,
-            _Verdict(carved.verdict), str(carved.verified_by), f"{carved.intact_bytes:,}", f"{carved.confidence:.0%}",
-            " ".join(filter(None, (inside, group))), _Code(one.sha256),
+            _Link(f"#{one.number}", f"a{one.number}"), target, offset, f"{one.length:,}", carved.format,
+            _Verdict(carved.verdict), str(carved.verified_by), intact, f"{carved.confidence:.0%}",
+            " ".join(filter(None, (inside, group))), digest,
         ])  # fmt: skip
     header = [
         "",
-        "image",
+        "in",
         "offset",
         "bytes",
         "format",
@@ -176,9 +203,13 @@ def _recovered(file: IO[str], case: CaseReport) -> None:
     file.write("<h2>Recovered</h2>\n")
     rows = [[_of(one), _Code(one.output), *_outcome(one)] for one in case.recovered]
     file.write(_table(["of", "output", "recovered", "lost", "proof", "notes"], rows))
-    files = [[_Code(each.name), f"{each.size:,}", _Code(each.sha256)] for one in case.recovered for each in one.files]
-    if files:
-        file.write("<h3>Files</h3>\n" + _table(["file", "bytes", "SHA-256"], files, right={1}))
+    if files := [each for one in case.recovered for each in one.files]:
+        file.write("<h3>Files</h3>\n" + _files(files))
+
+
+def _files(files: Iterable[Hashed]) -> str:
+    rows = [[_Code(each.name), f"{each.size:,}", _Code(each.sha256)] for each in files]
+    return _table(["file", "bytes", "SHA-256"], rows, right={1})
 
 
 def _of(one: Recovered) -> str:
@@ -195,20 +226,24 @@ def _outcome(one: Recovered) -> list[str]:
     return [*counts, PROOF[one.report.verified_by], "; ".join(one.report.notes)]
 
 
-def _details(file: IO[str], case: CaseReport, images: Sequence[Source], limits: Limits) -> None:
+def _details(file: IO[str], case: CaseReport, opened: Opener, limits: Limits) -> None:
     order = sorted(case.archives, key=lambda one: one.carved.verdict is CarveVerdict.COMPLETE)
     drawn = {one.number for one in order[:MOST_MAPS]}
     for one in case.archives:
         carved = one.carved
-        where = f"{carved.offset:,} to {carved.end:,} of {case.images[one.image].name}"
-        file.write(f"<section id='a{one.number}'>\n<h3>{_text(_name(one))} at {_text(where)}</h3>\n")
+        where = f"at {carved.offset:,} to {carved.end:,} of {redact(one.target)}"
+        if one.file is None:
+            where = f"is {redact(one.target)}"
+        file.write(f"<section id='a{one.number}'>\n<h3>{_text(_name(one))} {_text(where)}</h3>\n")
         file.write(
             f"<p>{_cell(_Verdict(carved.verdict))}: {_text(MEANS[carved.verdict])}. "
             f"Verified by: {_text(RESTS_ON[carved.verified_by])}."
         )
         caveat = carved.note or "; ".join(get_format(carved.format).limitations[:1])
         file.write(f" Caveat of the format: {_text(caveat)}.</p>\n" if caveat else "</p>\n")
-        file.write(f"<p>Copied to <code>{_text(one.file)}</code>, SHA-256 <code>{one.sha256}</code>.</p>\n")
+        copied = "Not copied" if one.file is None else f"Copied to <code>{_text(one.file)}</code>"
+        digest = "" if one.sha256 is None else f", SHA-256 <code>{one.sha256}</code>"
+        file.write(f"<p>{copied}{digest}.</p>\n")
         shown = one.to_dict()
         if shown["findings"]:
             rows = (
@@ -218,21 +253,40 @@ def _details(file: IO[str], case: CaseReport, images: Sequence[Source], limits: 
             file.write(_table(["code", "severity", "finding"], rows))
             if (more := shown["findings_total"] - len(shown["findings"])) > 0:
                 file.write(f"<p>and {counted(more, 'more findings')}</p>\n")
-        if one.number in drawn and (picture := _map(one, images[one.image], limits)):
+        file.write(_files(one.files) if one.files else "")
+        if one.number in drawn and (picture := _map(one, opened, limits)):
             file.write(f"<figure>{picture}</figure>\n")
         file.write("</section>\n")
 
 
-def _map(found: Found, image: Source, limits: Limits) -> str:
+def _map(found: Found, opened: Opener, limits: Limits) -> str:
     """The map of an archive; empty if it cannot be opened by itself."""
     carved = found.carved
-    window = image.window(carved.offset - image.origin, carved.end - image.origin)
     try:
-        return to_svg(draw_map(Inspection(window, get_format(carved.format), limits=limits), carved.findings))
+        with opened(found.target) as source:
+            if isinstance(source, Source):
+                source = source.window(carved.offset - source.origin, carved.end - source.origin)
+            with Inspection(source, get_format(carved.format), limits=limits) as archive:
+                return to_svg(draw_map(archive, carved.findings))
     except SourceError:
         raise
     except ExhumeError:
         return ""
+
+
+def _others(file: IO[str], case: CaseReport) -> None:
+    if not case.others:
+        return
+    words = {
+        UNRECOGNIZED: "no archive found in it",
+        Kind.PART: "part of another",
+        Kind.LINK: "link, not followed",
+        Kind.UNREADABLE: "cannot be read",
+    }
+    counts = ", ".join(f"{words[kind]}: {case.counts[kind]:,}" for kind in words if case.counts[kind])
+    file.write(f"<h2>What is no archive</h2>\n<p>{_text(counts)}.</p>\n")
+    rows = ([_Code(redact(one.name)), words[one.kind], one.message] for one in case.others)
+    file.write(_table(["name", "what it is", ""], rows))
 
 
 def _timeline(file: IO[str], runs: Sequence[Mapping[str, Any]]) -> None:

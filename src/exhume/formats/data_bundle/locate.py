@@ -89,8 +89,8 @@ def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Pi
     if value is None:
         return None
     config = parse_config(value, source.span(0, source.size))
-    number = source.origin % 1_000_000  # tables of one index are told apart by their place
-    return _piece(f"table at {source.origin}", f"{INDEX}/{number:06d}.sst", config.record_size, config.compression)
+    path = f"{INDEX}/{Piece.ANY}.sst"  # nothing in a table says what its number was
+    return _piece(f"table at {source.origin}", path, config.record_size, config.compression)
 
 
 def _piece(what: str, path: str, record_size: int, compression: int) -> Piece:

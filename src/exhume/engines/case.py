@@ -1,0 +1,170 @@
+"""What a case report states: the files that were looked at, the archives found, and what was recovered of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from exhume.engines.walk import Kind
+from exhume.findings import Verdict
+from exhume.recovery import CarvedArchive, CarveVerdict, SalvageReport
+from exhume.redaction import redact
+
+UNRECOGNIZED = "unrecognized"
+"""The kind of a file in which no archive was found."""
+
+
+@dataclass(slots=True)
+class Hashed:
+    """A file by its name, size and SHA-256."""
+
+    name: str
+    size: int
+    sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"name": self.name, "size": self.size, "sha256": self.sha256}
+
+
+class Other(NamedTuple):
+    """What is no archive: its name, its kind (`unrecognized`, `link`, `part`, `unreadable`), and what to say of it."""
+
+    name: str
+    kind: str
+    message: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"name": redact(self.name), "kind": self.kind, "message": self.message or None}
+
+
+@dataclass(slots=True)
+class Found:
+    """An archive: what it is, where it is, and the pieces that it belongs to.
+
+    `target` is the file that contains it, the number `image` of those that were looked at, or the directory that it is;
+    of that, `files` are the parts.  `file` is its copy below the folder of the report; None for a directory and for a
+    file that is the archive from beginning to end, which are not copied.  `place` is the name that the copy has or
+    would have, `findings_total` and `intact_bytes` are those of all findings, of which `carved` has the first.
+    """
+
+    number: int
+    target: str
+    image: int | None
+    carved: CarvedArchive
+    place: str
+    file: str | None = None
+    sha256: str | None = None
+    findings_total: int = 0
+    intact_bytes: int | None = None
+    nested_in: int | None = None
+    group: int | None = None
+    files: list[Hashed] = field(default_factory=list)
+
+    @property
+    def length(self) -> int:
+        """Bytes of the archive, or of all files of a directory."""
+        return self.carved.length if self.image is not None else sum(one.size for one in self.files)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        out = {
+            "number": self.number,
+            "image": self.image,
+            "target": redact(self.target),
+            **self.carved.to_dict(),
+            "length": self.length,
+            "intact_bytes": self.intact_bytes,
+            "nested_in": self.nested_in,
+            "findings_total": self.findings_total,
+            "sha256": self.sha256,
+            "file": self.file,
+            "group": self.group,
+        }
+        if self.image is None:
+            out |= {"offset": None, "files": [file.to_dict() for file in self.files]}
+        return out
+
+
+@dataclass(slots=True)
+class Group:
+    """Pieces of one archive, copied to where they are in it."""
+
+    number: int
+    format: str
+    archive: str
+    basis: str
+    archives: list[int]
+    folder: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {name: getattr(self, name) for name in ("number", "format", "archive", "basis", "archives", "folder")}
+
+
+@dataclass(slots=True)
+class Recovered:
+    """What was salvaged of an archive or of a group, or why it could not be."""
+
+    archives: list[int]
+    group: int | None
+    output: str
+    report: SalvageReport | None = None
+    error: str = ""
+    files: list[Hashed] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        out: dict[str, Any] = {"archives": self.archives, "group": self.group, "output": self.output}
+        if self.report is None:
+            return {**out, "error": self.error}
+        values = self.report.to_dict()
+        names = ("format", "recovered", "lost", "notes", "verdict", "verified_by")
+        return {**out, **{name: values[name] for name in names}, "files": [file.to_dict() for file in self.files]}
+
+
+@dataclass(slots=True)
+class CaseReport:
+    """A case: the files that were looked at, the archives found, and what was recovered below `folder`."""
+
+    folder: str
+    targets: list[str] = field(default_factory=list)
+    images: list[Hashed] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    """Images whose stored digest does not match."""
+    archives: list[Found] = field(default_factory=list)
+    others: list[Other] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    recovered: list[Recovered] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on all archives together; None if there is none."""
+        kinds = {found.carved.verdict for found in self.archives}
+        if not kinds:
+            return None
+        if kinds & {CarveVerdict.DAMAGED, CarveVerdict.PARTIAL}:
+            return Verdict.DAMAGED
+        return Verdict.INCOMPLETE if CarveVerdict.INCOMPLETE in kinds else Verdict.OK
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many archives there are, and how many of each kind of `others`."""
+        kinds = Counter(other.kind for other in self.others)
+        names = (UNRECOGNIZED, Kind.PART, Kind.LINK, Kind.UNREADABLE)
+        return {"archive": len(self.archives), **{str(name): kinds[name] for name in names}}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume report --json`, without what is not about the images."""
+        return {
+            "targets": [redact(target) for target in self.targets],
+            "verdict": self.verdict,
+            "images": [image.to_dict() for image in self.images],
+            "archives": [found.to_dict() for found in self.archives],
+            "others": [other.to_dict() for other in self.others],
+            "counts": self.counts,
+            "groups": [group.to_dict() for group in self.groups],
+            "recovered": [one.to_dict() for one in self.recovered],
+        }
