@@ -283,7 +283,7 @@ def test_what_cannot_be_read_is_named(
 
 
 def test_pieces_in_a_directory_are_put_together(tmp_path: Path, exhume_cli: Cli) -> None:
-    """Two bundles whose files lie loose in a folder each: no table takes the place of another, nor a shard."""
+    """Two bundles whose files are loose in a folder each: no table takes the place of another, nor a shard."""
     ev = tmp_path / "ev"
     for name, size in (("one", 40), ("two", 90)):
         with exhume.create(tmp_path / name, "databundle") as writer:

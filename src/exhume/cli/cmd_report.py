@@ -66,10 +66,10 @@ def command(
     """Write a case report about disk images, files and directories.
 
     Files are hashed and searched for archives, whether they are images or archives themselves. Archives inside a file
-    are copied to the folder and verified. Of a directory, every file below it is taken, and each directory that is an
-    archive is verified as one. Pieces of one archive (an Ark log's manifest and splits, a bundle's shards and index)
+    are copied to the folder and verified. In a directory, every file is taken, and each directory that is an archive is
+    verified as one. Pieces of one archive (an Ark log's manifest and splits, a bundle's shards and index)
     are reassembled; what is damaged or was reassembled is salvaged. The page states each verdict with its basis, each
-    loss, maps, the versions used, and the name of everything that is no archive.
+    loss, maps, the versions used, and the name of every file without an archive.
 
     The same files result in the same page, except for the time in it (SOURCE_DATE_EPOCH sets that).
 
@@ -138,7 +138,7 @@ def command(
 
 
 def _say(run: Run, case: CaseReport, directories: frozenset[str]) -> None:
-    """What was looked at, what was found, and what was recovered, each file that was given by itself."""
+    """Print the files that were searched, the archives in them, and their recoveries."""
     hashed = [*case.images, *(file for found in case.archives for file in found.files)]
     for image in case.images if not directories else ():
         run.print(f"{printable(image.name)}: {counted(image.size, 'bytes')}, SHA-256 {image.sha256}")
@@ -197,7 +197,7 @@ def _opened(run: Run, name: str) -> Iterator[Source | Tree]:
 
 
 def _entries(run: Run, targets: tuple[str, ...], directories: frozenset[str]) -> Iterator[WalkEntry]:
-    """What is there: the files that were given, and everything below the directories.
+    """The files that were given, and everything below the directories.
 
     A split image is looked at as a whole when its first segment comes, which is before the others; they are its parts.
     """

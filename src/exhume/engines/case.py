@@ -29,7 +29,7 @@ class Hashed:
 
 
 class Other(NamedTuple):
-    """What is no archive: its name, its kind (`unrecognized`, `link`, `part`, `unreadable`), and what to say of it."""
+    """Something else than an archive: its name, its kind (`unrecognized`, `link`, `part`, `unreadable`), and what to say of it."""
 
     name: str
     kind: str
@@ -47,7 +47,7 @@ class Found:
     `target` is the file that contains it, the number `image` of those that were looked at, or the directory that it is;
     of that, `files` are the parts.  `file` is its copy below the folder of the report; None for a directory and for a
     file that is the archive from beginning to end, which are not copied.  `place` is the name that the copy has or
-    would have, `findings_total` and `intact_bytes` are those of all findings, of which `carved` has the first.
+    would have, `findings_total` and `intact_bytes` are those of all findings; `carved` has the first.
     """
 
     number: int

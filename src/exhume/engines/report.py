@@ -65,7 +65,7 @@ def build_report(
 
     Args:
         targets: What was asked for, to name it.
-        entries: What is there: `exhume.engines.walk.walk_tree` of directories, and FILE for each image.
+        entries: The files and directories: `exhume.engines.walk.walk_tree` of directories, and FILE for each image.
         opened: Opens what an entry names.
         folder: Where to write.
         name: Names the copy of an archive.
