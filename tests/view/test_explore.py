@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import pytest
 
 import exhume
+from exhume.cli import exploring
 from exhume.cli.exploring import explored, opener
 from exhume.cli.run import Run
 from exhume.engines.explained import PARSED_SIZE
@@ -274,6 +275,51 @@ def test_a_query_that_matches_and_one_that_is_wrong() -> None:
         wrong = asked("api/records?query=((")
         assert wrong.status == 400
         assert json.loads(wrong.body)["message"]
+
+
+def test_the_next_page_goes_on_where_the_last_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    search = exploring.Records._search
+
+    def counted(self: Any, archive: Any, query: str, put: Any) -> None:
+        begun.append(query)
+        search(self, archive, query, put)
+
+    monkeypatch.setattr(exploring.Records, "_search", counted)
+    with asking(CLPS) as asked:
+        all_ = [row for at in range(0, 20, 5) for row in asked.json("records", first=at, count=5)["rows"]]
+        assert begun == [""]
+        assert asked.json("records", count=20)["rows"] == all_, "a page that was passed begins again"
+        assert begun == ["", ""]
+        assert asked.json("records", first=20, count=5)["rows"]
+        assert asked.json("records", count=20)["rows"] == all_, "a page that is kept does not"
+        assert begun == ["", ""]
+        assert asked.json("records", query="level: ERROR", first=6, count=2)["rows"]
+        assert begun == ["", "", "level: ERROR"]
+        cursor = asked.shown._rows._cursor  # type: ignore[union-attr]
+    assert not cursor.thread.is_alive()
+
+
+def test_a_search_reads_as_far_as_it_is_asked() -> None:
+    put: list[int] = []
+
+    def search(take: Callable[[Any], None]) -> None:
+        for number in range(100):
+            put.append(number)
+            take(number)
+            if number == 20:
+                raise exhume.ExhumeError("damaged here")
+
+    cursor = exploring._Cursor(search)
+    assert cursor.page(0, 5) == ([0, 1, 2, 3, 4], True)
+    assert len(put) <= 7, "one more than the page, and one that waits"
+    assert cursor.page(4, 5) is None
+    assert cursor.page(18, 5) == ([18, 19, 20], True), "what was found before the damage is shown"
+    with pytest.raises(exhume.ExhumeError, match="damaged here"):
+        cursor.page(21, 5)
+    cursor.close()
+    cursor.thread.join(5)
+    assert not cursor.thread.is_alive()
 
 
 def test_what_is_saved(words: Asked) -> None:

@@ -305,25 +305,17 @@ def test_pieces_in_a_directory_are_put_together(tmp_path: Path, exhume_cli: Cli)
 
 
 def test_pieces_are_tied_by_what_they_refer_to() -> None:
-    def piece(key: str, refers: str, path: str, folder: str = "") -> Any:
-        nonlocal number
-        number += 1
+    def groups(*known: tuple[str, str, str, str]) -> list[list[int]]:
         carved: Any = None
-        return Found(number, f"{folder}/{number}", number, carved, ""), Piece(
-            key, frozenset(refers.split()), path, "", ""
-        )
+        pieces = [
+            (Found(at, f"{folder}/{at}", at, carved, ""), Piece(key, frozenset(refers.split()), path, "", ""))
+            for at, (key, refers, path, folder) in enumerate(known, 1)
+        ]
+        return [[found.number for found, _ in group] for group in _tied(pieces)]
 
-    def groups(known: list[Any]) -> list[list[int]]:
-        return [[found.number for found, _ in pieces] for pieces in _tied(known)]
-
-    number = 0
-    manifest, split, alone = piece("m", "s t", "m"), piece("s", "", "s"), piece("x", "", "x")
-    assert groups([split, alone, manifest]) == [[1, 2], [3]]
-    number = 0
-    same_key = [piece("shard 0", "small", "0"), piece("shard 0", "large", "0")]
-    assert groups(same_key) == [[1], [2]], "a key that nothing refers to ties nothing"
-    number = 0
-    folders = [piece("a", "kind", path, folder) for folder in "xy" for path in ("0", f"index/{Piece.ANY}")]
-    assert groups(folders) == [[1, 2], [3, 4]], "two claim one place: each folder is one archive"
-    number = 0
-    assert groups([piece("a", "k", "0"), piece("b", "k", "0"), piece("c", "k", Piece.ANY)]) == [[1, 3]]
+    assert groups(("s", "", "s", ""), ("x", "", "x", ""), ("m", "s t", "m", "")) == [[1, 3], [2]]
+    alike = [("shard 0", "small", "0", ""), ("shard 0", "large", "0", "")]
+    assert groups(*alike) == [[1], [2]], "a key that nothing refers to ties nothing"
+    folders = [("a", "kind", path, folder) for folder in "xy" for path in ("0", f"index/{Piece.ANY}")]
+    assert groups(*folders) == [[1, 2], [3, 4]], "two claim one place: each folder is one archive"
+    assert groups(("a", "k", "0", ""), ("b", "k", "0", ""), ("c", "k", Piece.ANY, "")) == [[1, 3]]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import islice
+from functools import partial
 from typing import Any
 
 import click
@@ -18,11 +20,13 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.recovery import CarvedArchive
 from exhume.registry import Format, get_format
-from exhume.view.explored import Explored, Rows
+from exhume.view.explored import PATIENCE, Explored
 from exhume.view.image import ExploredImage
 
 MOST_COLUMNS = 60
 LONGEST_CELL = 400
+MOST_PAGES = 40
+"""Pages of a table of records that are kept, to go back to."""
 
 HINTS = {
     "clp-s": "KQL, for example level: ERROR",
@@ -62,7 +66,7 @@ def explored(
         return ExploredImage(source, limits=run.limits, verifies=verifies and not source.is_remote)
     opened = run.inspect(target)
     local = not (isinstance(opened.source, Source) and opened.source.is_remote) and "://" not in target
-    rows = rows_of(run, opened.source, described)
+    rows = Records(run, opened.source, described)
     return Explored(opened, name=target, rows=rows, verifies=verifies and local)
 
 
@@ -79,25 +83,95 @@ def opener(run: Run, shown: Explored) -> Callable[[CarvedArchive], Explored] | N
         described = get_format(carved.format)
         opened = Inspection(source, described, limits=run.limits)
         name = f"{shown.name} at {carved.offset}"
-        return Explored(opened, name=name, rows=rows_of(run, source, described), verifies=bool(shown.verifies))
+        return Explored(opened, name=name, rows=Records(run, source, described), verifies=bool(shown.verifies))
 
     return open_carved
 
 
-class _Window(Run):
-    """A run whose items are not printed: some of them, from one on, are kept."""
+class _ClosedError(Exception):
+    """Raised in a search that no one waits for any more."""
 
-    def __init__(self, arguments: Mapping[str, Any], first: int, count: int) -> None:
+
+class _Cursor:
+    """The items of a search, which runs in a thread of its own only as far as they are asked for."""
+
+    def __init__(self, search: Callable[[Callable[[Any], None]], None]) -> None:
+        self._changed = threading.Condition()
+        self._waiting: deque[Any] = deque()
+        self._wanted = 0
+        self._ended = self._closed = False
+        self._error: Exception | None = None
+        self._turn = threading.Lock()
+        self._at = 0
+        self.thread = threading.Thread(target=self._run, args=(search,), daemon=True)
+        self.thread.start()
+
+    def _run(self, search: Callable[[Callable[[Any], None]], None]) -> None:
+        try:
+            search(self._put)
+        except _ClosedError:
+            pass
+        except click.UsageError as error:
+            self._error = QueryError(error.message)
+        except Exception as error:  # raised again where the item is asked for
+            self._error = error
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _put(self, item: Any) -> None:
+        with self._changed:
+            while not self._wanted and not self._closed:
+                self._changed.wait()
+            if self._closed:
+                raise _ClosedError
+            self._wanted -= 1
+            self._waiting.append(item)
+            self._changed.notify_all()
+
+    def _has(self, count: int) -> bool:
+        """Whether so many items wait, once they do or the search has ended."""
+        with self._changed:
+            self._wanted = max(0, count - len(self._waiting))
+            self._changed.notify_all()
+            while len(self._waiting) < count and not self._ended and not self._closed:
+                self._changed.wait()
+            if self._closed:
+                raise QueryError("another search began")
+            return len(self._waiting) >= count
+
+    def page(self, first: int, count: int) -> tuple[list[Any], bool] | None:
+        """Items from one on, and whether there are more; None if it passed them.  Raises what the search raised."""
+        with self._turn:
+            if first < self._at:
+                return None
+            while self._at < first and self._has(1):
+                self._waiting.popleft()
+                self._at += 1
+            full = self._has(count)
+            if self._error is not None and not self._waiting:
+                raise self._error
+            rows = [self._waiting.popleft() for _ in range(count if full else len(self._waiting))]
+            self._at += len(rows)
+            return rows, self._has(1) or self._error is not None
+
+    def close(self) -> None:
+        """Let the search end at its next item."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
+class _Window(Run):
+    """A run whose items are not printed, but handed to a cursor."""
+
+    def __init__(self, arguments: Mapping[str, Any], put: Callable[[Any], None]) -> None:
         super().__init__(**{**arguments, "json": True, "ndjson": False, "quiet": True})
-        self._first, self._count = first, count
-        self.kept: list[Any] = []
-        self.more = False
+        self._put = put
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Any]) -> None:
-        rows = islice(items, self._first, self._first + self._count + 1)
-        self.kept = list(rows)
-        self.more = len(self.kept) > self._count
-        del self.kept[self._count :]
+        for item in items:
+            self._put(_record(item))
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
         """Print nothing."""
@@ -106,34 +180,76 @@ class _Window(Run):
         """Say nothing."""
 
 
-def rows_of(run: Run, source: Source | Tree, described: Format) -> Rows:
-    """The records of an archive, or its members, as tables of what matches a query."""
-    opened: list[Archive] = []
+class Records:
+    """The records of an archive, or its members, as tables of those that match a query.
 
-    def archive() -> Archive:
-        if not opened:
-            opened.append(described.hook("open")(source, limits=run.limits))
-        return opened[0]
+    The next page continues where the last one ended; the pages before are kept, `MOST_PAGES` of them.
+    """
 
-    def rows(query: str, first: int, count: int) -> dict[str, Any]:
-        if described.content == "members":
-            found = _members(archive(), query)
-            kept = list(islice(found, first, first + count + 1))
-            return _table(kept[:count], first, len(kept) > count, "name, for example *.txt")
-        window = _Window(run.arguments, first, count)
+    def __init__(self, run: Run, source: Source | Tree, described: Format) -> None:
+        self._run, self._source, self._described = run, source, described
+        self._archive: Archive | None = None
+        self._lock = threading.Lock()
+        self._query = ""
+        self._cursor: _Cursor | None = None
+        self._pages: OrderedDict[tuple[int, int], dict[str, Any]] = OrderedDict()
+
+    def __call__(self, query: str, first: int, count: int) -> dict[str, Any]:
+        """A page of what matches.  Raises `QueryError` for a wrong query, and what reading raises."""
+        with self._lock:
+            cursor = self._cursor
+            if cursor is None or query != self._query:
+                self._pages.clear()
+                cursor = self._begin(query)
+            elif (known := self._pages.get((first, count))) is not None:
+                return known
+        found = cursor.page(first, count)
+        if found is None:  # a page that is no longer kept
+            with self._lock:
+                cursor = self._begin(query)
+            found = cursor.page(first, count) or ([], False)
+        hint = "name, for example *.txt" if self._described.content == "members" else HINTS.get(self._described.id, "")
+        table = _table(found[0], first, found[1], hint)
+        with self._lock:
+            if cursor is self._cursor:
+                self._pages[first, count] = table
+                while len(self._pages) > MOST_PAGES:
+                    self._pages.popitem(last=False)
+        return table
+
+    def _begin(self, query: str) -> _Cursor:
+        """A cursor before the first record; the lock is held."""
+        if self._cursor is not None:
+            self._cursor.close()
+        if self._archive is None:
+            self._archive = self._described.hook("open")(self._source, limits=self._run.limits)
+        self._query = query
+        self._cursor = _Cursor(partial(self._search, self._archive, query))
+        return self._cursor
+
+    def _search(self, archive: Archive, query: str, put: Callable[[Any], None]) -> None:
+        if self._described.content == "members":
+            for member in _members(archive, query):
+                put(member)
+            return
+        window = _Window(self._run.arguments, put)
         verb = "search" if query else "cat"
-        options = _defaults(verb, described)
-        cli = format_cli(described)
-        try:
-            if query:
-                cli.search(window, [archive()], query, options)
-            else:
-                cli.cat(window, archive(), (), options)
-        except click.UsageError as error:
-            raise QueryError(error.message) from error
-        return _table([_record(one) for one in window.kept], first, window.more, HINTS.get(described.id, ""))
+        options = _defaults(verb, self._described)
+        cli = format_cli(self._described)
+        if query:
+            cli.search(window, [archive], query, options)
+        else:
+            cli.cat(window, archive, (), options)
 
-    return rows
+    def close(self) -> bool:
+        """End the search; whether it has ended."""
+        with self._lock:
+            cursor, self._cursor = self._cursor, None
+        if cursor is None:
+            return True
+        cursor.close()
+        cursor.thread.join(PATIENCE)
+        return not cursor.thread.is_alive()
 
 
 def _defaults(verb: str, described: Format) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Hashed:
 
 
 class Other(NamedTuple):
-    """Something else than an archive: its name, its kind (`unrecognized`, `link`, `part`, `unreadable`), and what to say of it."""
+    """Something else than an archive: its name, kind (`unrecognized`, `link`, `part`, `unreadable`), and a message."""
 
     name: str
     kind: str

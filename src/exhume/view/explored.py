@@ -43,8 +43,14 @@ PATIENCE = 5.0
 READY = 0.25
 """Seconds that the first answer waits for the sections of a small archive."""
 
-Rows = Callable[[str, int, int], dict[str, Any]]
-"""Records of an archive that match a query, as a table: from a row on, at most so many."""
+
+class Rows(Protocol):
+    """Records of an archive that match a query, as a table: from a row on, at most so many."""
+
+    def __call__(self, query: str, first: int, count: int) -> dict[str, Any]: ...
+
+    def close(self) -> bool:
+        """End what is running between requests; whether it has ended."""
 
 
 class Shown(Protocol):
@@ -362,12 +368,17 @@ class Explored:
         """The archives found in an image: none."""
         return ()
 
+    def rest(self) -> bool:
+        """End the search over records, which stays between requests; whether it has ended."""
+        return self._rows is None or self._rows.close()
+
     def close(self) -> None:
         """End the work of threads, and close the archive once they have ended."""
         self._closing = True
+        rests = self.rest()
         for thread in self._threads:
             thread.join(PATIENCE)
-        if not any(thread.is_alive() for thread in self._threads):
+        if rests and not any(thread.is_alive() for thread in self._threads):
             self.archive.__exit__(None, None, None)
 
 

@@ -165,7 +165,7 @@ class Explorer:
                     raise EntryNotFoundError("no such archive was found", actual=key)
                 known = self._opened[key] = self._open_carved(carved)
                 while len(self._opened) > MOST_OPEN:
-                    self._opened.popitem(last=False)
+                    self._opened.popitem(last=False)[1].rest()
             return known
 
 
