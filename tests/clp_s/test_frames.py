@@ -273,13 +273,13 @@ def test_a_beginning_grows() -> None:
 Frame = Callable[[bytes], bytes]
 
 
-def reframed(path: Path, out: Path, last: Frame = frame) -> ClpSArchive:
-    """The same archive with frames of `PIECE` bytes; the last one of each payload is made by `last`."""
+def reframed(path: Path, out: Path, last: Frame = frame, size: int = PIECE) -> ClpSArchive:
+    """The same archive with frames of `size` bytes; the last one of each payload is made by `last`."""
 
     def wrap(payload: bytes) -> bytes:
-        if len(payload) <= PIECE:
+        if len(payload) <= size:
             return frame(payload, sized=False) if payload else b""
-        pieces = [payload[start : start + PIECE] for start in range(0, len(payload), PIECE)]
+        pieces = [payload[start : start + size] for start in range(0, len(payload), size)]
         return b"".join([*map(frame, pieces[:-1]), last(pieces[-1])])
 
     with exhume.clps.open(path) as archive:
@@ -290,7 +290,7 @@ def reframed(path: Path, out: Path, last: Frame = frame) -> ClpSArchive:
             files.append({"n": entry.name, "o": sum(map(len, sections))})
             if entry.name in DICTIONARIES:
                 count, payload = dictionary_payload(archive, entry)
-                sections.append(count + wrap(payload))
+                sections.append(count + wrap(bytes(payload)))
             elif entry.name in TABLE_SECTIONS:
                 sections += streams
             else:

@@ -279,7 +279,6 @@ def endless_schema() -> bytes:
 def test_each_section_larger_than_is_allowed_is_named() -> None:
     data = demo().build()
     with open_archive(BytesSource(data)) as archive:
-        places = {one.name: one.part(8).span for one in archive.files if ".dict" in one.name}
         structures = {one.name: one.span for one in archive.files if one.name in STRUCTURES}
         structures["metadata"] = archive.metadata_place.span
 
@@ -289,8 +288,7 @@ def test_each_section_larger_than_is_allowed_is_named() -> None:
         return {one.message.split(": ")[1].partition(" (")[0]: one.span for one in found}
 
     found = named(Limits(payload_size=8))
-    assert found.pop("stream 0")  # a row takes more than 8 bytes
-    assert found == places
+    assert [*found] == ["stream 0"]  # a row takes more than 8 bytes
     assert named(Limits(structure_size=8)).items() <= structures.items()
 
 

@@ -154,6 +154,20 @@ def zstd_frames(data: Buffer, *, max_size: int) -> Iterator[tuple[int, int, byte
         at += decoded.consumed
 
 
+def zstd_sound(data: Buffer, max_size: int) -> bytes:
+    """Return what the frames before the first damaged one decompress to.
+
+    Raises `CodecError` if there are none, and `LimitExceededError`.
+    """
+    parts: list[bytes] = []
+    try:
+        parts.extend(part for _, _, part in zstd_frames(data, max_size=max_size))
+    except CodecError:
+        if not parts:
+            raise
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
 FRAME_HEADER_MOST = 18
 """Bytes of the longest header of a frame, with its magic number."""
 

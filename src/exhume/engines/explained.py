@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from exhume.errors import ExhumeError, Span, shorten
+from exhume.errors import ExhumeError, LimitExceededError, Span, shorten
 from exhume.findings import Check, CheckOutcome, Finding
 from exhume.io.jsonout import dumps
 from exhume.io.mapped import mapped
@@ -187,6 +187,9 @@ def explain_section(
     try:
         data = section.load()
     except ExhumeError as error:
+        if isinstance(error, LimitExceededError) and _is_larger(section, limit):
+            _too_large(out, limit)
+            return out
         out.note = f"payload not decoded: {error.summary}"
         out.complete = False
         return out
@@ -206,6 +209,14 @@ def _stored(found: SectionMap, section: Section, explainer: Explainer) -> Field:
         return section.parse(explainer, mapped(source))
     data = source.read_at(section.span.start - source.origin, section.span.size)
     return explainer.explain(section.schema or "", data, *section.schema_args)
+
+
+def _is_larger(section: Section, limit: int) -> bool:
+    """Whether a payload that is too large for memory is larger than what is explained."""
+    try:
+        return section.measure is not None and section.measure() > limit
+    except ExhumeError:
+        return False
 
 
 def _too_large(out: Explained, limit: int) -> None:

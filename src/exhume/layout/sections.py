@@ -42,7 +42,8 @@ class Section(NamedTuple):
     enclosing section: only sections without one take part in the tiling.  `check` takes a chain of nested fields whose
     last one is a checksum, computes it and compares.  `parse` returns the field tree of stored bytes that no schema
     of exhume describes; `parse_lazily` means that it costs little for a large section.  `claims` determines without a
-    field tree whether every stored byte belongs to a field; False says nothing.
+    field tree whether every stored byte belongs to a field; False says nothing.  `measure` returns the size of a
+    payload that states none without keeping the payload.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Section(NamedTuple):
     parent: str | None = None
     note: str = ""
     claims: Callable[[], bool] | None = None
+    measure: Callable[[], int] | None = None
 
     @property
     def sort(self) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 45
+VERSION = 46
 
 cdef extern from *:
     """

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from exhume.archive import Archive
 from exhume.counts import counted, counting
 from exhume.engines.verify import describe_verdict
-from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
+from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.measured import Sizes, measuring
@@ -326,7 +326,10 @@ def _payload_size(section: Section, *, decode: bool, sound: bool) -> int | None:
     if section.payload_size is not None or section.load is None or not decode:
         return section.payload_size
     try:
-        return len(section.load())
+        try:
+            return len(section.load())
+        except LimitExceededError:
+            return None if section.measure is None else section.measure()
     except ExhumeError as error:
         if sound and isinstance(error, SourceError):
             raise

@@ -195,11 +195,3 @@ def parse_dictionary(data: Buffer, count: int) -> tuple[list[bytes], int, Layout
     if found.problem is not None:
         found.problem.within("entries")
     return entries, found.resume_at, found.problem
-
-
-def measure_dictionary(data: Buffer, count: int) -> tuple[int, int]:
-    """The number of entries that `parse_dictionary` returns, and where they end, without a copy of each."""
-    from exhume_ksy.fast.clp_s_dictionary_entries import scan_entry  # no search needs it
-
-    found = scan_entry(memoryview(data), 0, len(data), count)
-    return len(found.value_start), found.resume_at

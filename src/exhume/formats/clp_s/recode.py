@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs.checksums import sha256
@@ -165,22 +165,24 @@ def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
     return bytes(out)
 
 
-def dictionary_payload(archive: TableArchive, entry: Place) -> tuple[bytes, bytes]:
+def dictionary_payload(archive: TableArchive, entry: Place) -> tuple[bytes, Buffer]:
     """The uncompressed count of a dictionary section and its decompressed entries."""
     if entry.size <= DICTIONARY_HEAD:
         return entry.read(), b""
-    payload = bytes(archive.inflate(entry.part(DICTIONARY_HEAD)))
-    return entry.part(0, DICTIONARY_HEAD).read(), payload
+    return entry.part(0, DICTIONARY_HEAD).read(), archive.payload_in_file_or_memory(entry.part(DICTIONARY_HEAD))[0]
+
+
+def _add(digest: Any, name: str, *parts: Buffer) -> None:
+    digest.update(f"{name} {sum(map(len, parts))}\n".encode())
+    for part in parts:
+        digest.update(part)
 
 
 def content_digest(archive: TableArchive) -> str:
     """SHA-256 over version, metadata and payloads; it does not depend on their places and compression."""
     digest = sha256()
 
-    def add(name: str, data: Buffer) -> None:
-        digest.update(f"{name} {len(data)}\n".encode())
-        digest.update(data)
-
+    add = partial(_add, digest)
     add("version", archive.header.version_text.encode())
     add("original size", str(archive.header.original_size).encode())
     for packet in archive.packets:
@@ -193,7 +195,7 @@ def content_digest(archive: TableArchive) -> str:
         elif entry.name in STRUCTURES:
             add(entry.name, archive.structure(entry.name)[0])
         elif entry.name in DICTIONARIES:
-            add(entry.name, b"".join(dictionary_payload(archive, entry)))
+            add(entry.name, *dictionary_payload(archive, entry))
         elif entry.name in TABLE_SECTIONS:
             for number in range(len(archive.table_metadata.streams)):
                 size, read = archive.stream_bytes(number)

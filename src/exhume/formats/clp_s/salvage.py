@@ -32,7 +32,7 @@ from exhume.formats.clp_s.read.windowed import Windowed, each_part
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.verify_tables import table_faults
 from exhume.formats.clp_s.write.build import build_dictionary, build_table_metadata, pack_patterns
-from exhume.formats.clp_s.write.frames import Framing, whole
+from exhume.formats.clp_s.write.frames import Framing, joined
 from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.io.local import FileSource
 from exhume.io.output.atomic import AtomicFile
@@ -227,9 +227,10 @@ def _table_metadata(streams: list[_KeptStream]) -> bytes:
     return build_table_metadata(places, tables)
 
 
-def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> list[bytes]:
+def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> Iterable[bytes]:
+    place = dictionary.place
     if dictionary.intact:
-        return [dictionary.place.read()]
+        return place.source.chunks(place.start, place.end)
     lost = range(dictionary.kept, dictionary.count)
     match dictionary.name:
         case "/var.dict":
@@ -238,7 +239,7 @@ def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> li
             anew = [f"<lost log type {number}>".encode() for number in lost]
         case _:
             anew = [f'["<lost array {number}>"]'.encode() for number in lost]
-    (frames,) = Framing().several([whole(dictionary.payload + build_dictionary(anew))], jobs)
+    (frames,) = Framing().several([joined(dictionary.payload, build_dictionary(anew))], jobs)
     return [packed.NUM_ENTRIES.pack(dictionary.count), *frames]
 
 

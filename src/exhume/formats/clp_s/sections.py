@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from exhume.codecs.zstd import zstd_checksum
+from exhume.codecs.zstd import zstd_checksum, zstd_measured
 from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Check
@@ -138,6 +138,7 @@ def _section(archive: TableArchive, name: str, entry: Place) -> Section:
         schema=schema,
         payload_schema=PAYLOAD_SCHEMAS[name],
         load=_loader(archive, entry.part(head)),
+        measure=partial(_measured, archive, entry.part(head)),
         check=partial(_frame_check, archive),
     )
 
@@ -154,6 +155,15 @@ def _frame_check(archive: TableArchive, chain: Sequence[Field]) -> Check:
 
 def _loader(archive: TableArchive, place: Place) -> Callable[[], bytes]:
     return lambda: bytes(archive.inflate(place)) if place.size > 0 else b""
+
+
+def _measured(archive: TableArchive, place: Place) -> int:
+    most, size = archive.limits.expansion_budget(place.size), 0
+    for _, part in zstd_measured(place.source.chunks(place.start, place.end) if place.size > 0 else ()):
+        size += part
+        if size > most:
+            raise archive.too_large(place, "expansion", size)
+    return size
 
 
 def _streams_loader(archive: TableArchive) -> Callable[[], bytes]:

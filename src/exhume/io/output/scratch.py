@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import mmap
 import os
 import shutil
 import tempfile
@@ -10,6 +11,7 @@ import weakref
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from exhume.counts import counted
 from exhume.io.files import RawFile, naming
 from exhume.io.portable import BINARY, CLOEXEC
 from exhume.io.source import STREAM_CHUNK
@@ -52,6 +54,21 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
             else:
                 discard(Path(name))
     return io.BufferedRandom(RawFile(fd, where), STREAM_CHUNK)
+
+
+def mapped_room(size: int) -> memoryview:
+    """A writable buffer of `size` bytes in a temporary file, which vanishes with the last view of it.
+
+    Its pages need not stay in memory.  Raises `SourceError` if the file system has not that much space.
+    """
+    with scratch_file() as file:
+        where = f"a temporary file of {counted(size, 'bytes')}"
+        with naming(where):
+            if hasattr(os, "posix_fallocate"):  # writing to a page without space would end the process
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+            return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_WRITE))
 
 
 LONGEST = 200

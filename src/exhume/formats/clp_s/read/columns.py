@@ -24,6 +24,8 @@ from exhume.formats.clp_s.layout_table import (
 )
 from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
+from exhume.io.output.scratch import mapped_room
+from exhume.limits import Limits
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout_table import Stored
@@ -35,6 +37,8 @@ DELTA_INTEGER: Final = NodeType.DELTA_INTEGER.value
 
 class TextSource(Protocol):
     """The properties of an archive that `Texts` needs."""
+
+    limits: Limits
 
     @property
     def header(self) -> Header: ...
@@ -119,17 +123,21 @@ class Texts:
     @_Once
     def log_types(self) -> ClpsLogTypes:
         """Log types with escaped literals."""
-        return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, True)
+        return self._log_types(self._archive.log_types, escape=True)
 
     @_Once
     def raw_log_types(self) -> ClpsLogTypes:
         """Log types with literals as they are."""
-        return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, False)
+        return self._log_types(self._archive.log_types)
 
     @_Once
     def array_types(self) -> ClpsLogTypes:
         """Array log types; array text is printed without escaping."""
-        return ClpsLogTypes(self._archive.array_types, self._archive.header.has_core_text, False)
+        return self._log_types(self._archive.array_types)
+
+    def _log_types(self, entries: ClpsStrings, *, escape: bool = False) -> ClpsLogTypes:
+        room = mapped_room if entries.size > self._archive.limits.payload_size else None
+        return ClpsLogTypes(entries, self._archive.header.has_core_text, escape, room)
 
     @_Once
     def patterns(self) -> PatternSet:

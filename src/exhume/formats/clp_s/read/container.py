@@ -30,7 +30,7 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
 from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, STRUCTURES, TIMESTAMP_FILE
-from exhume.formats.clp_s.read import packets
+from exhume.formats.clp_s.read import dictionaries, packets
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
 from exhume.io.cached import cached_property
@@ -300,7 +300,7 @@ class Container(RecordArchive):
             if whole is not None:
                 return whole
         try:
-            return _sound_frames(stored, cap)
+            return zstd.zstd_sound(stored, cap)
         except CodecError as error:
             raise checks.BAD_FRAME.error(error.message, span=span, actual=error.actual) from error
         except LimitExceededError as error:
@@ -342,8 +342,21 @@ class Container(RecordArchive):
             with suppress(CodecError):  # reported below
                 return self._strings(name, count, frames.view, frames.steps())
         with self.lock_of(rest):
-            payload = self.inflate(rest) if rest.size else b""
-        return self._strings(name, count, payload)
+            payload, steps = self.payload_in_file_or_memory(rest)
+        return self._strings(name, count, payload, steps)
+
+    def payload_in_file_or_memory(self, rest: Place) -> tuple[Buffer, Iterable[int]]:
+        """The entries of a dictionary, decompressed, and steps as `ClpsStrings` has them.
+
+        Above the limit `payload_size` they are in a mapped temporary file.  Raises what `inflate` raises.
+        """
+        most = self.limits.expansion_budget(rest.size)
+        try:
+            return (self.inflate(rest) if rest.size else b""), ()
+        except LimitExceededError:
+            if most <= self.limits.payload_size:
+                raise
+        return dictionaries.spilled_entries(rest, most)
 
     def _strings(self, name: str, count: int, payload: Buffer, steps: Iterable[int] = ()) -> ClpsStrings:
         """The entries of a dictionary; `steps` as `ClpsStrings` has them."""
@@ -365,12 +378,13 @@ class Container(RecordArchive):
         except CodecError:  # of a step
             raise
         except ValueError as error:
-            entries, _, problem = layout.parse_dictionary(payload, count)
+            index, at = error.args
+            _, _, problem = layout.parse_dictionary(memoryview(payload)[at:], 1)
             assert problem is not None  # the kernel read the same
             raise checks.BAD_DICTIONARY.error(
-                f"{name} ends inside entry {len(entries)}",
-                span=where.sub(problem.offset, min(problem.stop, len(payload))),
-                field_path=problem.path,
+                f"{name} ends inside entry {index}",
+                span=where.sub(at + problem.offset, min(at + problem.stop, len(payload))),
+                field_path=problem.path.replace("entries[0]", f"entries[{index}]"),
                 expected=problem.expected,
                 actual=problem.found,
             ) from error
@@ -386,7 +400,7 @@ class Container(RecordArchive):
         (stated,) = NUM_ENTRIES.unpack(entry.part(0, DICTIONARY_HEAD).read())
         if count > stated:
             return None
-        while size * WORTHWHILE < entry.size:
+        while size * WORTHWHILE < entry.size and size <= self.limits.payload_size:
             payload = zstd.zstd_start(entry.part(DICTIONARY_HEAD, DICTIONARY_HEAD + size).read(), size)
             try:
                 return ClpsStrings(payload, stated)
@@ -424,17 +438,3 @@ class Container(RecordArchive):
             self._fetched[entry.part(DICTIONARY_HEAD)] = stored[DICTIONARY_HEAD:]
             head = self._heads[entry.name] = stored[:DICTIONARY_HEAD]
         return head
-
-
-def _sound_frames(stored: bytes, most: int) -> bytes:
-    """Return what the frames before the first damaged one decompress to.
-
-    Raises `CodecError` where there are none, and `LimitExceededError`.
-    """
-    parts: list[bytes] = []
-    try:
-        parts.extend(part for _, _, part in zstd.zstd_frames(stored, max_size=most))
-    except CodecError:
-        if not parts:
-            raise
-    return parts[0] if len(parts) == 1 else b"".join(parts)

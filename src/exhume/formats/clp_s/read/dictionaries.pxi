@@ -368,16 +368,19 @@ cdef class ClpsLogTypes:
     cdef Py_ssize_t* first
     cdef Py_ssize_t count
     cdef Out arena
+    cdef object room  # has pieces and arena, unless they are in memory
     cdef readonly bint core
 
     def __cinit__(self):
+        self.room = None
         self.pieces = NULL
         self.first = NULL
         self.count = 0
         memset(&self.arena, 0, sizeof(Out))
 
-    def __init__(self, ClpsStrings entries, bint core, bint escape):
-        cdef Py_ssize_t index, i, holes = 0, used = 0, start, total = 0
+    def __init__(self, ClpsStrings entries, bint core, bint escape, room=None):
+        cdef Py_ssize_t index, i, holes = 0, used = 0, start, total = 0, size, escapes = 0
+        cdef uint8_t[::1] given
         cdef const char* text
         cdef Slice one
         cdef uint8_t byte, first = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
@@ -395,8 +398,22 @@ cdef class ClpsLogTypes:
                 if first <= byte <= last:
                     holes += 1
         self.first = <Py_ssize_t*>malloc((entries.count + 1) * sizeof(Py_ssize_t))
-        self.pieces = <Hole*>malloc((holes + entries.count + 1) * sizeof(Hole))
-        if self.first == NULL or self.pieces == NULL or not reserve(&self.arena, total * (6 if escape else 1) + 6):
+        size = (holes + entries.count + 1) * sizeof(Hole)
+        if room is not None:
+            for index in range(entries.count if escape else 0):
+                one = string_at(&entries.strings, index)
+                for i in range(one.size):
+                    escapes += ESCAPE[<uint8_t>one.text[i]] != 0
+            given = self.room = room(size + total + 5 * escapes + 6)
+            if given.shape[0] < size + total + 5 * escapes + 6:
+                raise ValueError("too little room")
+            self.pieces = <Hole*>&given[0]
+            self.arena.data = <char*>&given[0] + size
+            self.arena.capacity = total + 5 * escapes + 6
+        else:
+            self.pieces = <Hole*>malloc(size)
+        if self.first == NULL or self.pieces == NULL or not reserve(&self.arena, total * (6 if escape else 1) + 6 if (
+                room is None) else 6):
             raise MemoryError
         for index in range(entries.count):
             one = string_at(&entries.strings, index)
@@ -433,9 +450,10 @@ cdef class ClpsLogTypes:
         self.count = entries.count
 
     def __dealloc__(self):
-        free(self.pieces)
         free(self.first)
-        free(self.arena.data)
+        if self.room is None:
+            free(self.pieces)
+            free(self.arena.data)
 
     def __len__(self):
         return self.count

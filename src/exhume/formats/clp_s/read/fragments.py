@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from exhume.codecs import zstd
+from exhume.codecs.common import Buffer, over_budget
 from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
@@ -24,6 +25,8 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, ClpWord, pack_schema
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS
+from exhume.formats.clp_s.read import dictionaries
+from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.packets import section_list
 from exhume.formats.clp_s.read.places import Place, header_or_nothing, in_directory, section_files
 from exhume.formats.clp_s.read.template import SchemaLayout
@@ -31,6 +34,9 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import Limits
 from exhume.recovery import Outcome, SalvageReport
+
+STEP: Final = 256
+"""Stored bytes of large payloads that are decompressed at a time: of these, what comes before damage is lost."""
 
 WINDOW: Final = 64 << 20
 """Bytes of the file that are searched at once, and from which one structure is decoded at most."""
@@ -54,7 +60,7 @@ class Dictionary:
     name: str
     count: int
     kept: int
-    payload: bytes
+    payload: Buffer
     place: Place
     intact: bool
     """Whether the range contains all of the section, and nothing else."""
@@ -90,8 +96,8 @@ class Fragments:
             return (0, 5, 1)
         if types & {NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT}:
             return (0, 4, 1)
-        texts = (layout.parse_dictionary(d.payload, d.kept)[0] for d in self.dictionaries if d.name != "/var.dict")
-        if any(b"\x13" in text for entries in texts for text in entries):
+        texts = (ClpsStrings(d.payload, d.kept) for d in self.dictionaries if d.name != "/var.dict")
+        if any(b"\x13" in entries[index] for entries in texts for index in range(len(entries))):
             return (0, 4, 0)
         return (0, 3, 2) if NodeType.DELTA_INTEGER in types else (0, 3, 1)
 
@@ -250,38 +256,44 @@ class Finder:
             follows = self._behind(dictionary.place)
         found.streams = at.get("/0", at.get("/tables", follows))
 
+    def _decoded(self, stored: Place, count: int | None) -> tuple[Buffer, Iterator[int], int, bool]:
+        """What can be decompressed of a dictionary: the content, steps as `ClpsStrings` has them, the stored bytes of
+        it, and whether its last frame is complete.  With a `count`, it ends with the frame with that many entries.
+
+        Raises CLPS-501 above the limit `expansion`.
+        """
+        most = self._limits.payload_size
+        parts: list[bytes] = []
+        used, whole = 0, True
+        try:
+            if stored.size > most or count is not None:
+                raise over_budget("zstd", most)
+            for used, part, whole in zstd.zstd_survivors(stored.read(), max_size=most):  # noqa: B007
+                parts.append(part)
+        except LimitExceededError:
+            parts.clear()
+            found = dictionaries.spill(stored, self._limits.expansion_budget(stored.size), step=STEP, count=count)
+            return found.data, found.steps(), found.used, found.in_frames == len(found.data)
+        return b"".join(parts), iter(()), used, whole
+
     def _dictionary(self, name: str, place: Place, stated_end: int) -> Dictionary:
         source, start = place.source, place.start
         raw = source.read_up_to(start, DICTIONARY_HEAD)
         count = NUM_ENTRIES.unpack(raw)[0] if len(raw) == DICTIONARY_HEAD else 0
         body = start + DICTIONARY_HEAD
-        parts: list[bytes] = []
+        payload: Buffer = b""
+        steps: Iterator[int] = iter(())
         used, whole = 0, True
         if stated_end > body or (count and not stated_end):
             room = (stated_end or source.size) - body
-            data = source.read_up_to(body, min(room, self._limits.payload_size))
-            too_large = checks.TOO_LARGE.error(
-                f"{name} (raise the limit payload_size or expansion)",
-                span=span_of(source, body, body + room),
-                expected=f"at most {counted(self._limits.payload_size, 'bytes')}",
-            )
             # The frames of the last one go over into those of the streams where no list of sections says where it ends.
             unbounded = name == DICTIONARIES[-1] and not stated_end
-            try:
-                for end, part, complete in zstd.zstd_survivors(data, max_size=self._limits.payload_size):
-                    used, whole = end, complete
-                    parts.append(part)
-                    if unbounded and layout.measure_dictionary(b"".join(parts), count)[0] == count:
-                        break
-            except LimitExceededError as error:
-                raise too_large from error
-            if not whole and len(data) < min(room, source.size - body):
-                raise too_large
-        payload = b"".join(parts)
-        kept, entries_end = layout.measure_dictionary(payload, count)
+            stored = Place(name, source, body, min(body + room, max(body, source.size)))
+            payload, steps, used, whole = self._decoded(stored, count if unbounded else None)
+        kept, entries_end = dictionaries.measure(payload, count, steps)
         end = stated_end or body + used
-        stored = max(0, min(stated_end or source.size, source.size) - body)
-        if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):
+        size = max(0, min(stated_end or source.size, source.size) - body)
+        if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * size + FEW_ENTRIES):
             count = kept
         intact = whole and count == kept and entries_end == len(payload) and body + used == end <= source.size
         found = Dictionary(name, count, kept, payload[:entries_end], Place(name, source, start, end), intact)

@@ -160,16 +160,21 @@ class ClpsRepeated:
         return -1
 
 
+Room = Callable[[int], memoryview]
+"""Returns a writable buffer of that many bytes."""
+
+
 class ClpsLogTypes:
     """Log types ready for printing: literal pieces and placeholders.
 
     `core`: the dialect of 0.4.0 on (0x11 integer, 0x12 dictionary variable, 0x13 float); before, 0x11 was an integer
-    or dictionary variable and 0x12 a float.  `escape`: literals as JSON string content.
+    or dictionary variable and 0x12 a float.  `escape`: literals as JSON string content.  `room` returns a writable
+    buffer of a size for large ones; only the compiled kernel uses it.
     """
 
     __slots__ = ("_parts", "core")
 
-    def __init__(self, entries: ClpsStrings, core: bool, escape: bool) -> None:
+    def __init__(self, entries: ClpsStrings, core: bool, escape: bool, room: Room | None = None) -> None:
         self.core = core
         last = int(Marks.DECIMAL if core else ClassicMarks.DECIMAL)
         self._parts: list[tuple[list[bytes], bytes]] = []

@@ -133,7 +133,7 @@ class Streams(Container):
             with suppress(ExhumeError):
                 place = self.file_entry("/var.dict")
                 frames = self.shared_frames(place.part(DICTIONARY_HEAD)) if place.size > DICTIONARY_HEAD else None
-                if frames is not None and not place.is_cut:
+                if frames is not None and frames.is_small and not place.is_cut:
                     frames.take()
 
     @cached_property

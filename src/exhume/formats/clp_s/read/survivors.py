@@ -19,7 +19,7 @@ from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, UnsupportedFeatureError
 from exhume.formats.clp_s.layout import Schema, TableEntry
 from exhume.formats.clp_s.layout_table import complete_columns
-from exhume.formats.clp_s.read.fragments import WINDOW, Fragments, build_schema_map, span_of
+from exhume.formats.clp_s.read.fragments import STEP, WINDOW, Fragments, build_schema_map, span_of
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.formats.clp_s.write.frames import Framing, Payload, in_file, whole
 from exhume.io.output.scratch import scratch_file
@@ -29,9 +29,6 @@ from exhume.recovery import Outcome, SalvageReport
 
 MEASURED = 8 << 20
 """Decompressed bytes of a stream from which on it is first decompressed without being held, as it may be intact."""
-
-STEP = 256
-"""Stored bytes of a large stream that are decompressed at a time: of these, what comes before damage is lost."""
 
 
 class Partial(NamedTuple):

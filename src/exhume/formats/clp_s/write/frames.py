@@ -42,6 +42,16 @@ def whole(payload: Buffer) -> Payload:
     return [len(view)], lambda start, stop: view[start:stop]
 
 
+def joined(first: Buffer, second: Buffer) -> Payload:
+    """A payload that consists of these two, without columns."""
+    views, size = (memoryview(first), memoryview(second)), len(first)
+
+    def read(start: int, stop: int) -> bytes:
+        return b"".join((views[0][start:stop], views[1][max(0, start - size) : max(0, stop - size)]))
+
+    return [size + len(second)], read
+
+
 def in_file(places: Sequence[tuple[int, int]], file: BinaryIO) -> Payload:
     """Return a payload of these ranges of a file, each of them a column or table."""
     starts = list(accumulate((end - start for start, end in places), initial=0))

@@ -1,0 +1,131 @@
+"""Dictionaries that are larger than the limit `payload_size`: decompressed into a temporary file, which is mapped.
+
+Any record can refer to any entry, so that all of them have to be at hand.  In memory are the offsets of the entries and
+the pages in use, which the system can drop at any time.
+
+Spec: clp_s.txt, Variable dictionary, Log-type dictionary, Array log-type dictionary.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, NamedTuple
+
+from exhume.codecs.common import Buffer
+from exhume.codecs.zstd import STREAM_STEP, zstd_stream
+from exhume.counts import counted
+from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
+from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.layout_packed import ENTRY
+from exhume.formats.clp_s.read.kernel import ClpsStrings
+from exhume.formats.clp_s.read.places import Place
+from exhume.io.mapped import release
+from exhume.io.output.scratch import scratch_file
+
+WINDOW = 16 << 20
+"""Mapped bytes that are walked through before their pages are released."""
+
+
+class Spilled(NamedTuple):
+    """A payload in a temporary file, which vanishes with the last view of `data`."""
+
+    data: memoryview
+    """All that could be decompressed, mapped; also what precedes damage within a frame."""
+
+    in_frames: int
+    """Bytes of it in complete frames."""
+
+    used: int
+    """Stored bytes that were decompressed."""
+
+    problem: CodecError | UnsupportedFeatureError | None
+    """The reason why no more was decompressed; None at the end of the stored bytes, or of the last wanted entry."""
+
+    def steps(self) -> Iterator[int]:
+        """End of each window of the payload, whose pages are released when the next one is taken."""
+        for start in range(0, len(self.data), WINDOW):
+            end = min(start + WINDOW, len(self.data))
+            yield end
+            release(self.data.obj, start, end)
+
+
+def spill(place: Place, most: int, *, step: int = STREAM_STEP, count: int | None = None) -> Spilled:
+    """Decompress the zstd frames at a place into a temporary file, at most `most` bytes, `step` stored ones at a time.
+
+    With a `count`, stop at the end of the frame with that many dictionary entries.  Raises CLPS-501 for more than
+    `most`, and `SourceError`.
+    """
+    size = in_frames = used = 0
+    problem = None
+    with scratch_file() as file:
+        entries = _Entries(file)
+        try:
+            for used, part, is_end in zstd_stream(place.source.chunks(place.start, place.end), step):  # noqa: B007
+                size += file.write(part)
+                if size > most:
+                    raise too_large(place, most)
+                if is_end:
+                    in_frames = size
+                    if count is not None and entries.reached(count, size):
+                        break
+        except (CodecError, UnsupportedFeatureError) as error:
+            problem = error
+        except LimitExceededError as error:
+            if error.code == checks.TOO_LARGE.code:
+                raise
+            raise too_large(place, most) from error
+        file.flush()
+        mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
+    return Spilled(memoryview(mapped), in_frames, used, problem)
+
+
+def spilled_entries(place: Place, most: int) -> tuple[memoryview, Iterator[int]]:
+    """The content of the complete frames at a place in a temporary file, and steps as `ClpsStrings` has them.
+
+    Raises CLPS-309 if the first frame is damaged, and what `spill` raises.
+    """
+    found = spill(place, most)
+    if found.problem is not None and not found.in_frames:
+        raise checks.BAD_FRAME.error(found.problem.message, span=place.span, actual=found.problem.actual)
+    found = found._replace(data=found.data[: found.in_frames])
+    return found.data, found.steps()
+
+
+def too_large(place: Place, most: int) -> LimitExceededError:
+    """The error of rule CLPS-501 for a dictionary of more bytes than the limit `expansion` allows."""
+    error = checks.TOO_LARGE.error(
+        f"{place.name} (raise the limit expansion)", span=place.span, expected=f"at most {counted(most, 'bytes')}"
+    )
+    assert isinstance(error, LimitExceededError)
+    return error
+
+
+def measure(payload: Buffer, count: int, steps: Iterable[int] = ()) -> tuple[int, int]:
+    """The number of entries of a payload, at most `count`, and where they end."""
+    try:
+        found = ClpsStrings(payload, min(count, len(payload) // ENTRY.size + 1), steps)
+    except ValueError as error:
+        index, end = error.args
+        return index, end
+    return len(found), found.end
+
+
+class _Entries:
+    """Counts the entries of a payload while it is written to a file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._count = self._at = 0
+
+    def reached(self, count: int, size: int) -> bool:
+        """Whether the first `size` bytes contain `count` entries."""
+        while self._count < count and self._at + ENTRY.size <= size:
+            self._file.seek(self._at)
+            (length,) = ENTRY.unpack(self._file.read(ENTRY.size))
+            if self._at + ENTRY.size + length > size:
+                break
+            self._at += ENTRY.size + length
+            self._count += 1
+        self._file.seek(size)
+        return self._count == count
