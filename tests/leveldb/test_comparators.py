@@ -160,3 +160,26 @@ def test_two_keys_that_are_one_to_the_comparator() -> None:
     rows = list(Database(MemoryTree(files)).scan())
     assert rows == [(negative, b"new"), (stored(1, 1, 1, number(4)), b"old")]
     assert [v.key for v in Database(MemoryTree(files)).state()] == [key for key, _ in rows]
+
+
+@pytest.mark.parametrize("comparator", [BYTEWISE, REVERSE])
+@pytest.mark.parametrize("newer", [7, 8])
+def test_versions_of_a_key_in_two_tables_of_a_level(newer: int, comparator: str) -> None:
+    """RocksDB orders the tables of a level by internal keys; those that it moves keep their numbers."""
+    files = database_of(comparator.encode(), [b"k"])
+    tables = []
+    for number in (7, 8):
+        sequence, value = (5, b"new") if number == newer else (3, b"older")
+        key = InternalKey(b"k", sequence, 1).build()
+        table_of((build_block([(key, value)]), key))(files)
+        files[f"{number:06d}.ldb"] = files["000005.ldb"]
+        tables.append((2, number, len(files["000005.ldb"]), key, key))
+    del files["000005.ldb"]
+    files["000006.log"] = b""
+    record = edit(log=6, last=6, following=9, tables=tables)
+    record = record.replace(build_bytes(BYTEWISE.encode()), build_bytes(comparator.encode()), 1)
+    files["MANIFEST-000004"] = build_log([record])
+    assert [str(found) for found in exhume.verify(MemoryTree(files), format="leveldb")] == []
+    database = Database(MemoryTree(files))
+    assert (list(database.scan()), database.get(b"k")) == ([(b"k", b"new")], b"new")
+    assert [version.value for version in database.live_versions()] == [b"new"]

@@ -20,12 +20,13 @@ from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.table_index import INDEX_TYPE
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
+from exhume.layout.sections import SectionKind
 from exhume.recovery import CarveVerdict
 from exhume.testing.corrupt import flip
 from tests.oracles import need
 from tests.sizes import THOROUGH
 
-from .crafted import with_options
+from .crafted import rewrite_options, with_options
 from .producers import Rows
 
 pytestmark = [pytest.mark.conformance, pytest.mark.slow]
@@ -197,6 +198,56 @@ def test_blocks_of_a_cut_table_are_found(tmp_path: Path, version: int, checksum:
         assert found == whole[:middle] + whole[middle + 1 :]
         damaged = flip(cut, 2)
         assert [block.handle for block in find_data_blocks(Table(BytesSource(damaged)))] == whole[1:]
+
+
+def test_aligned_blocks(tmp_path: Path) -> None:
+    """Zeros between data blocks up to a multiple of the block size are padding, and nothing else is."""
+    rocksdict = need("rocksdict")
+    path = tmp_path / "db"
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_compression_type(rocksdict.DBCompressionType.none())
+    database = rocksdict.Rdict(str(path), with_options(path, options, block_align="true", block_size="512"))
+    for number in range(100):
+        database[b"k%03d" % number] = b"value" * (number % 9)
+    database.flush()
+    rows = dict(database.items())
+    database.close()
+    with LevelDbArchive(LocalTree(path)) as archive:
+        assert dict(archive.database.scan()) == rows
+        assert [str(found) for found in archive.verify() if found.severity is not Severity.NOTE] == []
+        assert archive.sections().gaps() == []
+        paddings = [one.span for one in archive.sections() if one.kind is SectionKind.PADDING]
+        assert len(paddings) > 3
+        assert {span.end % 512 for span in paddings} == {0}
+    table = path / paddings[0].source
+    table.write_bytes(flip(table.read_bytes(), paddings[1].start + 1))
+    told = [found.span for found in exhume.verify(path) if found.code == "LDB-320"]
+    assert told == paddings
+
+
+def test_column_families_with_other_orders(tmp_path: Path) -> None:
+    rocksdict = need("rocksdict")
+    backward = rocksdict.Options(raw_mode=True)
+    backward.create_if_missing(True)
+    rocksdict.Rdict(str(tmp_path / "other"), backward).close()
+    rewrite_options(tmp_path / "other", {"comparator": "rocksdb.ReverseBytewiseComparator"})
+    _, families = rocksdict.Options.load_latest(str(tmp_path / "other"))
+    forward = rocksdict.Options(raw_mode=True)
+    forward.create_if_missing(True)
+    database = rocksdict.Rdict(str(tmp_path / "db"), forward)
+    other = database.create_column_family("backward", families["default"])
+    for number in range(300):
+        database[b"k%03d" % number] = other[b"k%03d" % number] = b"%d" % number
+    other.flush()
+    other[b"k007"] = b"again"
+    rows = list(other.items())
+    other.close()
+    database.close()
+    assert rows[0][0] == b"k299"
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        assert list(archive.database.scan(column_family=1)) == rows
+        assert [str(found) for found in archive.verify() if found.severity is not Severity.NOTE] == []
 
 
 def test_entities_of_wide_columns(tmp_path: Path) -> None:

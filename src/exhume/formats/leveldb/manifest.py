@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from exhume.errors import FormatError, Span, UnsupportedFeatureError
 from exhume.formats.leveldb import checks, layout
@@ -185,11 +185,6 @@ def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFA
 
 
 def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -> None:
-    if edit.comparator is not None:
-        if edit.column_family == 0:
-            manifest.comparator = edit.comparator
-        elif (named := manifest.families.get(edit.column_family)) is not None:
-            named.comparator = edit.comparator
     for name in ("next_file_number", "last_sequence"):
         _raise_counter(manifest, name, getattr(edit, name), where, report)
     if edit.previous_log_number is not None:
@@ -203,6 +198,11 @@ def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -
     family = manifest.families.setdefault(edit.column_family, ColumnFamily(f"#{edit.column_family}"))
     if edit.column_family_drop:
         family.dropped = True
+    if edit.comparator is not None:  # RocksDB names it in the edit that adds the family, too
+        if edit.column_family == 0:
+            manifest.comparator = edit.comparator
+        else:
+            family.comparator = edit.comparator
     _raise_counter(family, "log_number", edit.log_number, where, report)
     _apply_files(manifest, family, edit, where, report)
     _apply_blobs(manifest, family, edit, where, report)
@@ -273,10 +273,19 @@ def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:
 
 
 def level_runs(tables: list[TableFile], order: Comparator) -> tuple[list[TableFile], list[list[TableFile]]]:
-    """`(tables of level 0, newest first; one list per deeper level, by smallest key)`."""
+    """`(tables of level 0, newest first; one list per deeper level, by smallest key)`.
+
+    Versions of one key can be in several tables of a level, newest first: only internal keys do not overlap (RocksDB
+    db/version_builder.cc, `CheckConsistencyDetails`).
+    """
+
+    def smallest(table: TableFile) -> tuple[Any, int, int]:
+        key = layout.parse_internal_key(table.smallest)
+        return order.sort_key(key.user_key), -key.sequence, -key.value_type
+
     young = sorted((t for t in tables if t.level == 0), key=lambda t: t.number, reverse=True)
     levels: dict[int, list[TableFile]] = {}
     for table in tables:
         if table.level > 0:
             levels.setdefault(table.level, []).append(table)
-    return young, [sorted(levels[n], key=lambda t: order.sort_key(user_key(t.smallest))) for n in sorted(levels)]
+    return young, [sorted(levels[n], key=smallest) for n in sorted(levels)]

@@ -204,6 +204,7 @@ def table_sections(
         label = f"{source.name}/{name}@{source.origin + handle.offset}" if name in _MANY else f"{source.name}/{name}"
         out.append(_contents(table, label, kind, handle, codec, schema, check if name == "data" else None))
         out.append(_trailer(table, label, handle))
+    out += _padding(table, [(handle, name) for handle, (name, _) in blocks.items()], room)
     start = footer.offset - source.origin
     span = source.span(start, start + footer.size)
     out.append(
@@ -229,6 +230,18 @@ def _follow_each_other(blocks: Handles, others: Sequence[Handle], room: int) -> 
         and stop <= room
         and all(other.stop <= start or other.offset >= stop for other in others)
     )
+
+
+def _padding(table: Table, blocks: list[tuple[Handle, str]], room: int) -> list[Section]:
+    """What aligns data blocks, in tables whose blocks are not consecutive."""
+    blocks.sort()
+    starts = [*(handle.offset for handle, _ in blocks[1:]), room]
+    ends = ((handle.stop, start, name) for (handle, name), start in zip(blocks, starts, strict=True))
+    gaps = [gap for gap in ends if gap[1] > gap[0]]
+    if any(name != "data" for _, _, name in gaps) or not table.is_padding([(start, stop) for start, stop, _ in gaps]):
+        return []
+    name, span = table.source.name, table.source.span
+    return [Section(f"{name}/padding@{at}", span(at, end), SectionKind.PADDING) for at, end, _ in gaps]
 
 
 def _stored_codecs(table: Table, handles: Handles) -> bytes:

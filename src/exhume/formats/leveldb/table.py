@@ -45,6 +45,9 @@ KNOWN_FLAGS = bytes(kind in KNOWN_TYPES for kind in range(256))
 MOST_AT_ONCE = 256 << 20
 """Bytes of keys and values above which blocks are read one by one."""
 
+MOST_ALIGNED = 4096
+"""The largest multiple of bytes at which RocksDB aligns blocks."""
+
 MOST_KEPT = 64
 """Blocks whose entries a table keeps for the next look-up."""
 
@@ -155,6 +158,15 @@ class Table(IndexedFile):
                 contents.append((block.data, stored[after - layout.BLOCK_TRAILER]))
             found = rows.add_blocks(stored, base, blocks, contents, self, start, stop, KNOWN_FLAGS, caps)
         return bool(found)
+
+    def is_padding(self, gaps: list[tuple[int, int]]) -> bool:
+        """Whether spans are what RocksDB's `block_align` writes after blocks: zeros up to a multiple of a power of 2.
+
+        Spec: RocksDB table/block_based/block_based_table_builder.cc, `WriteMaybeCompressedBlock`.
+        """
+        longest = max((stop - start for start, stop in gaps), default=0)
+        aligned = 0 < longest < MOST_ALIGNED and not any(stop % (1 << longest.bit_length()) for _, stop in gaps)
+        return aligned and not any(any(self.source.read_at(start, stop - start)) for start, stop in gaps)
 
     def block_items(
         self, block: TableBlock | LargeBlock, rank: int, report: Report = checks.strict

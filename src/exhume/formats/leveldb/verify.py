@@ -293,7 +293,7 @@ class TableVerifier:
                 self._claim(handle, name)
                 self._check_meta_block(name, handle)
         table.range_deletions(report)
-        self._facts = self._properties()
+        self._facts = table.properties(checks.ignore)
         for name, handle in table.partitions(report):
             self._claim(handle, name)
             table.read_block(handle, report)
@@ -348,9 +348,6 @@ class TableVerifier:
                 layout.parse_filter(block.data, block.payload_span)
             except FormatError as error:
                 checks.report_error(self.report, checks.BLOCK, error, "filter: ")
-
-    def _properties(self) -> dict[str, bytes]:
-        return self.table.properties(checks.ignore)
 
     def _check_restarts(self, block: TableBlock | LargeBlock) -> None:
         if isinstance(block, LargeBlock):
@@ -434,13 +431,19 @@ class TableVerifier:
                 self._claim_blocks(piece)
             claimed = sorted(set(self.claimed))
         at = 0
+        gaps: list[tuple[int, int]] = []
+        after_data, before = True, ""
         for start, end, name in claimed:
             if end > source.size:
                 continue  # reported by the rule about handles
             if start > at:
-                self.report(checks.UNCLAIMED, "no block claims these bytes", span=source.span(at, start))
+                gaps.append((at, start))
+                after_data &= before == "data block"
             elif start < at:
                 self.report(
                     checks.UNCLAIMED, f"{name} overlaps the bytes before it", span=source.span(start, min(at, end))
                 )
-            at = max(at, end)
+            at, before = max(at, end), name
+        if not (after_data and self.table.is_padding(gaps)):
+            for start, end in gaps:
+                self.report(checks.UNCLAIMED, "no block claims these bytes", span=source.span(start, end))
