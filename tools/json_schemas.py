@@ -631,6 +631,7 @@ FORMS: dict[str, list[Form]] = {
             "notes!": "texts",
             "verdict!": VERDICT,
             "verified_by!": ("checksums", "structure", "none", "failed", "empty"),
+            "read_back": "int",
             "findings!": ["$finding"],
         }
     ],

@@ -77,6 +77,10 @@ class SalvageReport:
     verified_by: VerifiedBy = VerifiedBy.EMPTY
     findings: list[Finding] = field(default_factory=list)
     """What is wrong with the output, or could not be checked, when it was read again."""
+    read_back: int | None = None
+    """The number of records, messages, events, rows or files that were read in the output; None if it was not read."""
+    digest: str = ""
+    """The content digest that the output must have, where salvage knows it before it reads the output."""
 
     @property
     def verdict(self) -> Verdict:
@@ -163,6 +167,7 @@ class SalvageReport:
             "notes": list(self.notes),
             "verdict": str(self.verdict),
             "verified_by": str(self.verified_by),
+            "read_back": self.read_back,
             "findings": [finding.to_dict() for finding in self.findings],
         }
 

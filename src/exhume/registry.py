@@ -75,7 +75,8 @@ class Format(NamedTuple):
     - `create(target, **options) -> Writer`, None for read-only formats
     - `rules -> RuleTable`
     - `salvage(source_or_tree, output_path, *, mode, limits, progress, jobs, **options) -> recovery.SalvageReport`:
-      writes a new archive (or files, or records) at `output_path`; the engine verifies the output
+      writes a new archive (or files, or records) at `output_path`; the engine verifies the output, and reads it back:
+    - `tally(archive, jobs) -> int`: the number of `units` that the ordinary reader finds in the output
     - `recode(archive, output_path, *, stored, limits, progress, jobs, **options) -> None`: writes the same content,
       stored differently
     - `locate(source, hit, *, limits, jobs) -> recovery.CarvedArchive | None`: the archive whose signature was hit at
@@ -106,6 +107,7 @@ class Format(NamedTuple):
     create: str | None = "writer:create"
     rules: str = "checks:RULES"
     salvage: str | None = None
+    tally: str | None = None
     locate: str | None = None
     owns: str | None = None
     piece: str | None = None
@@ -113,6 +115,7 @@ class Format(NamedTuple):
     inspect: str | None = None
     parts: str | None = None
     salvages: tuple[str, ...] = ()  # the modes of `salvage` that make sense (`SalvageMode`)
+    units: tuple[str, ...] = ()  # the kinds of recovered content that are counted again in what `salvage` wrote
     cli: str | None = "cli"
     limitations: tuple[str, ...] = ()
     tail_first: bool = False  # whether opening starts at the end of the file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,15 @@ from typing import Any
 import pytest
 
 import exhume
+import exhume.engines.salvage as engine
 from exhume.errors import UnsupportedOperationError
 from exhume.findings import Finding, Severity
 from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.zs.writer import ZsWriter
 from exhume.io.tree import MemoryTree
+from exhume.limits import DEFAULT_LIMITS
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
+from exhume.registry import get_format
 from exhume.testing import corrupt
 from tests.archives import OWN
 
@@ -45,6 +50,8 @@ def test_each_format_and_mode(
         return
     report = exhume.salvage(OWN / name, tmp_path / "out", mode=mode)
     assert (report.verified_by, report.complete, report.findings) == (expected[mode], True, [])
+    units = [report.recovered[kind] for kind in get_format(report.format).units]
+    assert report.read_back == sum(units)
     flags = {ARCHIVE: (), FILES: ("--as-files",), RECORDS: ("--jsonl",)}[mode]
     ran = exhume_cli("salvage", "--json", OWN / name, "-o", tmp_path / "again", *flags)
     assert (ran.code, json.loads(ran.out)["verified_by"]) == (0, str(expected[mode]))
@@ -52,6 +59,37 @@ def test_each_format_and_mode(
     assert said.code == 0
     assert ("matches the original's checksums" in said.text) is (expected[mode] is CHECKSUMS)
     assert "verified" not in said.text
+    assert (f"read back: {report.read_back} " in said.text) is (report.read_back != 0)
+
+
+LAST = b"quiet winter\t5"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda data: data[: -len(LAST) - 1], "expected 30, found 29"),
+        (lambda data: data[:-1] + b"9", "expected sha256:"),
+    ],
+    ids=["fewer", "others"],
+)
+def test_output_that_is_sound_but_lacks_what_was_recovered(
+    change: Callable[[bytes], bytes], told: str, tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a fault of a writer, or of the memory, would leave it."""
+    add = ZsWriter.add_payload
+    monkeypatch.setattr(
+        ZsWriter, "add_payload", lambda self, data: add(self, change(data) if data.endswith(LAST) else data)
+    )
+    ran = exhume_cli("salvage", OWN / "zs/words-deflate.zs", "-o", tmp_path / "out.zs")
+    assert (ran.code, "EX-708" in ran.text, told in ran.text) == (1, True, True), ran.text
+    assert exhume.verify(tmp_path / "out.zs").ok
+
+
+def test_output_that_is_missing(tmp_path: Path) -> None:
+    report = SalvageReport("caf", str(tmp_path / "out"), recovered=Counter(files=2))
+    found = engine.compare(report, tmp_path / "out", ARCHIVE, DEFAULT_LIMITS, 1)
+    assert (report.read_back, [one.code for one in found]) == (0, ["EX-708"])
 
 
 def salvaged(target: Any, tmp_path: Path, **options: Any) -> SalvageReport:

@@ -290,3 +290,31 @@ def test_nothing_is_lost_when_the_digest_of_the_records_fits(tmp_path: Path) -> 
     tree = Tree()
     report, records = rescue(tree.without(tree.root), tmp_path)
     assert (len(records), report.complete, report.lost["data blocks"]) == (10, True, 0)
+
+
+def test_blocks_that_are_there_twice_are_written_once(tmp_path: Path) -> None:
+    """Two data blocks are only the same if all their records are: any other is a copy."""
+    path = tmp_path / "a.zs"
+    with ZsWriter(path, codec="none", block_size=64, default_metadata=False) as out:
+        out.add_records(sorted([b"record %06d" % number for number in range(60)] + [b"same"] * 80))
+    data = path.read_bytes()
+    with reader(path) as archive:
+        spans = [one.span for one in archive.sections() if one.name.startswith("data-")]
+        records = list(archive)
+    same = [span for span in spans if data[span.start : span.end] == data[spans[-3].start : spans[-3].end]]
+    assert len(same) > 2
+    assert rescue(data, tmp_path)[1] == records
+    first, second = spans[0], next(one for one in spans[1:] if one.size == spans[0].size)
+    copied = data[: second.start] + data[first.start : first.end] + data[second.end :]
+    report, saved = rescue(copied, tmp_path)
+    lost = [one for one in report.spans if one.outcome is Outcome.LOST]
+    assert report.lost == {"data blocks": 1}
+    assert [(one.span.start, one.reason) for one in lost] == [
+        (second.start, f"a copy of the data block at {first.start}")
+    ]
+    assert not Counter(saved) - Counter(records)
+    assert len(records) - len(saved) == data.count(b"record ", second.start, second.end)
+    added = data + data[first.start : first.end] + data[same[0].start : same[0].end]
+    report, saved = rescue(added, tmp_path)
+    assert (saved, report.lost) == (records, {})
+    assert [str(one.outcome) for one in report.spans if one.content == "repeated block"] == ["ignored"]

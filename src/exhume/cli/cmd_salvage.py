@@ -19,6 +19,7 @@ from exhume.findings import Severity, Verdict
 from exhume.io.jsonout import dumps
 from exhume.recovery import SalvageReport, VerifiedBy
 from exhume.redaction import redact
+from exhume.registry import get_format
 
 
 @click.command("salvage", cls=FormatCommand, verb="salvage")
@@ -112,7 +113,6 @@ def _salvage(
     from exhume.engines.identify import identify_source
     from exhume.engines.salvage import salvage
     from exhume.recovery import SalvageMode
-    from exhume.registry import get_format
 
     mode = SalvageMode.FILES if as_files else SalvageMode.RECORDS if jsonl else SalvageMode.ARCHIVE
     with run.take_source(target) as source:
@@ -156,6 +156,10 @@ def _say(run: Run, result: SalvageReport) -> None:
     for finding in result.findings:
         problem = "does not verify" if finding.severity is Severity.ERROR else "could not be verified completely"
         run.print(f"the output {problem}: {printable(str(finding))}")
+    if result.read_back:
+        units = get_format(result.format).units
+        kind = next((kind for kind in units if result.recovered[kind]), units[0])
+        run.print(f"read back: {counted(result.read_back, kind)}")
     run.print(f"{printable(result.output)}: {_VERIFIED[result.verified_by]}")
 
 

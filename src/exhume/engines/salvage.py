@@ -11,6 +11,7 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.choices import check_choice, check_keywords
 from exhume.engines.identify import identify_source, recognize
+from exhume.engines.opening import open_archive
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
 from exhume.findings import Finding, Verdict
@@ -88,6 +89,7 @@ def salvage(
         if source is not target:
             source.close()
     report.findings = list(_reread(path, id, mode, limits, progress, jobs)) if path.exists() else []
+    report.findings += compare(report, path, mode, limits, jobs)
     if report.verdict is Verdict.DAMAGED:
         report.verified_by = VerifiedBy.FAILED
     elif report.verdict is Verdict.INCOMPLETE:
@@ -151,6 +153,39 @@ def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Pr
             _parse_lines(path, _verifying(progress))
     except ExhumeError as error:
         yield Finding.from_error(error)
+
+
+def compare(report: SalvageReport, path: Path, mode: SalvageMode, limits: Limits, jobs: int) -> list[Finding]:
+    """Count what the ordinary reader finds in the output, and compare it with what was recovered."""
+    described = get_format(report.format)
+    recovered = sum(report.recovered[kind] for kind in described.units)
+    digest = report.digest
+    try:
+        if not path.exists():
+            report.read_back = 0
+        elif mode is SalvageMode.FILES:
+            report.read_back = sum(len(names) for _, _, names in os.walk(path))
+        elif mode is SalvageMode.RECORDS:
+            with open_input(path) as file:
+                report.read_back = sum(1 for _ in file)
+        else:
+            with open_archive(path, format=report.format, limits=limits) as archive:
+                report.read_back = described.hook("tally")(archive, jobs)
+                digest = digest and archive.content_digest()
+    except ExhumeError as error:
+        told = Finding.from_error(error)
+        return [] if any(one.is_problem for one in report.findings) else [told]
+    pair = (recovered, report.read_back) if report.read_back != recovered else (report.digest, digest)
+    if pair[0] == pair[1]:
+        return []
+    difference = WriterError(
+        f"{described.units[0]} in the output are not those recovered",
+        code="EX-708",
+        span=Span(str(path), 0, 0),
+        expected=pair[0],
+        actual=pair[1],
+    )
+    return [Finding.from_error(difference)]
 
 
 def _verifying(progress: Progress) -> Progress:

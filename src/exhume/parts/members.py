@@ -70,3 +70,8 @@ def items(archive: Members, part: Selection, options: dict[str, Any]) -> Iterato
 def table(archive: Members, part: Selection, options: dict[str, Any]) -> Any:
     """The member table (`Archive.to_arrow`) of these members."""
     return archive.to_arrow(**options, entries=stored_order(archive)[slice(*part)] if part else None)
+
+
+def tally(archive: Members, jobs: int) -> int:
+    """The number of members, without directories."""
+    return sum(entry.kind != "directory" for entry in archive.entries())

@@ -242,7 +242,7 @@ def _one_fault(place: Path, work: Callable[[Path], Any], usual: Files, disk: Dis
     try:
         with disk:
             report = work(place / "made")
-            failed = bool(getattr(report, "lost", None)) or bool(getattr(report, "notes", None))
+            failed = not getattr(report, "complete", True) or bool(getattr(report, "notes", None))
     except ExhumeError:
         failed = True
     except Exception:  # the test is that nothing else is raised

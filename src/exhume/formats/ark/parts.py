@@ -8,6 +8,8 @@ from typing import Any
 from exhume.formats.ark.collection import ArkLogSet
 from exhume.formats.ark.filters import topic_matcher
 from exhume.formats.ark.reader import ArkArchive
+from exhume.formats.ark.recover import UNTIMED
+from exhume.io.tree import Tree
 from exhume.parts import Part, Selection
 
 
@@ -46,3 +48,17 @@ def table(archive: ArkArchive, part: Selection, options: dict[str, Any]) -> Any:
 def _restrict(archive: ArkArchive, part: Selection) -> None:
     if part:
         archive.references = archive.references[part[0] : part[1]]
+
+
+def tally(archive: ArkArchive, jobs: int) -> int:
+    """The number of messages in the index of each split, however often the log shows it, and of those without time that
+    salvage keeps next to a log; verification has read the messages.
+    """
+    timed = sum(archive.facts(one).item_count for one in {each.identifier for each in archive.references})
+    tree = archive.source
+    if isinstance(tree, Tree):
+        for name in tree.names():
+            if name.startswith(f"{UNTIMED}/"):
+                with tree.source(name) as source:
+                    timed += sum(bytes(chunk).count(b"\n") for chunk in source.chunks(0, source.size))
+    return timed

@@ -334,6 +334,10 @@ def _fits(split: Split, reference: SplitReference, entries: Array) -> Array:
     return fits
 
 
+UNTIMED = "untimed"
+"""The folder with messages without times, in JSON lines, next to a log that was salvaged."""
+
+
 def untimed_messages(
     reader: ArkArchive, reference: SplitReference, source: Source, start: int
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:

@@ -6,6 +6,7 @@ splits.  Sections and filters are kept where the manifest can be read.
 
 from __future__ import annotations
 
+import shutil
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
@@ -39,11 +40,11 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.guid import NIL, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkArchive
-from exhume.formats.ark.recover import Found, Survey, statistics_of, survey_splits, untimed_messages
+from exhume.formats.ark.recover import UNTIMED, Found, Survey, statistics_of, survey_splits, untimed_messages
 from exhume.formats.ark.splits import places_of
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
-from exhume.io.files import naming
+from exhume.io.files import naming, open_input
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.output.copying import copy_range
@@ -82,17 +83,25 @@ def salvage(
         with ScratchDirectory(output) as scratch:
             root = scratch / "log"
             _Salvage(reader, root, report, progress, jobs).run()
-            _write_lines(root, output, limits, jobs)
+            _write_lines(root, output, limits, jobs, report)
     return report
 
 
-def _write_lines(root: Path, output: Path, limits: Limits, jobs: int) -> None:
+def _write_lines(root: Path, output: Path, limits: Limits, jobs: int, report: SalvageReport) -> None:
     from exhume.io.local import LocalTree
 
+    shown = 0
     with open_archive(LocalTree(root), limits=limits) as clean, AtomicFile(output) as file:
         assert isinstance(clean, ArkArchive)
-        for lines, _ in lines_of(clean, {}, findings=[], jobs=jobs):
+        for lines, count in lines_of(clean, {}, findings=[], jobs=jobs):
+            shown += count
             file.file.write(lines)
+        for untimed in sorted((root / UNTIMED).glob("*.jsonl")):
+            with open_input(untimed) as kept:
+                shutil.copyfileobj(kept, file.file)
+    if shown != (stored := report.recovered["messages"]):
+        report.recovered["messages"] = shown
+        report.notes.append(f"of {counted(stored, 'messages')} the log shows {shown}, by its columns and filters")
 
 
 def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkArchive:
@@ -356,7 +365,7 @@ class _Salvage:
         rows = list(untimed_messages(self.reader, reference, source, start))
         if not rows:
             return
-        folder = self.root / "untimed"
+        folder = self.root / UNTIMED
         with naming(folder):
             folder.mkdir(exist_ok=True)
         with AtomicFile(folder / f"{reference.identifier}.jsonl") as file:

@@ -22,3 +22,8 @@ def items(archive: ClpIrArchive, part: Selection, options: dict[str, Any]) -> It
 def table(archive: ClpIrArchive, part: Selection, options: dict[str, Any]) -> Any:
     """The events as `to_arrow` sets them."""
     return archive.to_arrow(**options)
+
+
+def tally(archive: ClpIrArchive, jobs: int) -> int:
+    """The number of events, decoded and counted."""
+    return archive.count()

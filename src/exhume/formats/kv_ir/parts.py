@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from exhume.formats.kv_ir.info import walk
 from exhume.formats.kv_ir.reader import KvIrArchive
+from exhume.formats.kv_ir.units import How
 from exhume.parts import Part, Selection
 
 
@@ -22,3 +24,8 @@ def items(archive: KvIrArchive, part: Selection, options: dict[str, Any]) -> Ite
 def table(archive: KvIrArchive, part: Selection, options: dict[str, Any]) -> Any:
     """The events as `to_arrow` returns them."""
     return archive.to_arrow(**options)
+
+
+def tally(archive: KvIrArchive, jobs: int) -> int:
+    """The number of events, read and counted; their strings are not decoded again, which verification has done."""
+    return walk(archive, How.KEYS, jobs)[0].decoder.events

@@ -11,7 +11,7 @@ from exhume.codecs.deflate import inflated_size
 from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.xz import lzma2_extent
 from exhume.counts import counted
-from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceError, Span
 from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.large import LARGE, LargeBlock
@@ -343,3 +343,35 @@ class BlockFile:
         return checks.RECORD_CUT.error(
             span=span, expected=counted(error.length, "bytes"), actual=counted(left, "bytes")
         )
+
+
+def named_blocks(file: BlockFile) -> dict[int, tuple[int, int]]:
+    """Offset -> (size, level) of every block that intact index blocks name, the root's included."""
+    found: dict[int, tuple[int, int]] = {}
+    header = file.header
+    waiting = [(header.root_offset, header.root_size, -1)]
+    while waiting:
+        offset, size, level = waiting.pop()
+        if offset in found or size < 1 or not header.blocks_offset <= offset <= file.source.size - size:
+            continue
+        entries = _index_at(file, offset, size, level)
+        if level >= 0 or entries is not None:
+            found[offset] = (size, level if entries is None else entries[0])
+        if entries is not None:
+            waiting += [(entry.offset, entry.size, entries[0] - 1) for entry in entries[1]]
+    return found
+
+
+def _index_at(file: BlockFile, offset: int, size: int, level: int) -> tuple[int, list[IndexEntry]] | None:
+    """Level and entries of an intact index block; None for data blocks (not read) and for damage."""
+    if level == 0:
+        return None
+    try:
+        block = file.read(offset, size)
+        if not block.is_index or level not in (-1, block.level):
+            return None
+        return block.level, file.index_entries(block, file.payload(block))
+    except SourceError:
+        raise
+    except ExhumeError:
+        return None

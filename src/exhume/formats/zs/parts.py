@@ -83,3 +83,8 @@ def last_key(archive: ZsArchive) -> bytes:
     while node.level > 1:
         node = archive.index.node(node.entries[-1], node.level - 1)
     return max(archive.records(start=node.keys[-1]), default=b"")
+
+
+def tally(archive: ZsArchive, jobs: int) -> int:
+    """The number of records, read and counted."""
+    return archive.count(jobs=jobs)

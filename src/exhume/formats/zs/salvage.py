@@ -18,13 +18,12 @@ from exhume.codecs.checksums import crc64_xz, sha256
 from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError
 from exhume.formats.zs import checks
-from exhume.formats.zs.blocks import BlockFile
+from exhume.formats.zs.blocks import BlockFile, named_blocks
 from exhume.formats.zs.framing import split_in_parts
 from exhume.formats.zs.head import Head, kind_of, read_head
 from exhume.formats.zs.layout import (
     LENGTH_SIZE,
     Header,
-    IndexEntry,
     RawBlock,
     ShortBlockError,
     codec_field,
@@ -107,6 +106,7 @@ def salvage(
             _write_lines(recovery, output, jobs)
         else:
             _write_archive(recovery, output, jobs)
+            report.digest = f"sha256:{recovery.digest.hex()}" if recovery.sorted else ""
         # The header holds the codec and the metadata: unless its checksum matches, those of blocks prove too little.
         proven = recovery.header_holds and not recovery.contradicted
         report.set_verified_by(VerifiedBy.CHECKSUMS if proven else VerifiedBy.STRUCTURE)
@@ -134,7 +134,7 @@ def recover(
     recovery = Recovery(file, head.metadata or {}, holds, notes=[problem.message for problem in head.problems])
     if not trusted:
         recovery.notes.append("the header is damaged: codec and first block were found by trial")
-    hints = _hints(file) if trusted else {}
+    hints = named_blocks(file) if trusted else {}
     _walk(recovery, start, hints, progress, jobs, codec_known=trusted)
     if trusted:
         _compare_with_header(recovery)
@@ -175,46 +175,13 @@ def _first_block(source: Source, head: Head) -> int:
     return min(source.size, ENVELOPE_SIZE + FIXED_HEADER.size)
 
 
-def _hints(file: BlockFile) -> dict[int, tuple[int, int]]:
-    """Offset -> (size, level) of every block that intact index blocks name, the root's included."""
-    found: dict[int, tuple[int, int]] = {}
-    header = file.header
-    waiting = [(header.root_offset, header.root_size, -1)]
-    while waiting:
-        offset, size, level = waiting.pop()
-        if offset in found or size < 1 or not header.blocks_offset <= offset <= file.source.size - size:
-            continue
-        entries = _index_at(file, offset, size, level)
-        if level >= 0 or entries is not None:
-            found[offset] = (size, level if entries is None else entries[0])
-        if entries is not None:
-            waiting += [(entry.offset, entry.size, entries[0] - 1) for entry in entries[1]]
-    return found
-
-
-def _index_at(file: BlockFile, offset: int, size: int, level: int) -> tuple[int, list[IndexEntry]] | None:
-    """Level and entries of an intact index block; None for data blocks (not read) and for damage."""
-    if level == 0:
-        return None
-    try:
-        block = file.read(offset, size)
-        if not block.is_index or level not in (-1, block.level):
-            return None
-        return block.level, file.index_entries(block, file.payload(block))
-    except SourceError:
-        raise
-    except ExhumeError:
-        return None
-
-
 class _Found(NamedTuple):
-    """A range `[start, end)`: the intact block there, with the file that decodes it; or the content of the range."""
+    """A range `[start, end)`: the intact block there, if there is one, with the file that decodes it."""
 
     start: int
     end: int
     block: RawBlock | None
     file: BlockFile
-    what: FileRange | None = None
 
 
 def _walk(
@@ -230,15 +197,27 @@ def _walk(
     recovery.ranges.append(FileRange(0, start, Outcome.REBUILT, "header"))
     digest = sha256()
     last: bytes | None = None
+    kept: dict[tuple[int, int], int] = {}
+    # A file longer than its header states has something twice: a repeated block must not duplicate records.
+    size = recovery.file.header.file_size
+    excess = recovery.file.source.size - size if codec_known and size else 0
     found = _found(recovery, start, hints, codec_known)
     for one, decoded in map_ordered(lambda one: (one, _decode(one)), found, jobs):
-        if one.what is not None:
-            recovery.ranges.append(one.what)
-        elif one.block is None:
+        if one.block is None:
             _lose(recovery, one.start, one.end, hints)
+        elif (copied := _copied(one.block, decoded, hints, kept, excess)) is not None:
+            excess -= one.block.size
+            if copied in hints and one.start in hints:  # what the index names here was overwritten
+                recovery.lost_blocks += 1
+                why = f"a copy of the data block at {recovery.file.source.origin + copied}"
+                recovery.ranges.append(FileRange(one.start, one.end, Outcome.LOST, "data block", why))
+            else:
+                why = "it is there already"
+                recovery.ranges.append(FileRange(one.start, one.end, Outcome.IGNORED, "repeated block", why))
         else:
             problem = None
             if decoded is not None:
+                kept.setdefault((one.block.crc, one.block.size), one.start)
                 problem, last = _keep(recovery, one.block, decoded, digest, last)
             if problem is not None:
                 recovery.lost_blocks += 1
@@ -262,9 +241,6 @@ def _found(recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], co
     file, source = recovery.file, recovery.file.source
     offsets = sorted(hints)
     at = start
-    # A file longer than its header states has something twice: a repeated block must not duplicate records.
-    excess = source.size - file.header.file_size if codec_known and file.header.file_size else 0
-    seen: set[tuple[int, int]] = set()
     while at < source.size:
         block = _intact(file, at)
         if block is None:
@@ -274,12 +250,7 @@ def _found(recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], co
             continue
         if not codec_known and block.is_data:
             codec_known = _guess_codec(recovery, block)
-        repeated = None
-        if excess >= block.size and (block.crc, block.size) in seen:
-            excess -= block.size
-            repeated = FileRange(at, block.end, Outcome.IGNORED, "repeated block", "it is there already")
-        seen.add((block.crc, block.size))
-        yield _Found(at, block.end, block, recovery.file, repeated)
+        yield _Found(at, block.end, block, recovery.file)
         at = block.end
 
 
@@ -290,7 +261,7 @@ _Decoded = tuple[bytes, Any] | ExhumeError
 def _decode(found: _Found) -> _Decoded | None:
     """Decode a data block that may be kept; None for everything else."""
     block, file = found.block, found.file
-    if block is None or not block.is_data or found.what is not None:
+    if block is None or not block.is_data:
         return None
     try:
         payload = file.unpack(block)
@@ -301,6 +272,24 @@ def _decode(found: _Found) -> _Decoded | None:
         raise
     except ExhumeError as error:
         return error
+
+
+def _copied(
+    block: RawBlock, decoded: _Decoded | None, hints: dict[int, Any], kept: dict[tuple[int, int], int], excess: int
+) -> int | None:
+    """Where the data block is that a block is a copy of; None if it can be a block of its own.
+
+    Records are in order from block to block, so that two data blocks are only the same if all their records are.  Such
+    a one is a copy if the index names the other alone, or if it is in the `excess` of bytes over those that the header
+    states.
+    """
+    at = kept.get((block.crc, block.size))
+    if at is None or decoded is None or isinstance(decoded, ExhumeError):
+        return None
+    payload, scan = decoded
+    uniform = scan.records and payload[slice(*scan.first)] == payload[slice(*scan.last)] and scan.unsorted < 0
+    extra = block.offset not in hints and (at in hints or excess >= block.size)
+    return at if extra or not uniform else None
 
 
 def _keep(
