@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: extras prose flips budgets memory scaling help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection kaitai-suite differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults signals fuzz fuzz-expressions fuzz-kernel mutation \
-        coverage bench build dist release-check clean site
+        ksy-sanitized coverage bench build dist release-check clean site
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -224,6 +224,12 @@ fuzz-expressions: setup  ## execute a million expressions of specifications (MAN
 fuzz-kernel: setup  ## compile the kernel with sanitizers for the fuzzers, and run its tests with it
 	@nice $(BIN)/python -m tests.fuzz.run --compile
 	@nice $(BIN)/python -m tests.fuzz.run --tests
+
+SANITIZED = EXHUME_NATIVE_FLAGS="-O1 -g -fwrapv -fsanitize=address,undefined -fno-sanitize-recover=all"
+WATCHED = ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)"
+ksy-sanitized: setup  ## read damaged inputs with compiled readers of the public collection under sanitizers (NAMES=... for some)
+	@$(SANITIZED) nice $(BIN)/python -m tests.toolchain.natively --build "$(KAITAI_FORMATS)" $(NAMES)
+	@$(SANITIZED) $(WATCHED) nice $(BIN)/python -m tests.toolchain.natively "$(KAITAI_FORMATS)" $(NAMES)
 
 digests: setup  ## write tests/digests.json again: what every writer writes (needs AVX-512 and qemu-user)
 	@$(BIN)/python -m tests.reproduce --write

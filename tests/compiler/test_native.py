@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from exhume_ksy.fast._layout import LayoutError
@@ -77,6 +79,31 @@ def test_numbers_that_do_not_fit_the_machine_are_reckoned_with_as_they_are(every
     assert native.read(most).product == (2**32 - 1) * -1 * (2**64 - 1)
     with pytest.raises(LayoutError, match=r"far"):
         native.read(most).far  # noqa: B018 - its offset is past the end of any file
+
+
+@compiler
+def test_instances_of_values_that_a_program_changed_are_those_of_the_changed_values(every: Specification) -> None:
+    plain = compile_ksy(specs.GOLDEN / "upward.ksy")
+    native = Specification("upward", every.specs, every.texts, every.given, every.outside, every.native)
+    found = []
+    for specification in (plain, native):
+        item, other = specification.read(b"\2\5\1\3\0\4\0").groups[0].items.rest
+        told = [item.scaled, other.scaled, item.place]
+        changed: list[tuple[int, str, Any]] = [(0, "raw", 2**70), (1, "raw", True), (1, "raw", "")]
+        for one, name, value in (*changed, (0, "_root", SimpleNamespace(scale=9))):
+            item = specification.read(b"\2\5\1\3\0\4\0").groups[0].items.rest[one]
+            setattr(item, name, value)
+            try:
+                told.append(item.scaled)
+            except LayoutError as error:
+                told.append(str(error))
+        item = specification.read(b"\2\5\1\3\0\4\0").groups[0].items.rest[0]
+        del item.raw
+        with pytest.raises(LayoutError, match="scaled") as raised:
+            item.scaled  # noqa: B018
+        found.append([*told, str(raised.value)])
+    assert found[0] == found[1]
+    assert found[0][:5] == [11, 13, 5, 2**71 + 5, 7]
 
 
 @compiler

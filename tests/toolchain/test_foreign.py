@@ -185,7 +185,17 @@ def assert_only_reads(text: str) -> bool:
     """Holds generated code to what readers do: names that are known, and imports of what they need."""
     tree = ast.parse(text)
     allowed = {"len", "range", "max", "min", "int", "str", "bytes", "bool", "float", "sum", "memoryview", "isinstance"}
-    allowed |= {"AttributeError", "UnicodeDecodeError", "ValueError", "property", "object", "list", "tuple", "super"}
+    allowed |= {
+        "AttributeError",
+        "UnicodeDecodeError",
+        "ValueError",
+        "hasattr",
+        "property",
+        "object",
+        "list",
+        "tuple",
+        "super",
+    }
     defined = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):

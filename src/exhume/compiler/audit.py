@@ -31,8 +31,8 @@ NODES = frozenset({
 """The nodes of generated code."""
 
 BUILTINS = frozenset({
-    "AssertionError", "AttributeError", "UnicodeDecodeError", "bool", "bytes", "float", "int", "isinstance", "len",
-    "list", "max", "memoryview", "min", "object", "property", "range", "str", "tuple",
+    "AssertionError", "AttributeError", "UnicodeDecodeError", "bool", "bytes", "float", "hasattr", "int", "isinstance",
+    "len", "list", "max", "memoryview", "min", "object", "property", "range", "str", "tuple",
 })  # fmt: skip
 """The names of Python that generated code uses, and nothing else is there when it runs."""
 

@@ -27,6 +27,8 @@ from exhume.compiler.emit.extension import Extension
 
 VERSION = 1
 """Incremented whenever the kept files, or the way to build them, change."""
+LARGE = 110_000
+"""Characters of source from which on building it with care takes too long."""
 SECONDS = 300
 """For one run of the compiler."""
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX") or ".so")
@@ -70,7 +72,8 @@ def options(text: str) -> list[str]:
     given = os.environ.get("EXHUME_NATIVE_FLAGS")
     if given:
         return given.split()
-    return ["-O2" if len(text) < 100_000 else "-O1", "-g0", "-fwrapv"]
+    care = ["-O2"] if len(text) < LARGE else ["-O1", "-finline-small-functions"]
+    return [*care, "-g0", "-fwrapv"]
 
 
 def key(extension: Extension) -> str:

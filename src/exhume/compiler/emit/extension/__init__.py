@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from exhume.compiler.emit.extension.calls import CALLS
+from exhume.compiler.emit.extension.columns import COLUMNS
 from exhume.compiler.emit.extension.expressions import UncoveredError
 from exhume.compiler.emit.extension.functions import Function
 from exhume.compiler.emit.extension.kinds import Table
@@ -83,12 +84,14 @@ def extension(texts: Mapping[str, str]) -> Extension:
     body = "\n".join(out) + "\n"
     look_at(body)
     plan |= {"values": table.values, "slots": list(table.slots)}
-    whole = "\0".join([SUPPORT, CALLS, body, repr(plan), *(f"{path}\0{texts[path]}" for path in sorted(texts))])
+    ours = SUPPORT + COLUMNS + CALLS
+    whole = "\0".join([ours, body, repr(plan), *(f"{path}\0{texts[path]}" for path in sorted(texts))])
     digest = hashlib.sha256(whole.encode()).hexdigest()[:32]
     body += f'\n\nSOURCE = "{digest}"\n"""What this was made of; it is used with nothing else."""\n'
     plan["source"] = [(digest,)]
-    support = (SUPPORT + CALLS).replace("<readers>", str(len(found) + 1)).replace("<getters>", str(number + 1))
-    return Extension(support + body, plan, tuple(left))
+    for word, many in {"<readers>": len(found), "<getters>": number, "<sites>": table.sites}.items():
+        ours = ours.replace(word, str(many + 1))
+    return Extension(ours + body, plan, tuple(left))
 
 
 def _rows(every: dict[str, Source], found: dict[tuple[str, str], str]) -> Iterator[tuple[object, ...]]:

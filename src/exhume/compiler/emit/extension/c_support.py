@@ -35,6 +35,41 @@ static PyObject *slot_get(PyObject *object, Py_ssize_t offset, PyObject *name) {
     Py_INCREF(found);
     return found;
 }
+/* What one place in the code remembers of the class of the object whose field it was asked for last: where that is, */
+/* and what reads it if it is an instance.  A class that changes gets another version. */
+typedef struct {
+    PyTypeObject *type;
+    unsigned int version;
+    Py_ssize_t offset;
+    PyObject *(*function)(PyObject *);
+} Seen;
+static inline int is_seen(Seen *seen, PyObject *object) {
+    return Py_TYPE(object) == seen->type && Py_TYPE(object)->tp_version_tag == seen->version;
+}
+#define is_made(object, type) (Py_TYPE(object) == (type))
+static inline PyObject *seen_slot(Seen *seen, PyObject *object) { return SLOT(object, seen->offset); }
+/* Remember a field, or an instance that a reader keeps at an offset. */
+static void see(Seen *seen, PyObject *object, Py_ssize_t offset, PyObject *(*function)(PyObject *)) {
+    seen->type = Py_TYPE(object);
+    seen->version = Py_TYPE(object)->tp_version_tag;
+    seen->offset = offset;
+    seen->function = function;
+    if (seen->version == 0) seen->type = NULL;
+}
+/* Where the fields of a class lie, or what the class has under the name instead; NULL where it has neither. */
+static PyObject *class_has(PyObject *object, PyObject *name, Py_ssize_t *offset) {
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *found;
+    *offset = -1;
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_getattro != PyObject_GenericGetAttr) return NULL;
+    if (type->tp_dict == NULL) return NULL;
+    found = PyDict_GetItem(type->tp_dict, name);
+    if (found != NULL && Py_TYPE(found) == &PyMemberDescr_Type) {
+        PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
+        if (member->type == T_OBJECT_EX) *offset = member->offset;
+    }
+    return found;
+}
 static inline void slot_put(PyObject *object, Py_ssize_t offset, PyObject *value) {
     PyObject *before = SLOT(object, offset);
     Py_XINCREF(value);

@@ -1,4 +1,4 @@
-"""How Python and compiled readers call each other, and how columns are filled: part of every extension module.
+"""How Python and compiled readers call each other, and how they find fields: part of every extension module.
 
 Where compiled code cannot continue, the call from Python that began it asks the interpreted reader instead, with the
 budgets as they were; what that asks is interpreted too, so nothing is tried twice within what was tried twice.
@@ -224,6 +224,44 @@ cdef class Getter:
         return interpreted(self.fget, (value,), {})
 
 
+cdef object asked(object value, Seen *seen):
+    """An instance that was not asked for before."""
+    cdef Askable function = seen.function
+    cdef Py_ssize_t kept = seen.offset
+    deeper()
+    try:
+        found = function(value)
+    except BaseException:
+        slot_clear(value, kept, NULL)  # what was read of a list until then
+        raise
+    shallower()
+    return found
+
+
+cdef object field_found(object value, object name, Seen *seen):
+    """A field of an object of another class than the last one, which is remembered if it is one of readers."""
+    cdef Py_ssize_t offset = -1
+    cdef PyObject *has
+    found = getattr(value, name)
+    has = class_has(value, name, &offset)
+    if offset >= 0:
+        see(seen, value, offset, NULL)
+    elif has != NULL and type(<object> has) is Getter:
+        if (<Getter> <object> has).kept >= 0 and is_made(value, (<Getter> <object> has).owner):
+            see(seen, value, (<Getter> <object> has).kept, (<Getter> <object> has).function)
+    return found
+
+
+cdef inline object field_of(object value, object name, Seen *seen):
+    """A field, or an instance, of an object whose class is not known."""
+    if is_seen(seen, value):
+        if seen_slot(seen, value) != NULL:
+            return <object> seen_slot(seen, value)
+        if seen.function != NULL:
+            return asked(value, seen)
+    return field_found(value, name, seen)
+
+
 @cython.final
 cdef class Rows:
     """The elements of columns as objects, one after the other."""
@@ -295,105 +333,6 @@ def getter(int number, python, owner, slots):
     made.io = slot_offset(owner, io) if io is not None else -1
     made.run = slot_offset(owner, run) if run is not None else -1
     return made
-
-
-@cython.final
-cdef class Column:
-    """Numbers of one width, which become a typed array."""
-
-    cdef char *data
-    cdef size_t many, room, width
-
-    def __dealloc__(self):
-        free(self.data)
-
-    cdef int grow(self) except -1:
-        cdef size_t room = self.room + (self.room >> 1) + 64
-        cdef char *larger = <char *> realloc(self.data, room * self.width)
-        if larger == NULL:
-            raise MemoryError
-        self.data, self.room = larger, room
-        return 0
-
-    cdef object give(self, object column):
-        """Puts all of them behind what is in an array."""
-        if self.many:
-            column.frombytes(PyMemoryView_FromMemory(self.data, self.many * self.width, 0x100))
-        self.many = 0
-
-
-cdef inline Column column_of(size_t width):
-    cdef Column made = Column.__new__(Column)
-    made.width = width
-    return made
-
-
-cdef inline int push1(Column column, int64_t value, int64_t least, int64_t most) except -1:
-    if not least <= value <= most:
-        again()
-    if column.many == column.room:
-        column.grow()
-    (<uint8_t *> column.data)[column.many] = <uint8_t> value
-    column.many += 1
-    return 0
-
-
-cdef inline int push2(Column column, int64_t value, int64_t least, int64_t most) except -1:
-    if not least <= value <= most:
-        again()
-    if column.many == column.room:
-        column.grow()
-    (<uint16_t *> column.data)[column.many] = <uint16_t> value
-    column.many += 1
-    return 0
-
-
-cdef inline int push4(Column column, int64_t value, int64_t least, int64_t most) except -1:
-    if not least <= value <= most:
-        again()
-    if column.many == column.room:
-        column.grow()
-    (<uint32_t *> column.data)[column.many] = <uint32_t> value
-    column.many += 1
-    return 0
-
-
-cdef inline int push8(Column column, int64_t value) except -1:
-    if column.many == column.room:
-        column.grow()
-    (<int64_t *> column.data)[column.many] = value
-    column.many += 1
-    return 0
-
-
-cdef inline int pushu(Column column, uint64_t value) except -1:
-    return push8(column, <int64_t> value)
-
-
-cdef int pusho(Column column, object value, bint signed) except -1:
-    """A number that is an object: it has its width, or the interpreted reader says what is wrong."""
-    try:
-        if signed:
-            return push8(column, <int64_t> value)
-        return pushu(column, <uint64_t> value)
-    except (OverflowError, TypeError):
-        return again()
-
-
-cdef inline int pushf(Column column, double value) except -1:
-    if column.many == column.room:
-        column.grow()
-    (<float *> column.data)[column.many] = <float> value
-    column.many += 1
-    return 0
-
-
-cdef inline int pushd(Column column, double value) except -1:
-    if column.many == column.room:
-        column.grow()
-    (<double *> column.data)[column.many] = value
-    column.many += 1
-    return 0
 
 
 def begin(layout):

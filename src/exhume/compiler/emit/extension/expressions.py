@@ -59,6 +59,8 @@ BUDGETS = {"held", "most", "size", "steps"}
 METHODS = frozenset("append find from_bytes hold is_eof over pos rstrip size spent with_traceback within".split())  # noqa: SIM905
 """Methods of ours, and of Python, that may be named as they are."""
 SMALL = 1 << 31
+LONGEST = 7
+"""Bytes of bits that are reckoned with in the machine's words."""
 STEP = 20
 """Bits of a number that moves a place only a little."""
 ENCODINGS = {"UTF-8": 1, "UTF8": 1, "ASCII": 2, "US-ASCII": 2, "ISO-8859-1": 3, "LATIN-1": 3}
@@ -85,6 +87,8 @@ class Expressions:
         self.numbers: dict[str, int] = {}
         self.columns: dict[str, str] = {}
         """What appends to a column, and the code of it."""
+        self.asks = False
+        """Whether this is an instance, which finds the fields of its object read."""
 
     def variable(self, name: str) -> str:
         """A variable under its number."""
@@ -210,8 +214,13 @@ class Expressions:
         if kind == RUN and name in BUDGETS:
             return f"{text}.{name}", Word(PLACE)
         if isinstance(kind, Made) and name in self.every[kind.module].classes[kind.name].slots:
+            bits = self.table.words.get((kind.module, kind.name, name)) if self.asks else None
+            if bits is not None:
+                return f"slot_word({text}, {self.table.slot(kind, name)}, {bits})", Word(bits)
             found = f"slot_get({text}, {self.table.slot(kind, name)}, {self.table.constant(name)})"
             return (f"a_stream({found})", STREAM) if name == "_io" else (found, OBJECT)
+        if kind == OBJECT or isinstance(kind, Made):
+            return f"field_of({text}, {self.table.constant(name)}, {self.table.site()})", OBJECT
         return f"getattr({boxed(text, kind)}, {self.table.constant(name)})", OBJECT
 
     def is_view(self, node: ast.expr) -> str | None:
@@ -261,6 +270,12 @@ class Expressions:
                 (first, second), kind = self._unified([one, other])
                 if isinstance(kind, Word):
                     return f"({first} if {first} {'>=' if name == 'max' else '<='} {second} else {second})", kind
+            case ast.Call(
+                func=ast.Attribute(ast.Name("int"), "from_bytes"),
+                args=[ast.Subscript(of, ast.Slice(low, ast.BinOp(_, ast.Add(), ast.Constant(int(size))))), order],
+            ) if low is not None and size <= LONGEST and (number := self.is_view(of)) is not None:
+                big = isinstance(order, ast.Constant) and order.value == "big"
+                return f"bits_of(p{number}, n{number}, {self.place(low)}, {size}, {big})", Word(8 * size)
             case ast.Call(func=ast.Attribute(of, name), args=args) if name in METHODS and not node.keywords:
                 text, kind = self.expr(of)
                 given = ", ".join(self.object(one) for one in args)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from exhume.compiler.emit.extension.expressions import UncoveredError, UnknownError
 from exhume.compiler.emit.extension.kinds import (
+    AROUND,
     BITS,
     COLUMN,
     MOST,
@@ -24,7 +25,7 @@ from exhume.compiler.emit.extension.kinds import (
     start,
 )
 from exhume.compiler.emit.extension.sources import Class, Source
-from exhume.compiler.emit.extension.statements import AROUND, Statements
+from exhume.compiler.emit.extension.statements import Statements
 from exhume.compiler.emit.text import Lines
 
 FIXED: dict[str, Kind] = {
@@ -49,6 +50,7 @@ class Function(Statements):
         self.node = node
         self.arguments_ = [one.arg for one in node.args.args]
         self.owner_class = owner
+        self.asks = owner is not None
         if node.name.startswith("scan_") and owner is None:
             self._find_columns()
 
@@ -81,7 +83,7 @@ class Function(Statements):
             if isinstance(one, ast.ExceptHandler) and one.name:
                 self.kinds[one.name] = OBJECT
         settled = frozenset(name for name, kind in self.kinds.items() if kind is not None)
-        table, self.table = self.table, Table()
+        table, self.table = self.table, Table(words=self.table.words)
         before = None
         for number in range(ROUNDS):
             if before == self.kinds:
@@ -139,7 +141,7 @@ class Function(Statements):
             return
 
     def _unused(self) -> Iterator[str]:
-        """Strings that are only decoded to check that they are text."""
+        """Strings that are only decoded to check that they are text, and bytes that are always the same."""
         for node in ast.walk(self.node):
             match node:
                 case (
@@ -155,6 +157,9 @@ class Function(Statements):
                     inside = sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(decode))
                     whole = sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(self.node))
                     if whole == inside + 2:  # where it is cut out, and counted
+                        yield name
+                case ast.If(ast.Compare(ast.Name(name), [ast.NotEq()], [ast.Constant(bytes())]), [ast.Raise()]):
+                    if sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(self.node)) == 3:
                         yield name
 
     # The functions.
@@ -214,7 +219,7 @@ class Function(Statements):
         slots, found = self.owner_class.slots, None
         for one in self.node.body:
             match one:
-                case ast.Try([ast.Return(ast.Attribute(ast.Name("self"), kept))]) if kept in slots:
+                case ast.If(body=[ast.Return(ast.Attribute(ast.Name("self"), kept))]) if kept in slots:
                     found = kept
         return found, "_io" if "_io" in slots else None, "_run" if "_run" in slots else None
 

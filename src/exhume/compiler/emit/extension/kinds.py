@@ -33,6 +33,24 @@ PLACES = frozenset(("at", "end", "stop", "begin", "before", "base", "start", "fi
 BITS = 61
 """Bits of a place in the data that is counted in bits."""
 
+LOADS: dict[str, tuple[int, Kind]] = {
+    "B": (1, Word(8)),
+    "b": (1, Word(8)),
+    "H": (2, Word(16)),
+    "h": (2, Word(16)),
+    "I": (4, Word(32)),
+    "i": (4, Word(32)),
+    "Q": (8, UNSIGNED),
+    "q": (8, Word(63)),
+    "f": (4, FLOAT),
+    "d": (8, FLOAT),
+    "s": (1, OBJECT),
+}
+"""Size of a format letter in bytes, and the kind of its value."""
+AROUND = ("at", "end", "io", "parent", "root", "big", "run")
+"""Parameters of every compiled reader, after the bytes."""
+WIDTHS = {"B": 1, "b": 1, "H": 2, "h": 2, "I": 4, "i": 4, "Q": 8, "q": 8, "f": 4, "d": 8}
+
 DECLARED = {
     OBJECT: "object",
     TRUTH: "bint",
@@ -84,6 +102,10 @@ class Table:
 
     values: list[tuple[object, ...]] = field(default_factory=list)
     slots: list[tuple[str, str, str]] = field(default_factory=list)
+    words: dict[tuple[str, str, str], int | None] = field(default_factory=dict)
+    """Bits of the numbers that readers put into fields, by class and field; None for fields of anything else."""
+    sites: int = 0
+    """Places that ask an object of an unknown class for a field, each of which remembers the last class."""
     _numbers: dict[object, int] = field(default_factory=dict)
     _slots: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
@@ -113,6 +135,17 @@ class Table:
     def enum(self, module: str, path: str) -> str:
         """The members of an enum by their numbers."""
         return self._value("enum", module, path)
+
+    def site(self) -> str:
+        """What one more place remembers of the class of objects."""
+        self.sites += 1
+        return f"&S[{self.sites - 1}]"
+
+    def put(self, owner: Made, name: str, kind: Kind) -> None:
+        """Note what a reader puts into a field."""
+        key, bits = (owner.module, owner.name, name), kind.bits if isinstance(kind, Word) else MOST + 1
+        known = self.words.get(key, 0)
+        self.words[key] = None if known is None or bits > MOST else max(known, bits)
 
     def slot(self, owner: Made, name: str) -> str:
         """Where an object of a class has a field."""

@@ -6,14 +6,18 @@ import ast
 
 from exhume.compiler.emit.extension.expressions import ENCODINGS, Expressions, UncoveredError, boxed
 from exhume.compiler.emit.extension.kinds import (
+    AROUND,
     FLOAT,
     LIST,
+    LOADS,
     OBJECT,
     PLACE,
     PLACES,
     RUN,
     STREAM,
+    TRUTH,
     UNSIGNED,
+    WIDTHS,
     Kind,
     Made,
     Table,
@@ -21,24 +25,6 @@ from exhume.compiler.emit.extension.kinds import (
 )
 from exhume.compiler.emit.extension.sources import Class, Source
 from exhume.compiler.emit.text import Lines
-
-LOADS: dict[str, tuple[int, Kind]] = {
-    "B": (1, Word(8)),
-    "b": (1, Word(8)),
-    "H": (2, Word(16)),
-    "h": (2, Word(16)),
-    "I": (4, Word(32)),
-    "i": (4, Word(32)),
-    "Q": (8, UNSIGNED),
-    "q": (8, Word(63)),
-    "f": (4, FLOAT),
-    "d": (8, FLOAT),
-    "s": (1, OBJECT),
-}
-"""Size of a format letter in bytes, and the kind of its value."""
-AROUND = ("at", "end", "io", "parent", "root", "big", "run")
-"""Parameters of every compiled reader, after the bytes."""
-WIDTHS = {"B": 1, "b": 1, "H": 2, "h": 2, "I": 4, "i": 4, "Q": 8, "q": 8, "f": 4, "d": 8}
 
 
 def parts(format: str) -> list[tuple[str, int]]:
@@ -53,6 +39,14 @@ def parts(format: str) -> list[tuple[str, int]]:
         else:
             raise UncoveredError("a format")
     return found
+
+
+def _byte(node: ast.expr) -> int | None:
+    """The value of a single byte."""
+    match node:
+        case ast.Constant(bytes(mark)) if len(mark) == 1:
+            return mark[0]
+    return None
 
 
 class Statements(Expressions):
@@ -106,6 +100,10 @@ class Statements(Expressions):
                 lines.add(f"{self.variable(id)}.append({self.object(one)})")
             case ast.Expr(value=value):
                 lines.add(self.object(value))
+            case ast.If(test=ast.Call(ast.Name("hasattr"), [ast.Name("self"), ast.Constant(str(name))])):
+                kept = f"SLOT({self.variable('self')}, {self._slot(ast.Name('self'), name)})"
+                with lines.block(f"if {kept} != NULL:"):
+                    lines.add(f"return <object> {kept}")
             case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]):
                 lines.add(f"refuse({self.truth(test)})")
             case ast.If(test=test, body=body, orelse=other):
@@ -128,8 +126,9 @@ class Statements(Expressions):
                 self._return(value)
             case ast.Raise():
                 lines.add("again()")
-            case ast.Try(body=body, handlers=handlers, orelse=other):
-                self._try(body, handlers, other)
+            case ast.Try(body=body, orelse=other):  # what goes wrong is left to the interpreted reader
+                self.body(body)
+                self.body(other)
             case ast.Delete(targets=[ast.Attribute(value=of, attr=name)]):
                 lines.add(f"slot_clear({self.expr(of)[0]}, {self._slot(of, name)}, NULL)")
             case _:
@@ -140,16 +139,6 @@ class Statements(Expressions):
         if owner is None or name not in self.every[owner.module].classes[owner.name].slots:
             raise UncoveredError("a field of what is not known")
         return self.table.slot(owner, name)
-
-    def _try(self, body: list[ast.stmt], handlers: list[ast.ExceptHandler], other: list[ast.stmt]) -> None:
-        match body, handlers:
-            case [ast.Return(ast.Attribute(ast.Name("self"), name))], [ast.ExceptHandler(body=[ast.Pass()])]:
-                place = self._slot(ast.Name("self"), name)
-                with self.lines.block(f"if SLOT({self.variable('self')}, {place}) != NULL:"):
-                    self.lines.add(f"return <object> SLOT({self.variable('self')}, {place})")
-                return
-        self.body(body)  # what goes wrong is left to the interpreted reader
-        self.body(other)
 
     # Values into variables.
 
@@ -209,23 +198,34 @@ class Statements(Expressions):
                 elif into == RUN:
                     lines.add(f"{owner}.{name} = {self.as_word(text, kind)}")
                 elif isinstance(into, Made) and (isinstance(kind, Word) or kind == UNSIGNED):
+                    self._note(into, name, kind)
                     put = "put_unsigned" if kind == UNSIGNED else "put_word"
                     lines.add(f"{put}({owner}, {self._slot(of, name)}, {text})")
                 elif isinstance(into, Made):
+                    self._note(into, name, kind)
                     lines.add(f"slot_put({owner}, {self._slot(of, name)}, {boxed(text, kind)})")
                 else:
                     lines.add(f"setattr({boxed(owner, into)}, {self.table.constant(name)}, {boxed(text, kind)})")
             case _:
                 raise UncoveredError("a target")
 
+    def _note(self, owner: Made, name: str, kind: Kind) -> None:
+        """Note what a reader puts into a field."""
+        if not self.asks:
+            self.table.put(owner, name, kind)
+
     def as_place(self, text: str, kind: Kind) -> str:
         """Code as a place."""
+        if kind == TRUTH:
+            return f"(<int64_t> {text})"
         if isinstance(kind, Word):
             return text if kind.bits <= PLACE else f"near({text})"
         return f"near(satu({text}))" if kind == UNSIGNED else f"place({boxed(text, kind)})"
 
     def as_word(self, text: str, kind: Kind) -> str:
         """Code as a number of the machine."""
+        if kind == TRUTH:
+            return f"(<int64_t> {text})"
         return text if isinstance(kind, Word) else f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
 
     def converted(self, text: str, kind: Kind, into: Kind | None, name: str) -> str:
@@ -305,6 +305,17 @@ class Statements(Expressions):
         match nodes:
             case [
                 ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
+                ast.If(ast.Compare(ast.Name(again), [ast.NotEq()], [ast.Constant(bytes(_)) as wanted]), [ast.Raise()]),
+                *_,
+            ] if name == again and name in self.unused and low is not None and high is not None:
+                if (view := self.is_view(of)) is not None:
+                    places = f"{self.place(low)}, {self.place(high)}"
+                    self.lines.add(f"is_there(p{view}, n{view}, {places}, {self.object(wanted)})")
+                    return 2
+        shorter, ends = self._ended(nodes)
+        match shorter:
+            case [
+                ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
                 ast.AugAssign(target=ast.Attribute(ast.Name("run"), "held"), value=ast.Call(ast.Name("len"))),
                 ast.If(),
                 ast.Try(
@@ -320,13 +331,27 @@ class Statements(Expressions):
                 how, encoding = ENCODINGS.get(said.upper(), 0), self.table.constant(said)
                 given = f"p{view}, n{view}, low, high, {how}, {encoding}"
                 self.lines.add(f"low = {self.place(low)}", f"high = {self.place(high)}")
+                for mark, include in ends:
+                    run = self.variable("run")
+                    self.lines.add(f"high = ends_at({run}, p{view}, n{view}, low, high, {mark}, {include})")
                 self.lines.add(f"hold({self.variable('run')}, n{view}, low, high)")
                 if name in self.unused:
                     self.lines.add(f"look_at_text({given})")
                 else:
                     self.lines.add(f"{text} = text_of({given})")
-                return 4
+                return 4 + len(ends)
         return 0
+
+    def _ended(self, nodes: list[ast.stmt]) -> tuple[list[ast.stmt], list[tuple[int, bool]]]:
+        """Statements without the one that ends bytes at the first of a value, and that value, where there is one."""
+        match nodes:
+            case [
+                ast.Assign([ast.Name(name)], ast.Subscript()) as cut,
+                ast.Assign([ast.Name(again)], ast.Call(ast.Name("ended"), [_, ast.Name(of), end], keywords=more)),
+                *rest,
+            ] if name == again == of and (mark := _byte(end)) is not None:
+                return [cut, *rest], [(mark, bool(more))]
+        return nodes, []
 
     # Readers.
 

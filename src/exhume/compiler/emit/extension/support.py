@@ -17,6 +17,8 @@ SUPPORT = r'''# cython: language_level=3, boundscheck=True, wraparound=True, cdi
 
 cimport cython
 
+ctypedef object (*Askable)(object)
+
 cdef extern from *:
     """
 <c>
@@ -37,7 +39,9 @@ cdef extern from *:
     void *malloc(size_t)
     void *realloc(void *, size_t)
     const void *memchr(const void *, int, size_t)
+    int memcmp(const void *, const void *, size_t) nogil
     bint PyLong_Check(object)
+    bint PyLong_CheckExact(object)
     long long PyLong_AsLongLongAndOverflow(object, int *) except? -1
     unsigned long PyThread_get_thread_ident()
     int PyGC_Disable()
@@ -58,6 +62,14 @@ cdef extern from *:
     bint spans(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
     PyObject *SLOT(object, Py_ssize_t)
     object slot_get(object, Py_ssize_t, object)
+    ctypedef struct Seen:
+        Py_ssize_t offset
+        Askable function
+    bint is_seen(Seen *, object)
+    bint is_made(object, PyTypeObject *)
+    PyObject *seen_slot(Seen *, object)
+    void see(Seen *, object, Py_ssize_t, Askable)
+    PyObject *class_has(object, object, Py_ssize_t *)
     void slot_put(object, Py_ssize_t, object)
     void slot_clear "slot_put"(object, Py_ssize_t, PyObject *)
     int put_word(object, Py_ssize_t, int64_t) except -1
@@ -106,7 +118,6 @@ cdef class Run
 ctypedef object (*Readable)(
     object, const uint8_t *, Py_ssize_t, int64_t, int64_t, Stream, object, object, object, Run, tuple, Py_ssize_t *
 )
-ctypedef object (*Askable)(object)
 
 
 cdef object table = ()
@@ -114,6 +125,7 @@ cdef PyObject **K = NULL
 cdef Py_ssize_t *O = NULL
 cdef Readable F[<readers>]
 cdef Askable G[<getters>]
+cdef Seen S[<sites>]
 cdef object cut_short = None
 cdef object broken_budget = None
 cdef object spare = None
@@ -146,6 +158,38 @@ cdef inline int64_t near(int64_t number) except? -9:
 
 cdef int64_t place(object number) except? -9:
     return near(sat(number))
+
+
+cdef inline int64_t slot_word(object value, Py_ssize_t offset, int bits) except? -9:
+    """The number in a field, whose readers put none with more bits there."""
+    cdef int over = 0
+    cdef int64_t found
+    if SLOT(value, offset) == NULL or not PyLong_CheckExact(<object> SLOT(value, offset)):
+        again()
+    found = PyLong_AsLongLongAndOverflow(<object> SLOT(value, offset), &over)
+    if over or not -(<int64_t> 1 << bits) < found < <int64_t> 1 << bits:
+        again()
+    return found
+
+
+cdef inline int64_t bits_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, int size, bint big) except? -9:
+    """The number in up to 7 bytes."""
+    cdef uint64_t found = 0
+    cdef int i
+    need(n, at, size)
+    for i in range(size):
+        found = found << 8 | p[at + (i if big else size - 1 - i)]
+    return <int64_t> found
+
+
+cdef inline int is_there(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, object wanted) except -1:
+    """Looks whether some bytes are those that are always there."""
+    cdef const uint8_t *other = NULL
+    cdef Py_ssize_t many = 0
+    look(wanted, &other, &many)
+    if not spans(n, at, stop) or stop - at != many or memcmp(p + at, other, many):
+        again()
+    return 0
 
 
 cdef inline bytes cut(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop):
@@ -192,6 +236,22 @@ cdef int64_t seek(Run run, const uint8_t *p, Py_ssize_t n, int mark, Py_ssize_t 
     if run.held < 0:
         again()
     return -1 if found == NULL else found - p
+
+
+cdef int64_t ends_at(
+    Run run, const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int mark, bint with_mark
+) except? -9:
+    """Where bytes end that one of a value ends; at the end of all where there is none."""
+    cdef const uint8_t *found
+    if not spans(n, at, stop):
+        again()
+    found = <const uint8_t *> memchr(p + at, mark, stop - at) if stop > at else NULL
+    if found != NULL:
+        stop = found - p
+    run.held -= stop - at
+    if run.held < 0:
+        again()
+    return stop + (with_mark and found != NULL)
 
 
 cdef object ended(Run run, object data, int mark, bint with_mark):
