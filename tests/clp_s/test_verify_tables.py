@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from exhume.errors import CodecError, ExhumeError, StructureError
-from exhume.formats.clp_s import verify, verify_tables
+from exhume.formats.clp_s import verify, verify_tables, verify_values
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read.tables import Table
+from exhume.formats.clp_s.read.windowed import Shared
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.source import BytesSource
 from tests.clp_s.build import demo
@@ -149,7 +150,7 @@ def test_of_streams_that_were_passed_through_only_what_was_not_looked_at_is_left
 
     monkeypatch.setattr(verify, "table_tasks", tasks)
     archive: Any = SimpleNamespace(table_metadata=SimpleNamespace(streams=range(2)), hint_streams=lambda: None)
-    left = list(verify._stream_tasks(archive, tables, passed, quick=False))
+    left = list(verify._stream_tasks(archive, tables, passed, Shared(lambda: None), quick=False))
     assert [task.work.args[1] for task in left] == [1]  # type: ignore[attr-defined]
     assert told == [(tables[1], False, False), (tables[2], False, True)]
 
@@ -194,5 +195,5 @@ def test_a_column_that_has_no_times_hides_none_behind_it() -> None:
     table = SimpleNamespace(index=3, archive=SimpleNamespace(timestamp_ranges=[bounds]))
     layout = SimpleNamespace(by_node={text.node: 0, number.node: 1})
     data: Any = SimpleNamespace(table=table, layout=layout, column_at=[text, number].__getitem__)
-    (finding,) = verify_tables._bounds(data)
+    (finding,) = verify_values.bounds(data)
     assert (finding.expected, finding.actual) == ("0 to 50", "5 to 90")

@@ -15,7 +15,7 @@ from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange
-    from exhume.formats.clp_s.read.tables import TableArchive
+    from exhume.formats.clp_s.read.tables import Table, TableArchive
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,19 @@ def table_entries(archive: TableArchive) -> Iterator[Entry]:
             if last is None or last[0] != entry.stream_id:
                 last = entry.stream_id, archive.stream_span(entry.stream_id)
             offset, source = last[1].start, last[1].source if is_tree else None
-            details["columns"] = list(map(archive.schema_tree.path_text, table.layout.nodes))
+            details["columns"] = list(map(archive.schema_tree.path_text, _column_nodes(archive, table)))
         except ExhumeError as error:
             details["problem"] = str(error)
         yield Entry("table", None, table.index, offset, table.size, None, source, details)
+
+
+def _column_nodes(archive: TableArchive, table: Table) -> Sequence[int]:
+    """The node of each column of a table; its schema is laid out only if it has structured arrays or is not valid."""
+    tree, schemas = archive.schema_tree, archive.schemas
+    place = schemas.place(table.schema_id)
+    if place >= 0 and schemas.columns.num_ordered[place] == schemas.columns.num_entries[place]:
+        nodes = schemas.columns.entries_value(place)
+        has_column, last = tree.has_column, len(tree)
+        if all(0 <= node < last for node in nodes):
+            return [node for node in nodes if has_column[node]]
+    return table.layout.nodes

@@ -29,6 +29,7 @@ from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAM
 from exhume.formats.clp_s.read.kernel import ClpsRepeated
 from exhume.formats.clp_s.read.packets import range_entries
 from exhume.formats.clp_s.read.template import SchemaLayout
+from exhume.formats.clp_s.read.windowed import Shared
 from exhume.formats.clp_s.verify_tables import (
     Loaded,
     Task,
@@ -36,8 +37,11 @@ from exhume.formats.clp_s.verify_tables import (
     check_frames,
     check_stream,
     check_table_list,
+    quick_tasks,
+    run_tasks,
     table_tasks,
 )
+from exhume.formats.clp_s.verify_values import small_tables
 from exhume.io.parallel import map_ordered
 from exhume.layout.measured import note_payload
 from exhume.limits import cpu_count
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.kernel import ClpsStrings
     from exhume.formats.clp_s.read.places import Place
     from exhume.formats.clp_s.read.tables import Table, TableArchive
+    from exhume.formats.clp_s.verify_values import SmallTables
 
 
 AHEAD = 256
@@ -99,28 +104,35 @@ def _stages(archive: TableArchive, files: Sequence[Place], quick: bool, jobs: in
     dictionaries = [] if quick else [_Dictionary(archive, name, jobs) for name in DICTIONARIES]
     parts = chain.from_iterable(one.parts() for one in dictionaries)
     shares = chain.from_iterable(one.shares() for one in dictionaries)
+    small = Shared(partial(small_tables, archive))
     try:
         tables = archive.tables
     except ExhumeError:  # reported with the structures
-        yield chain(_section_tasks(archive, files, quick), parts)
+        yield chain(_section_tasks(archive, files, small, quick), parts)
         yield shares
         return
     archive.hint_streams()
     passing = WindowedCheck(archive, () if quick else tables)
-    yield chain(passing.openings(), _section_tasks(archive, files, quick), parts, passing.tasks())
+    yield chain(passing.openings(), _section_tasks(archive, files, small, quick), parts, passing.tasks())
     table_list = Task(partial(check_table_list, archive, tables))
-    yield chain(shares, [table_list], _stream_tasks(archive, tables, passing, quick))
+    yield chain(shares, [table_list], _stream_tasks(archive, tables, passing, small, quick))
 
 
-def _section_tasks(archive: TableArchive, files: Sequence[Place], quick: bool) -> Iterator[Task]:
+def _section_tasks(
+    archive: TableArchive, files: Sequence[Place], small: Shared[SmallTables | None], quick: bool
+) -> Iterator[Task]:
     for entry in files:
         if entry.name not in archive.section_problems and not entry.is_cut:
             yield Task(partial(_frames, archive, entry, quick))
-    yield Task(partial(_structures, archive))
+    yield Task(partial(_structures, archive, small))
 
 
 def _stream_tasks(
-    archive: TableArchive, tables: Sequence[Table], passing: WindowedCheck, quick: bool
+    archive: TableArchive,
+    tables: Sequence[Table],
+    passing: WindowedCheck,
+    small: Shared[SmallTables | None],
+    quick: bool,
 ) -> Iterator[Task]:
     """The remaining checks of streams and of the tables in them."""
     done = passing.done()
@@ -129,6 +141,10 @@ def _stream_tasks(
         if index not in done:
             yield Task(partial(check_stream, archive, index, quick))
     archive.hint_streams()
+    known = small.get()
+    if known is not None:
+        yield from quick_tasks(tables, known) if quick else run_tasks(tables, known, done, passing.tried)
+        return
     for table in tables:
         if table.entry.problem is not None or table.entry.stream_id not in done:
             yield from table_tasks(table, quick, counted=table.entry.stream_id not in passing.tried)
@@ -205,9 +221,9 @@ def _frames(archive: TableArchive, place: Place, quick: bool = False) -> Iterato
     yield from check_frames(name, place, archive.limits)
 
 
-def _structures(archive: TableArchive) -> Iterator[Finding]:
+def _structures(archive: TableArchive, small: Shared[SmallTables | None]) -> Iterator[Finding]:
     """Schema tree, schema map, table metadata: parsed completely."""
-    for check in (_schema_tree, _schema_map, _table_metadata):
+    for check in (_schema_tree, partial(_schema_map, small=small), _table_metadata):
         try:
             yield from check(archive)
         except ExhumeError as error:
@@ -225,7 +241,7 @@ def _schema_tree(archive: TableArchive) -> Iterator[Finding]:
     for node, node_type in enumerate(tree.types if not unknown.isdisjoint(tree.types) else ()):
         if node_type in unknown:
             yield checks.UNKNOWN_NODE_TYPE.finding(span=span, field_path=f"nodes[{node}].type", actual=node_type)
-    for node, key in enumerate(tree.keys):
+    for node, key in enumerate(() if _is_utf8(b"\n".join(tree.keys)) else tree.keys):
         if not _is_utf8(key):
             yield checks.NOT_UTF8.finding("key", span=span, field_path=f"nodes[{node}].key", actual=key)
             break
@@ -234,7 +250,7 @@ def _schema_tree(archive: TableArchive) -> Iterator[Finding]:
     yield from _hidden(archive)
 
 
-def _schema_map(archive: TableArchive) -> Iterator[Finding]:
+def _schema_map(archive: TableArchive, small: Shared[SmallTables | None]) -> Iterator[Finding]:
     data, span = archive.structure("/schema_ids")
     schemas, repeated, end = layout.parse_schema_map(data, span)
     if end < len(data):
@@ -242,7 +258,10 @@ def _schema_map(archive: TableArchive) -> Iterator[Finding]:
     for schema_id in repeated:
         yield checks.REPEATED_SCHEMA.finding(span=span, actual=schema_id)
     span_of_schemas = archive.section_span("/schema_ids")
-    for schema in schemas.values():
+    known = small.get()
+    odd = schemas if known is None or repeated else known.odd_schemas()
+    for schema_id in schemas if len(odd) == len(schemas) else sorted(odd, key=schemas.place):
+        schema = schemas[schema_id]
         try:
             SchemaLayout(archive.schema_tree, schema, span_of_schemas)
         except ExhumeError as error:

@@ -6,10 +6,11 @@ Spec: clp_s.txt, Files section; the rules are in `checks`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
+from operator import le
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from exhume.codecs import zstd
@@ -17,27 +18,22 @@ from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
-from exhume.formats.clp_s.read.kernel import clps_disorder
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.read.tables import Tables
 from exhume.formats.clp_s.read.windowed import Windowed
 from exhume.formats.clp_s.read.windows import has_windows, is_large, is_too_large
+from exhume.formats.clp_s.verify_values import bounds, order
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.places import Place
     from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
     from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.read.windows import WindowRows
+    from exhume.formats.clp_s.verify_values import SmallTables
     from exhume.limits import Limits
 
 
 T = TypeVar("T")
-
-RAW_TYPES: Mapping[int, tuple[int, ...]] = {
-    TimestampEncoding.EPOCH: (NodeType.INTEGER, NodeType.DATE_STRING),
-    TimestampEncoding.DOUBLE_EPOCH: (NodeType.FLOAT, NodeType.FORMATTED_FLOAT),
-}
-"""Node types whose values are epochs as they are, by the encoding of their range."""
-
 
 CHECKED = frozenset(
     {
@@ -62,6 +58,10 @@ class Task(NamedTuple):
 def check_table_list(archive: TableArchive, tables: Sequence[Table]) -> Iterator[Finding]:
     if not tables:
         yield checks.NO_TABLES.finding(span=archive.section_span("/table_metadata"))
+    if isinstance(tables, Tables) and all(
+        map(le, tables.entries.stream_ids, islice(tables.entries.stream_ids, 1, None))
+    ):
+        return
     previous = 0
     for table in tables:
         if table.entry.stream_id < previous and table.entry.problem is None:
@@ -183,6 +183,40 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
     yield Task(partial(_report, _rows, loaded), records)
 
 
+def run_tasks(
+    tables: Sequence[Table], small: SmallTables, done: Collection[int], tried: Collection[int]
+) -> Iterator[Task]:
+    """The same for tables of an archive that are not in the streams `done`; records of those `tried` were counted."""
+    entries, rows, offset = small.together.entries, small.together.rows, small.first
+    for first, stop, is_run in small.runs():
+        stream = entries.stream_ids[first]
+        if stream in done and first not in entries.problems:
+            continue
+        if not is_run:
+            yield from table_tasks(tables[first - offset], False, counted=stream not in tried)
+            continue
+        records = 0 if stream in tried else sum(rows[first:stop])
+        yield Task(partial(_odd_tables, tables, small, first, stop), records)
+
+
+def quick_tasks(tables: Sequence[Table], small: SmallTables) -> Iterator[Task]:
+    """The tables that have an impossible place or a schema that may be invalid; all records are counted at the end."""
+    entries, odd = small.together.entries, small.odd_schemas()
+    records = 0
+    for place, index in enumerate(range(small.first, small.first + len(tables))):
+        if index in entries.problems or entries.schema_ids[index] in odd or not small.knows(index):
+            yield from table_tasks(tables[place], True, counted=True)
+        else:
+            records += entries.num_messages[index]
+    yield Task(tuple, records)
+
+
+def _odd_tables(tables: Sequence[Table], small: SmallTables, first: int, stop: int) -> Iterator[Finding]:
+    for index in small.together.odd(first, stop):
+        for task in table_tasks(tables[index - small.first], False, counted=False):
+            yield from task.work()
+
+
 def checked_columns(layout: SchemaLayout) -> list[int]:
     """Return the columns whose values may be wrong."""
     return [index for index, kind in enumerate(layout.node_types) if kind in CHECKED]
@@ -225,7 +259,7 @@ class _Windows:
 
 def _is_sound(rows: WindowRows) -> bool:
     data = rows.window(range(len(rows.layout.nodes)))
-    return next(chain(faults(data), _bounds(data)), None) is None
+    return next(chain(faults(data), bounds(data)), None) is None
 
 
 def _has_frames(archive: TableArchive, index: int) -> bool:
@@ -313,8 +347,8 @@ def _column(loaded: Loaded[TableData], index: int) -> Iterator[Finding]:
 
 def _rows(loaded: Loaded[TableData]) -> Iterator[Finding]:
     data = loaded.take()
-    yield from _order(data)
-    yield from _bounds(data)
+    yield from order(data)
+    yield from bounds(data)
 
 
 def _in_windows(table: Table) -> Iterator[Finding]:
@@ -341,7 +375,7 @@ def _window_faults(rows: WindowRows, first: int) -> list[tuple[object, Finding]]
     found: list[tuple[object, Finding]] = []
     for index in checked_columns(rows.layout):
         found += ((index, Finding.from_error(error)) for error in data.iter_faults(index))
-    return [*found, *((one.code, one) for one in chain(_order(data, first), _bounds(data)))]
+    return [*found, *((one.code, one) for one in chain(order(data, first), bounds(data)))]
 
 
 def table_faults(table: Table) -> Iterator[Finding]:
@@ -366,39 +400,4 @@ def faults(data: TableData) -> Iterator[Finding]:
     """The same of its rows that are loaded."""
     for index in checked_columns(data.layout):
         yield from map(Finding.from_error, data.iter_faults(index))
-    yield from _order(data)
-
-
-def _order(data: TableData, first: int = 0) -> Iterator[Finding]:
-    """Check that records are in the order of the input; the first one here is row `first` of its table."""
-    idx = data.log_event_idx
-    if idx is not None and (row := clps_disorder(idx)) >= 0:
-        yield checks.LOG_ORDER.finding(f"row {first + row}", span=data.table.span, actual=idx[row])
-
-
-def _bounds(data: TableData) -> Iterator[Finding]:
-    """Check that the timestamps of a table are within the range that the timestamp dictionary records for their node.
-
-    The unit of the bounds is milliseconds from 0.5.0 on and that of the values before.
-    """
-    archive = data.table.archive
-    for found in archive.timestamp_ranges:
-        for index in sorted(data.layout.by_node[node] for node in found.column_ids if node in data.layout.by_node):
-            column = data.column_at(index)
-            if not column.rows:
-                continue
-            low: float
-            high: float
-            if column.type == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:
-                low, high = min(column.values) // 1_000_000, -(-max(column.values) // 1_000_000)
-            elif column.type in RAW_TYPES.get(found.encoding, ()):
-                low, high = min(column.values), max(column.values)
-            else:
-                continue
-            if found.begin is None or found.end is None or low < found.begin or high > found.end:
-                yield checks.TIMESTAMP_BOUNDS.finding(
-                    f"table {data.table.index}",
-                    span=column.span,
-                    expected=f"{found.begin} to {found.end}",
-                    actual=f"{low} to {high}",
-                )
+    yield from order(data)

@@ -103,6 +103,8 @@ def warm(archive: TableArchive) -> Printed:
     with suppress(ExhumeError):
         types = archive.schema_tree.types
         tables = (table.layout.nodes for table in archive.tables if table.num_messages)
-        if any(types[node] in WITH_VARIABLES for nodes in tables for node in nodes):
+        if not WITH_VARIABLES.isdisjoint(types) and any(
+            types[node] in WITH_VARIABLES for nodes in tables for node in nodes
+        ):
             archive.texts.escaped_variables  # noqa: B018 - reads it
     return [], None

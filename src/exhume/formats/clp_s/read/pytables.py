@@ -23,18 +23,21 @@ class RowPrinter(Protocol):
 class ClpsTables:
     """The tables of an archive: columns of the schema tree, the schemas and the tables.
 
-    Args: parent, key and type of each node; the root of the records (-1: none); bytes per row by node type; the section
-    of the schemas, and where in it the entries of each start, how many there are, and how many of them are ordered; by
-    table its schema (negative: none), where it starts and ends in its stream, and how many rows it has (uint64).
+    Args: parent, key (None: nothing is printed) and type of each node; the root of the records (-1: none); bytes per
+    row by node type; the section of the schemas, and where in it the entries of each start, how many there are, and how
+    many of them are ordered; by table its schema (negative: none), where it starts and ends in its stream, and how many
+    rows it has (uint64).
 
     Raises `ValueError` where these do not fit each other.
     """
 
     def __init__(
         self, parents: Any, keys: Any, types: Any, root: int, widths: bytes, schemas: Any, entries: Any,
-        num_entries: Any, num_ordered: Any, schema_of: Sequence[int], starts: Any, ends: Any, rows: Sequence[int],
+        num_entries: Any, num_ordered: Sequence[int], schema_of: Sequence[int], starts: Any, ends: Any,
+        rows: Sequence[int],
     ) -> None:  # fmt: skip
         self.rows = rows
+        self._num_schemas = len(num_ordered)
         if len(schema_of) != len(rows) or len(starts) != len(rows) or len(ends) != len(rows):
             raise ValueError("tables that do not fit")
 
@@ -50,11 +53,53 @@ class ClpsTables:
     def supply_patterns(self, patterns: Any) -> None:
         """Supply the patterns of timestamps, which `render` stopped for with `PATTERNS`."""
 
-    def render(self, payload: Any, table: int, row: int, stop: int, max_size: int) -> tuple[bytes, int, int, int]:
+    def supply_checks(self, numbered: int, rule_of: Any, rules: Any) -> None:
+        """Supply what `check` compares numbers with.
+
+        Args: the node that numbers the records (-1: none); by node, 0 or 1 more than the place of its rule; three words
+        for each rule: what it is, the least and the greatest value (see `together`).  Raises `ValueError`, `TypeError`.
+        """
+
+    def odd_schema(self, first: int) -> int:
+        """The place of the next schema, from `first` on, with unordered entries or nodes that do not exist; how many
+        schemas there are if none has any.  Raises `IndexError`.
+        """
+        if first < 0:
+            raise IndexError(first)
+        return min(first, self._num_schemas)
+
+    def check(self, payload: Any, table: int, stop: int) -> tuple[bytes, int, int]:
+        """Whether the tables up to `stop`, all in one payload, are sound: each reference, and each number with a rule.
+
+        Returns the tables that are not, or that the caller has to check (uint32), the table that comes next, and why it
+        ends there: `DONE` or what it has to be given.  Raises `IndexError`.
+        """
+        if not 0 <= table <= stop <= len(self.rows):
+            raise IndexError(table)
+        return array("I", range(table, stop)).tobytes(), stop, DONE
+
+    def gather(
+        self, payload: Any, first: int, stop: int, chosen: bytearray, wanted: bytes | bytearray
+    ) -> tuple[bytes, bytes, bytes]:
+        """The values of some nodes, all of one type, in the tables of one payload that have a 1 in `chosen`.
+
+        `wanted` has a byte for each node, 1 for these.  Where the caller has to read a table, its byte becomes 2.
+        Returns the values in sequence (deltas summed up), their formats, pattern ids or variables, and for each value
+        its row (uint32) among those of all these tables.  Raises `IndexError`.
+        """
+        if not 0 <= first <= stop <= len(self.rows) or len(chosen) != stop - first:
+            raise IndexError(first)
+        chosen[:] = chosen.replace(b"\1", b"\2")
+        return b"", b"", b""
+
+    def render(
+        self, payload: Any, table: int, row: int, stop: int, max_size: int, mask: Any = None
+    ) -> tuple[bytes, int, int, int]:
         """The text of the rows of tables from a row of one up to the table `stop`, all in one payload.
 
-        Returns the text, the table and row that come next, and why it ends there: `DONE`, `FULL` (`max_size` is
-        passed), `ODD` (the caller has to print the table) or what it has to be given.  Raises `IndexError`.
+        With a `mask`, which has a byte for each of these rows, only of those that have a 1 in it.  Returns the text,
+        the table and row that come next, and why it ends there: `DONE`, `FULL` (`max_size` is passed), `ODD` (the
+        caller has to print the table) or what it has to be given.  Raises `IndexError`.
         """
         if not 0 <= table <= stop <= len(self.rows) or row < 0:
             raise IndexError(table)

@@ -23,6 +23,11 @@ cdef struct Shape:  # what one table needs to be printed; nodes are marked by th
     Out literals
     Out deltas  # sums of columns of deltas
 
+cdef enum Rule:  # what the values of a node have to be, for `check`
+    RULE_INTEGERS = 1  # from one int64 to another
+    RULE_REALS  # from one float64 to another
+    # any other: nothing that can be checked here
+
 cdef struct Made:  # the operations of one table
     Op* ops
     int count
@@ -83,7 +88,12 @@ cdef class ClpsTables:
     cdef Py_ssize_t num_tables
     cdef uint8_t[256] widths  # by node type: bytes per row; 0: no column
     cdef Op raw, escaped, text, array_text, time  # templates, without values, for the operations of columns
+    cdef bint has_keys  # or nothing is printed
     cdef bint has_variables, has_log_types, has_array_types, has_patterns
+    cdef int32_t numbered  # the node that numbers the records, or a negative number
+    cdef const uint8_t* rule_of  # by node: 0, or 1 more than the place of the rule for its values
+    cdef const int64_t* rules  # see `Rule`: what, the least value and the greatest
+    cdef Py_ssize_t num_rules
     cdef list keep
 
     def __cinit__(self):
@@ -91,6 +101,10 @@ cdef class ClpsTables:
         self.num_views = 0
         self.key_ends = NULL
         self.has_variables = self.has_log_types = self.has_array_types = self.has_patterns = False
+        self.rule_of = NULL
+        self.rules = NULL
+        self.num_rules = 0
+        self.numbered = ROOT_PARENT
         self.keep = []
         memset(&self.keys, 0, sizeof(Out))
 
@@ -100,13 +114,13 @@ cdef class ClpsTables:
         cdef bytes key
         if self.views != NULL:
             raise TypeError("made already")
-        self.views = <Py_buffer*>malloc(10 * sizeof(Py_buffer))
+        self.views = <Py_buffer*>malloc(12 * sizeof(Py_buffer))
         if self.views == NULL:
             raise MemoryError
         self.parents = <const int32_t*>self._view(parents, &size)
         self.num_nodes = size // sizeof(int32_t)
         self.types = <const uint8_t*>self._view(types, &size)
-        if size != self.num_nodes or len(keys) != size or len(widths) != 256 or root >= size:
+        if size != self.num_nodes or (keys is not None and len(keys) != size) or len(widths) != 256 or root >= size:
             raise ValueError("a schema tree that does not fit")
         for i in range(self.num_nodes):
             if not ROOT_PARENT <= self.parents[i] < i:
@@ -118,8 +132,9 @@ cdef class ClpsTables:
         if self.key_ends == NULL:
             raise MemoryError
         self.key_ends[0] = 0
+        self.has_keys = keys is not None
         i = 0
-        for key in keys:
+        for key in () if keys is None else keys:
             if not (add(&self.keys, b'"', 1) and add_escaped(&self.keys, key, len(key)) and add(&self.keys, b'":', 2)):
                 raise MemoryError
             i += 1
@@ -201,6 +216,36 @@ cdef class ClpsTables:
         self.time.patterns, self.time.steps, self.time.names = patterns.patterns, patterns.steps, patterns.names
         self.time.num_patterns, self.time.arena = patterns.count, patterns.arena
         self.has_patterns = True
+
+    def supply_checks(self, int32_t numbered, rule_of, rules):
+        cdef Py_ssize_t size, i
+        if self.rule_of != NULL:
+            raise TypeError("supplied already")
+        if numbered >= self.num_nodes:
+            raise ValueError("a node that does not exist")
+        self.rules = <const int64_t*>self._view(rules, &size)
+        self.num_rules = size // (3 * sizeof(int64_t))
+        rule = <const uint8_t*>self._view(rule_of, &size)
+        if size != self.num_nodes:
+            raise ValueError("rules that do not fit")
+        for i in range(size):
+            if rule[i] > self.num_rules:
+                raise ValueError("a rule that does not exist")
+        self.numbered, self.rule_of = numbered, rule
+
+    def odd_schema(self, Py_ssize_t first):
+        cdef Py_ssize_t i, j
+        cdef const char* entries
+        if first < 0:
+            raise IndexError(first)
+        for i in range(first, self.num_schemas):
+            if self.num_ordered[i] != self.num_entries[i]:
+                return i
+            entries = self.schemas + self.entries[i]
+            for j in range(self.num_entries[i]):
+                if not 0 <= load_i32(entries, j) < self.num_nodes:
+                    return i
+        return self.num_schemas
 
     cdef int _located(self, Shape* s, Py_ssize_t table, const char* data, int64_t size) noexcept nogil:
         """Where each column begins, and which nodes are above it; `S_ODD` where anything is not as usual."""
@@ -405,14 +450,241 @@ cdef class ClpsTables:
         s.count += 1
         return &s.ops[s.count - 1]
 
-    def render(self, payload, Py_ssize_t table, Py_ssize_t row, Py_ssize_t stop, Py_ssize_t max_size):
+    cdef bint _keeps(self, const Op* op, int32_t node, int64_t rows) noexcept nogil:
+        """Whether the values of a column are in order, if it numbers the records, and keep to the rule of its node."""
+        cdef int64_t i, value
+        cdef double real, low, high
+        cdef const int64_t* rule
+        if node == self.numbered:
+            for i in range(1, rows):
+                if load64(op.values, i) <= load64(op.values, i - 1):
+                    return False
+        if self.rule_of == NULL or not self.rule_of[node]:
+            return True
+        rule = self.rules + 3 * (self.rule_of[node] - 1)
+        if rule[0] == RULE_INTEGERS:
+            for i in range(rows):
+                value = load64(op.values, i)
+                if value < rule[1] or value > rule[2]:
+                    return False
+        elif rule[0] == RULE_REALS:
+            memcpy(&low, rule + 1, sizeof(double))
+            memcpy(&high, rule + 2, sizeof(double))
+            for i in range(rows):
+                real = load_double(op.values, i)
+                if not low <= real <= high:
+                    return False
+        else:
+            return False
+        return True
+
+    cdef int _sound(self, Shape* s, Out* out, Py_ssize_t table, const char* data, int64_t size) noexcept nogil:
+        """`S_DONE` where all is well in a table; `S_ODD` where anything is not as usual, or what has to be supplied."""
+        cdef int found = self._located(s, table, data, size), kind
+        cdef const char* entries
+        cdef int64_t i, rows
+        cdef int32_t node
+        cdef Op op
+        cdef Trouble trouble
+        if found != S_DONE:
+            return found
+        rows = <int64_t>self.rows[table]
+        entries = self.schemas + self.entries[self.schema_of[table]]
+        for i in range(self.num_entries[self.schema_of[table]]):
+            node = load_i32(entries, i)
+            kind = self.types[node]
+            if not self.widths[kind]:
+                continue
+            if (kind == N_INTEGER or kind == N_FLOAT or kind == N_FORMATTED_FLOAT or kind == N_BOOLEAN
+                    or kind == N_DELTA_INTEGER) and node != self.numbered and (
+                    self.rule_of == NULL or not self.rule_of[node]):
+                continue
+            memset(&op, 0, sizeof(Op))
+            s.deltas.size = 0
+            found = self._value(s, &op, node, data, rows)
+            if found != S_DONE:
+                return found
+            if op.literal_size >= 0:
+                op.values = s.deltas.data + op.literal_size
+            if first_bad(out, &op, 0, rows, &trouble) < rows or not self._keeps(&op, node, rows):
+                return S_ODD
+        return S_DONE
+
+    def check(self, payload, Py_ssize_t table, Py_ssize_t stop):
         cdef Py_buffer view
+        cdef Shape shape
+        cdef Out out, odd
+        cdef int why = S_DONE
+        cdef uint32_t number
+        cdef bint full = False
+        if not 0 <= table <= stop <= self.num_tables:
+            raise IndexError(table)
+        memset(&out, 0, sizeof(Out))
+        memset(&odd, 0, sizeof(Out))
+        memset(&shape, 0, sizeof(Shape))
+        PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
+        try:
+            if not reserve(&out, 64) or shape_open(&shape, self.num_nodes) < 0:
+                raise MemoryError
+            with nogil:
+                while table < stop:
+                    if self.ends[table] > <uint64_t>view.len:
+                        why = S_ODD
+                    else:
+                        why = self._sound(&shape, &out, table, <const char*>view.buf + self.starts[table],
+                                          <int64_t>(self.ends[table] - self.starts[table]))
+                    if why == S_ODD:
+                        number = <uint32_t>table
+                        if not add(&odd, <const char*>&number, sizeof(number)):
+                            full = True
+                            break
+                    elif why != S_DONE:
+                        break
+                    table += 1
+            if full:
+                raise MemoryError
+            return copied(odd.data, odd.size), table, S_DONE if table == stop else why
+        finally:
+            PyBuffer_Release(&view)
+            shape_close(&shape)
+            free(out.data)
+            free(odd.data)
+
+    cdef int _taken(self, Shape* s, Out* scratch, Py_ssize_t table, int32_t node, const char* data, Out* values,
+                    Out* more) noexcept nogil:
+        """Adds the values of a column to those of others; `S_FULL` where there is no memory."""
+        cdef int kind = self.types[node], found
+        cdef int64_t rows = <int64_t>self.rows[table], i
+        cdef uint64_t word, shift
+        cdef Op op
+        cdef Trouble trouble
+        if kind == N_BOOLEAN:
+            return S_DONE if add(values, data + s.places[node], rows) else S_FULL
+        memset(&op, 0, sizeof(Op))
+        s.deltas.size = 0
+        if kind == N_DATE_STRING or kind == N_TIMESTAMP:  # needs no patterns
+            op.values = data + s.places[node]
+            op.more = op.values + sizeof(int64_t) * rows
+            if not add(more, op.more, rows * sizeof(int64_t)):
+                return S_FULL
+            if kind == N_TIMESTAMP:
+                shift = 0
+                for i in range(rows):
+                    shift += <uint64_t>load64(op.values, i)
+                    if not add(values, <const char*>&shift, sizeof(shift)):
+                        return S_FULL
+                return S_DONE
+            return S_DONE if add(values, op.values, rows * sizeof(int64_t)) else S_FULL
+        found = self._value(s, &op, node, data, rows)
+        if found != S_DONE:
+            return found
+        if op.literal_size >= 0:
+            op.values = s.deltas.data + op.literal_size
+        if op.kind != OP_TEXT:
+            if op.kind == OP_FORMATTED and not add(more, op.more, rows * sizeof(uint16_t)):
+                return S_FULL
+            return S_DONE if add(values, op.values, rows * sizeof(int64_t)) else S_FULL
+        if first_bad(scratch, &op, 0, rows, &trouble) < rows:
+            return S_ODD
+        shift = <uint64_t>(more.size // <Py_ssize_t>sizeof(int64_t)) << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE
+        for i in range(rows):
+            word = <uint64_t>load64(op.values, i)
+            if op.first_hole[clp_s_table_clp_word_log_type_id(word) + 1] - op.first_hole[
+                    clp_s_table_clp_word_log_type_id(word)] > 1:
+                word += shift
+            else:
+                word = clp_s_table_clp_word_log_type_id(word)
+            if not add(values, <const char*>&word, sizeof(word)):
+                return S_FULL
+        return S_DONE if add(more, op.more, op.num_more * sizeof(int64_t)) else S_FULL
+
+    def gather(self, payload, Py_ssize_t first, Py_ssize_t stop, unsigned char[::1] chosen not None,
+               const unsigned char[::1] wanted not None):
+        cdef Py_buffer view
+        cdef Shape shape
+        cdef Out scratch, values, more, owners
+        cdef Py_ssize_t table, i, kept_values, kept_more, kept_owners
+        cdef int64_t base = 0, row
+        cdef int32_t node
+        cdef uint32_t number
+        cdef int why = S_DONE
+        cdef const char* data
+        cdef const char* entries
+        if not 0 <= first <= stop <= self.num_tables or chosen.shape[0] != stop - first:
+            raise IndexError(first)
+        if wanted.shape[0] != self.num_nodes:
+            raise ValueError("nodes that do not fit")
+        memset(&scratch, 0, sizeof(Out))
+        memset(&values, 0, sizeof(Out))
+        memset(&more, 0, sizeof(Out))
+        memset(&owners, 0, sizeof(Out))
+        memset(&shape, 0, sizeof(Shape))
+        PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
+        try:
+            if not reserve(&scratch, 64) or shape_open(&shape, self.num_nodes) < 0:
+                raise MemoryError
+            with nogil:
+                for table in range(first, stop):
+                    if chosen[table - first] == 1 and self.rows[table]:
+                        why = S_ODD
+                        if self.ends[table] <= <uint64_t>view.len:
+                            data = <const char*>view.buf + self.starts[table]
+                            why = self._located(&shape, table, data,
+                                                <int64_t>(self.ends[table] - self.starts[table]))
+                        kept_values, kept_more, kept_owners = values.size, more.size, owners.size
+                        i = 0
+                        while why == S_DONE and i < self.num_entries[self.schema_of[table]]:
+                            node = load_i32(self.schemas + self.entries[self.schema_of[table]], i)
+                            i += 1
+                            if not wanted[node] or not self.widths[self.types[node]]:
+                                continue
+                            why = self._taken(&shape, &scratch, table, node, data, &values, &more)
+                            for row in range(<int64_t>self.rows[table] if why == S_DONE else 0):
+                                number = <uint32_t>(base + row)
+                                if not add(&owners, <const char*>&number, sizeof(number)):
+                                    why = S_FULL
+                                    break
+                        if why == S_FULL:
+                            break
+                        if why != S_DONE:
+                            chosen[table - first] = 2
+                            values.size, more.size, owners.size = kept_values, kept_more, kept_owners
+                    base += <int64_t>self.rows[table]
+            if why == S_FULL:
+                raise MemoryError
+            return copied(values.data, values.size), copied(more.data, more.size), copied(owners.data, owners.size)
+        finally:
+            PyBuffer_Release(&view)
+            shape_close(&shape)
+            free(scratch.data)
+            free(values.data)
+            free(more.data)
+            free(owners.data)
+
+    def render(self, payload, Py_ssize_t table, Py_ssize_t row, Py_ssize_t stop, Py_ssize_t max_size, mask=None):
+        cdef Py_buffer view
+        cdef const unsigned char[::1] flags
+        cdef const unsigned char* chosen = NULL
+        cdef uint64_t left = 0
+        cdef Py_ssize_t i
         cdef Shape shape
         cdef Out out
         cdef Trouble trouble
         cdef int why = S_DONE
         if not 0 <= table <= stop <= self.num_tables or row < 0:
             raise IndexError(table)
+        if not self.has_keys:
+            raise ValueError("no keys to print")
+        if mask is not None:
+            if table < stop and <uint64_t>row > self.rows[table]:
+                raise IndexError(row)
+            flags = mask
+            for i in range(table, stop):
+                left += self.rows[i]
+            if left - <uint64_t>row > <uint64_t>flags.shape[0]:
+                raise IndexError(stop)
+            if left > <uint64_t>row:
+                chosen = &flags[0]
         trouble.kind = F_NONE
         out.size = 0
         out.capacity = 1 << 16
@@ -432,6 +704,11 @@ cdef class ClpsTables:
                         table += 1
                         row = 0
                         continue
+                    if chosen != NULL and memchr(chosen, 1, self.rows[table] - row) == NULL:
+                        chosen += self.rows[table] - row
+                        table += 1
+                        row = 0
+                        continue
                     if self.ends[table] > <uint64_t>view.len:
                         why = S_ODD
                         break
@@ -443,9 +720,12 @@ cdef class ClpsTables:
                         if out.size >= max_size:
                             why = S_FULL
                             break
-                        if add_row(&out, shape.ops, shape.count, row, &trouble) != F_NONE:
+                        if (chosen == NULL or chosen[0]) and add_row(
+                                &out, shape.ops, shape.count, row, &trouble) != F_NONE:
                             why = S_ODD
                             break
+                        if chosen != NULL:
+                            chosen += 1
                         row += 1
                     if why == S_DONE:
                         table += 1

@@ -12,7 +12,7 @@ import threading
 from array import array
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final
 
 from exhume.errors import ExhumeError
@@ -36,12 +36,15 @@ assert all(ROW_BYTES[kind] for kind in SIZED_INSIDE), "texts have words"
 
 
 class Together:
-    """The tables of an archive for the kernel.  Raises what keeps the schema tree or the schemas from being read."""
+    """The tables of an archive for the kernel.  Raises what keeps the schema tree or the schemas from being read.
 
-    def __init__(self, archive: TableArchive) -> None:
+    `prints`: whether tables are printed; otherwise the strings are supplied without escapes, which saves time.
+    """
+
+    def __init__(self, archive: TableArchive, *, prints: bool = True) -> None:
         tree, schemas = archive.schema_tree, archive.schemas
         entries: TableEntries = archive.table_metadata.tables
-        self._archive = archive
+        self._archive, self._prints = archive, prints
         self.entries = entries
         self._lock = threading.Lock()
         self._supplied: dict[int, bool] = {}
@@ -57,10 +60,11 @@ class Together:
             for table in chosen:
                 self.rows[table.index] = table.num_messages
         self._schemas = columns
-        self._schema_of = array("i", map(schemas.place, entries.schema_ids))
+        self.schema_of = array("i", map(schemas.place, entries.schema_ids))
+        """The place of each table's schema among those that are stored; -1 where there is none."""
         self.tables = kernel.ClpsTables(
             tree.parents,
-            tree.keys,
+            tree.keys if prints else None,
             tree.types,
             -1 if root is None else root,
             ROW_BYTES,
@@ -68,7 +72,7 @@ class Together:
             columns.entries_value_start,
             columns.num_entries,
             columns.num_ordered,
-            self._schema_of,
+            self.schema_of,
             entries.starts,
             entries.ends,
             self.rows,
@@ -78,7 +82,7 @@ class Together:
         """Whether a table has more columns than rows, and its stream can be held: making objects of the columns would
         take longer, and more memory, than the table itself.
         """
-        streams, place = self._archive.table_metadata.streams, self._schema_of[table]
+        streams, place = self._archive.table_metadata.streams, self.schema_of[table]
         stream = self.entries.stream_ids[table]
         if place < 0 or stream >= len(streams) or streams[stream].size > self._archive.limits.payload_size:
             return False
@@ -116,16 +120,17 @@ class Together:
         if what not in self._supplied:
             texts = self._archive.texts
             with suppress(ExhumeError):
-                if what == VARIABLES:
-                    texts.escaped_variables  # noqa: B018 - threads read it together, so without the lock
+                if what == VARIABLES:  # threads read them together, so without the lock
+                    texts.escaped_variables if self._prints else texts.variables  # noqa: B018
             with self._lock:
                 if what not in self._supplied:
                     self._supplied[what] = False
                     with suppress(ExhumeError):
                         if what == VARIABLES:
-                            self.tables.supply_variables(texts.variables, texts.escaped_variables)
+                            raw = texts.variables
+                            self.tables.supply_variables(raw, texts.escaped_variables if self._prints else raw)
                         elif what == LOG_TYPES:
-                            self.tables.supply_log_types(texts.log_types)
+                            self.tables.supply_log_types(texts.log_types if self._prints else texts.raw_log_types)
                         elif what == ARRAY_TYPES:
                             self.tables.supply_array_types(texts.array_types)
                         else:
@@ -134,17 +139,45 @@ class Together:
                         self._supplied[what] = True
         return self._supplied[what]
 
-    def printed(self, first: int, stop: int) -> Iterator[bytes | tuple[int, int]]:
+    def odd_schemas(self) -> Iterator[int]:
+        """Places of the schemas with structured arrays or with nodes that do not exist."""
+        place = self.tables.odd_schema(0)
+        while place < len(self._schemas):
+            yield place
+            place = self.tables.odd_schema(place + 1)
+
+    def payload(self, first: int) -> Buffer:
+        """The stream of a run of tables; empty where it cannot be read, which is reported for each table."""
+        with suppress(ExhumeError):
+            return self._archive.stream_payload(self.entries.stream_ids[first])
+        return b""
+
+    def odd(self, first: int, stop: int) -> list[int]:
+        """Return the tables of a run in which something is wrong, or cannot be checked by the kernel."""
+        payload = self.payload(first)
+        found: list[int] = []
+        table = first
+        while table < stop:
+            odd, table, why = self.tables.check(payload, table, stop)
+            found += array("I", odd)
+            if why != DONE and not self.supply(why):
+                found.append(table)
+                table += 1
+        return found
+
+    def printed(self, first: int, stop: int, mask: Buffer | None = None) -> Iterator[bytes | tuple[int, int]]:
         """The text of the records of a run of tables, in chunks; instead of some, the table and the row from which on
         it is to be printed otherwise.
+
+        `mask`: a byte for each record of the run, 1 for those that are printed.
         """
-        entries, rows = self.entries, self.rows
-        payload: Buffer = b""
-        with suppress(ExhumeError):  # reported for each table
-            payload = self._archive.stream_payload(entries.stream_ids[first])
+        rows = self.rows
+        payload = self.payload(first)
+        before = [] if mask is None else [0, *accumulate(rows[first:stop])]
         table, row = first, 0
         while table < stop:
-            text, table, row, why = self.tables.render(payload, table, row, stop, CHUNK_SIZE)
+            left = None if mask is None else memoryview(mask)[before[table - first] + row :]
+            text, table, row, why = self.tables.render(payload, table, row, stop, CHUNK_SIZE, left)
             if text:
                 yield text
             if why in (DONE, FULL) or (why != ODD and self.supply(why)):

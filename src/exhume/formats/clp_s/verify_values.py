@@ -1,0 +1,152 @@
+"""The checks of `verify` for values: their order, their recorded range, and those of many small tables at once.
+
+Spec: clp_s.txt, Files section and TimestampDictionary packet; the rules are in `checks`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
+from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
+from exhume.formats.clp_s.read import windowed, windows
+from exhume.formats.clp_s.read.kernel import clps_disorder
+from exhume.formats.clp_s.read.together import Together
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.layout import TimestampRange
+    from exhume.formats.clp_s.read.tables import TableArchive, TableData
+
+RAW_TYPES: Mapping[int, tuple[int, ...]] = {
+    TimestampEncoding.EPOCH: (NodeType.INTEGER, NodeType.DATE_STRING),
+    TimestampEncoding.DOUBLE_EPOCH: (NodeType.FLOAT, NodeType.FORMATTED_FLOAT),
+}
+"""Node types whose values are epochs as they are, by the encoding of their range."""
+
+MOST_ROWS: Final = 1 << 20
+"""Records of small tables that one thread checks at a time."""
+
+INTEGERS, REALS, UNCHECKED = 1, 2, 3
+"""Rules of the kernel: an int64 or a float64 in a range; a range that only Python can compare with."""
+
+MOST_RULES: Final = 255
+
+
+def order(data: TableData, first: int = 0) -> Iterator[Finding]:
+    """Check that records are in the order of the input; the first one here is row `first` of its table."""
+    idx = data.log_event_idx
+    if idx is not None and (row := clps_disorder(idx)) >= 0:
+        yield checks.LOG_ORDER.finding(f"row {first + row}", span=data.table.span, actual=idx[row])
+
+
+def bounds(data: TableData) -> Iterator[Finding]:
+    """Check that the timestamps of a table are within the range that the timestamp dictionary records for their node.
+
+    The unit of the bounds is milliseconds from 0.5.0 on and that of the values before.
+    """
+    archive = data.table.archive
+    for found in archive.timestamp_ranges:
+        for index in sorted(data.layout.by_node[node] for node in found.column_ids if node in data.layout.by_node):
+            column = data.column_at(index)
+            if not column.rows:
+                continue
+            low: float
+            high: float
+            if column.type == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:
+                low, high = min(column.values) // 1_000_000, -(-max(column.values) // 1_000_000)
+            elif column.type in RAW_TYPES.get(found.encoding, ()):
+                low, high = min(column.values), max(column.values)
+            else:
+                continue
+            if found.begin is None or found.end is None or low < found.begin or high > found.end:
+                yield checks.TIMESTAMP_BOUNDS.finding(
+                    f"table {data.table.index}",
+                    span=column.span,
+                    expected=f"{found.begin} to {found.end}",
+                    actual=f"{low} to {high}",
+                )
+
+
+def _rule(found: TimestampRange, kind: int) -> tuple[int, int, int] | None:
+    """The rule of the kernel for values of this node type: what it is, and two words; None where there is none."""
+    begin, end = found.begin, found.end
+    if kind == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:
+        scale = 1_000_000
+    elif kind in RAW_TYPES.get(found.encoding, ()):
+        scale = 1
+    else:
+        return None
+    if begin is None or end is None:
+        return UNCHECKED, 0, 0
+    if kind in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT):
+        try:
+            low, high = float(begin), float(end)
+        except OverflowError:
+            return UNCHECKED, 0, 0
+        if (low, high) != (begin, end):
+            return UNCHECKED, 0, 0
+        words = array("q", array("d", (low, high)).tobytes())
+        return REALS, words[0], words[1]
+    if not (isinstance(begin, int) and isinstance(end, int)):
+        return UNCHECKED, 0, 0
+    least, most = -(1 << 63), (1 << 63) - 1
+    if begin * scale > most or end * scale < least:
+        return UNCHECKED, 0, 0
+    return INTEGERS, max(least, begin * scale), min(most, end * scale)
+
+
+class SmallTables:
+    """The tables of an archive that the kernel checks many at a time, or one that has more columns than rows.
+
+    Raises what keeps the schema tree, the schemas or the timestamp dictionary from being read.
+    """
+
+    def __init__(self, archive: TableArchive) -> None:
+        self._archive = archive
+        self.together = together = Together(archive, prints=False)
+        types = archive.schema_tree.types
+        rule_of, rules = bytearray(len(types)), array("q")
+        for found in archive.timestamp_ranges:
+            for node in found.column_ids:
+                rule = _rule(found, types[node]) if 0 <= node < len(types) else None
+                if rule is None:
+                    continue
+                if rule_of[node] or len(rules) >= 3 * (MOST_RULES - 1):  # in several ranges, or one of too many
+                    rule = UNCHECKED, 0, 0
+                if len(rules) < 3 * MOST_RULES:
+                    rules.extend(rule)
+                rule_of[node] = len(rules) // 3
+        numbered = archive.schema_tree.log_event_idx
+        together.tables.supply_checks(-1 if numbered is None else numbered, rule_of, rules)
+
+    def runs(self) -> Iterator[tuple[int, int, bool]]:
+        """The tables as half-open ranges, and whether `odd` is for them; the others are tables alone."""
+        together = self.together
+        for first, stop in together.runs(min(windowed.BLOCK_BYTES, windows.WORTHWHILE), MOST_ROWS):
+            yield first, stop, stop > first + 1 or together.is_wide(first)
+
+    @property
+    def first(self) -> int:
+        """The number of the first of the archive's tables."""
+        return self._archive.tables[0].index if len(self._archive.tables) else 0
+
+    def knows(self, index: int) -> bool:
+        """Whether the schema of a table exists."""
+        return self.together.schema_of[index] >= 0
+
+    def odd_schemas(self) -> set[int]:
+        """Return the ids of the schemas that have to be laid out to find out whether they are valid."""
+        ids = self._archive.schemas.columns.schema_id
+        return {ids[place] for place in self.together.odd_schemas()}
+
+
+def small_tables(archive: TableArchive) -> SmallTables | None:
+    """The tables for the kernel; None where something keeps them from being read, which is reported for each."""
+    with suppress(ExhumeError):
+        return SmallTables(archive)
+    return None

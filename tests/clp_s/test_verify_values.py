@@ -1,0 +1,109 @@
+"""Many small tables checked by one call of the kernel: the findings are those of each table on its own."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.formats.clp_s import verify, verify_values
+from exhume.formats.clp_s.layout import NodeType, TimestampEncoding, TimestampRange
+from exhume.formats.clp_s.read.streams import Streams
+from exhume.formats.clp_s.reader import ClpSArchive, open_archive
+from exhume.io.source import BytesSource
+from exhume.native.compiled import KERNEL
+from tests.clp_s.test_together import SOME, written
+
+TIMES = [
+    {"ts": f"2024-05-0{1 + number % 9}T01:02:03.{number:03}Z", f"k{number % 29}": "some text 7", "f": number / 2}
+    for number in range(60)
+]
+
+
+def verified(data: bytes, quick: bool, *, alone: bool = False) -> list[str]:
+    def nothing(archive: ClpSArchive) -> None:
+        return None
+
+    with open_archive(BytesSource(data, "x.clps")) as archive, pytest.MonkeyPatch.context() as patch:
+        if alone:
+            patch.setattr(verify, "small_tables", nothing)
+        return [str(finding) for finding in archive.verify(quick=quick)]
+
+
+def stored(folder: Path, found: list[dict[str, Any]], **options: Any) -> bytes:
+    written(folder, found, **options)
+    return (folder / "x.clps").read_bytes()
+
+
+def kinds(folder: Path) -> Iterator[bytes]:
+    yield stored(folder, SOME[:90], structurize_arrays=True)
+    yield stored(folder, [{"s": f"word{number % 7}", f"k{number % 5}": number} for number in range(60)])
+    yield stored(folder, TIMES, timestamp_key="ts")
+    yield stored(folder, TIMES, timestamp_key="ts", version="0.4.1")
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_findings_are_those_of_each_table(tmp_path: Path, quick: bool) -> None:
+    rng = random.Random(7)
+    for data in kinds(tmp_path):
+        assert verified(data, quick) == verified(data, quick, alone=True)
+        for _ in range(3):
+            hurt = bytearray(data)
+            hurt[rng.randrange(100, len(hurt))] ^= 1 << rng.randrange(8)
+            assert verified(bytes(hurt), quick) == verified(bytes(hurt), quick, alone=True)
+
+
+def test_damage_in_a_stream_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(8)
+    payload = Streams.stream_payload
+    found: set[str] = set()
+    for data in kinds(tmp_path):
+        for _ in range(12):
+            place, change = rng.randrange(1 << 30), rng.choice((b"\1", b"\x80", b"\xff" * 8))
+
+            def hurt(archive: Streams, index: int, place: int = place, change: bytes = change) -> bytes:
+                stream = bytearray(payload(archive, index))
+                start = place % (len(stream) - 8)
+                stream[start : start + len(change)] = bytes(a ^ b for a, b in zip(stream[start:], change, strict=False))
+                return bytes(stream)
+
+            monkeypatch.setattr(Streams, "stream_payload", hurt)
+            alone = verified(data, False, alone=True)
+            assert verified(data, False) == alone
+            found.update(code for one in alone for code in re.findall(r"CLPS-\d+", one))
+            monkeypatch.undo()
+    assert found >= {"CLPS-348", "CLPS-401", "CLPS-402", "CLPS-405", "CLPS-412", "CLPS-413"}
+
+
+def test_sound_tables_take_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if KERNEL is None:
+        pytest.skip("the twin leaves every table to its caller")
+    for found in (SOME, TIMES, [{f"k{number}": number for number in range(300)}]):
+        data = stored(tmp_path, found, timestamp_key="ts")
+        monkeypatch.setattr("exhume.formats.clp_s.read.tables.Table.load", None)
+        monkeypatch.setattr("exhume.formats.clp_s.read.tables.Table.layout", None)
+        assert verified(data, False) == verified(data, True) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "encoding", "begin", "end", "rule"),
+    [
+        (NodeType.TIMESTAMP, TimestampEncoding.EPOCH, 1, 2, (verify_values.INTEGERS, 1_000_000, 2_000_000)),
+        (NodeType.INTEGER, TimestampEncoding.EPOCH, -5, 1 << 70, (verify_values.INTEGERS, -5, (1 << 63) - 1)),
+        (NodeType.INTEGER, TimestampEncoding.EPOCH, 1 << 70, 1 << 71, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.INTEGER, TimestampEncoding.EPOCH, 0.5, 2, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.FLOAT, TimestampEncoding.DOUBLE_EPOCH, 0, 1.0, (verify_values.REALS, 0, 0x3FF0000000000000)),
+        (NodeType.FLOAT, TimestampEncoding.DOUBLE_EPOCH, (1 << 53) + 1, 1e300, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.FLOAT, TimestampEncoding.DOUBLE_EPOCH, 0, 1 << 1100, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.FLOAT, TimestampEncoding.EPOCH, 0, 1, None),
+        (NodeType.DATE_STRING, TimestampEncoding.EPOCH, None, 1, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.VAR_STRING, TimestampEncoding.EPOCH, 0, 1, None),
+    ],
+)
+def test_rules_of_ranges(kind: int, encoding: int, begin: Any, end: Any, rule: Any) -> None:
+    found = TimestampRange(b"ts", (0,), encoding, begin, end)
+    assert verify_values._rule(found, kind) == rule
