@@ -74,7 +74,7 @@ class Evaluator:
             found = 0
             rows = wanted
             for column, kind in self._columns(check):
-                found |= self._column(check, column, kind, rows)
+                found |= self.of_column(check, column, kind, rows)
                 if found & wanted == wanted:
                     break
                 rows &= ~found
@@ -104,7 +104,7 @@ class Evaluator:
                 yield column, kind
         yield from later
 
-    def _column(self, check: Check, column: Column, kind: int, wanted: int) -> int:
+    def of_column(self, check: Check, column: Column, kind: int, wanted: int) -> int:
         """The rows whose value of one column fulfils a check (not negated)."""
         operand, op = check.test.operand, check.test.op
         if kind == ARRAYS:

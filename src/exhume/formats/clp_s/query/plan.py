@@ -134,8 +134,9 @@ class Plan:
         from exhume.formats.clp_s.query.lookup import Dictionaries
 
         wanted = 0
-        for table in self.tables:
-            for check in checks_of(table.part):
+        parts = {id(table.part): table.part for table in self.tables}  # few, though there may be many tables
+        for part in parts.values():
+            for check in checks_of(part):
                 if _text_of(check.test) is not None:
                     wanted |= check.types & (STRINGS | TEXTS)
         if not wanted:
@@ -143,9 +144,11 @@ class Plan:
         self.dictionaries = ["variables", "log types"] if wanted & TEXTS else ["variables"]
         dictionaries = Dictionaries(archive, self.dialect, ignore_case=self.options.ignore_case)
         gone: set[int] = set()
+        found = {key: fold(part, lambda check: self._looked_up(check, dictionaries)) for key, part in parts.items()}
         for position, table in enumerate(self.tables):
-            part = fold(table.part, lambda check: self._looked_up(check, dictionaries))
-            self.tables[position] = replace(table, part=part)
+            part = found[id(table.part)]
+            if part is not table.part:
+                self.tables[position] = replace(table, part=part)
             if part is False:
                 gone.add(table.index)
         self.drop(gone, "no dictionary holds the strings")

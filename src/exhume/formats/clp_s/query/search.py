@@ -7,13 +7,14 @@ column into a mask of its rows; only columns that the query names are touched.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from itertools import compress, pairwise
+from itertools import compress, islice, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.choices import check_keywords
-from exhume.errors import QueryError
+from exhume.errors import ExhumeError, QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.evaluate import Evaluator
@@ -21,6 +22,7 @@ from exhume.formats.clp_s.query.options import Options, QueryOptions
 from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
 from exhume.formats.clp_s.query.requirement import Requirement, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
+from exhume.formats.clp_s.query.runs import RunSearch, are_many
 from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.read.prefetch import Prefetcher
 from exhume.formats.clp_s.read.printing import warm
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
     from exhume.formats.clp_s.read.windows import WindowRows
 
+    Loading = tuple[Table, Requirement, Shared[TableData]]
+    """A table, what its records have to fulfil, and its data."""
+
+R = TypeVar("R")
 
 DEFAULT_OPTIONS = Options()
 
@@ -200,7 +206,7 @@ class Search:
 
     def _loading(
         self, tables: Sequence[TablePlan], nodes: Collection[int] | None = None, *, shared: bool = False
-    ) -> Iterator[tuple[Table, Requirement, Shared[TableData]]]:
+    ) -> Iterator[Loading]:
         """The tables, what their records have to fulfil, and their data, which is loaded when it is asked for.
 
         With `nodes`, only the columns of these are needed in addition to those of the condition.  The next stream is
@@ -234,13 +240,43 @@ class Search:
         """The number of matching records; `jobs` threads look for them."""
         total = sum(planned.entry.num_messages for planned in self.plan.tables if planned.part is True)
         looked_at = [planned for planned in self._filled if planned.part is not True]
-        pieces = (
-            partial(searched.count, start, stop)
-            for loading in self._loading(looked_at, (), shared=jobs != 1)
-            for searched in [_Searched(self.plan, *loading)]
-            for start, stop in searched.blocks()
-        )
-        return total + sum(map_ordered(lambda piece: piece(), pieces, jobs))
+
+        def blocks(loading: Loading) -> Iterator[Callable[[], int]]:
+            searched = _Searched(self.plan, *loading)
+            return (partial(searched.count, start, stop) for start, stop in searched.blocks())
+
+        def run(small: RunSearch, first: int, stop: int, tables: Sequence[TablePlan]) -> int:
+            found = small.count(first, stop, tables)
+            if found is None:  # whatever is wrong is raised for its table
+                found = sum(block() for loading in self._loading(tables, ()) for block in blocks(loading))
+            return found
+
+        return total + sum(map_ordered(lambda piece: piece(), self._pieces(looked_at, (), run, blocks, jobs), jobs))
+
+    def _pieces(
+        self,
+        tables: Sequence[TablePlan],
+        nodes: Collection[int] | None,
+        run: Callable[[RunSearch, int, int, Sequence[TablePlan]], R],
+        blocks: Callable[[Loading], Iterator[Callable[[], R]]],
+        jobs: int,
+        *,
+        together: bool = True,
+    ) -> Iterator[Callable[[], R]]:
+        """What searches the tables, in order, each for one thread: runs of small ones, and blocks of others."""
+        small: RunSearch | None = None
+        if together and are_many(self.archive, tables):
+            with suppress(ExhumeError):  # reported for each table
+                small = RunSearch(self.archive, self.plan)
+        groups = [(0, 0, list(tables))] if small is None else list(small.split(tables))
+        alone = [planned for _, stop, group in groups if not stop for planned in group]
+        loading = self._loading(alone, nodes, shared=jobs != 1)
+        for first, stop, group in groups:
+            if small is not None and stop:
+                yield partial(run, small, first, stop, group)
+            else:
+                for one in islice(loading, len(group)):
+                    yield from blocks(one)
 
     def lines(
         self,
@@ -291,18 +327,28 @@ class Search:
         Where a record is damaged, those before it are given before its error is raised.
         """
 
+        def blocks(loading: Loading) -> Iterator[Callable[[], Printed]]:
+            searched = _Searched(self.plan, *loading, nodes)
+            return (partial(searched.chunks, start, stop) for start, stop in searched.blocks())
+
+        def run(small: RunSearch, first: int, stop: int, tables: Sequence[TablePlan]) -> Printed:
+            found = small.chunks(first, stop, tables)
+            if found is None:
+                found = printed(given(block() for loading in self._loading(tables) for block in blocks(loading)))
+            return found
+
+        def given(parts: Iterable[Printed]) -> Iterator[bytes]:
+            for out, error in parts:
+                yield from out
+                if error is not None:
+                    raise error
+
         def pieces() -> Iterator[Callable[[], Printed]]:
             if jobs != 1 and self._filled:
                 yield partial(warm, self.archive)
-            for table, part, data in self._loading(self._filled, nodes, shared=jobs != 1):
-                searched = _Searched(self.plan, table, part, data, nodes)
-                for start, stop in searched.blocks():
-                    yield partial(searched.chunks, start, stop)
+            yield from self._pieces(self._filled, nodes, run, blocks, jobs, together=nodes is None)
 
-        for out, error in map_ordered(lambda piece: piece(), pieces(), jobs):
-            yield from out
-            if error is not None:
-                raise error
+        return given(map_ordered(lambda piece: piece(), pieces(), jobs))
 
     def ordered_chunks(self, nodes: Collection[int] | None = None, roots: Roots = ()) -> Iterator[bytes]:
         """The same in the order of the input, as far as the archive recorded it."""

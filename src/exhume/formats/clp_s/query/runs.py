@@ -1,0 +1,239 @@
+"""Many small tables searched together: the values of a column are gathered from all of them and compared at once.
+
+There may be hundreds of thousands of tables of one record each, which would each take objects of Python for a few
+values.  Tables that the kernel cannot gather from, or that are damaged, are searched one by one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import accumulate, compress
+from typing import TYPE_CHECKING, Any, Final
+
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.layout_packed import NUM_VARIABLES
+from exhume.formats.clp_s.layout_schemas import ColumnSpec
+from exhume.formats.clp_s.layout_table import SIZED_INSIDE
+from exhume.formats.clp_s.query.evaluate import Evaluator
+from exhume.formats.clp_s.query.operand import ARRAYS, TEXTS
+from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
+from exhume.formats.clp_s.read import windowed, windows
+from exhume.formats.clp_s.read.columns import Column
+from exhume.formats.clp_s.read.printing import text_rows
+from exhume.formats.clp_s.read.program import ARRAY_TYPES, LOG_TYPES, VARIABLES
+from exhume.formats.clp_s.read.together import Together
+from exhume.formats.clp_s.read.windowed import Printed, Shared, printed
+
+if TYPE_CHECKING:
+    from exhume.errors import Span
+    from exhume.formats.clp_s.query.plan import Plan, TablePlan
+    from exhume.formats.clp_s.query.requirement import Check, Requirement
+    from exhume.formats.clp_s.read.columns import Texts
+    from exhume.formats.clp_s.read.tables import TableArchive
+
+LEAST: Final = 4
+"""Tables with the same condition from which on their values are gathered."""
+
+SUPPLIES: Final = {NodeType.CLP_STRING: (VARIABLES, LOG_TYPES), NodeType.UNSTRUCTURED_ARRAY: (VARIABLES, ARRAY_TYPES)}
+"""What the kernel needs to gather encoded text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The tables of a run, as columns and their evaluators see them."""
+
+    archive: TableArchive
+    span: Span
+    num_messages: int
+
+    @property
+    def texts(self) -> Texts:
+        return self.archive.texts
+
+
+class Gathered:
+    """The values of some nodes of one type in the tables of a run: a column, and the row of the run for each value."""
+
+    def __init__(self, source: _Source, kind: int, found: tuple[bytes, bytes, bytes]) -> None:
+        values, more, owners = found
+        self.owners = array("I", owners)
+        rows = len(self.owners)
+        middle = NUM_VARIABLES.pack(len(more) // 8) if kind in SIZED_INSIDE else b""
+        data = memoryview(b"".join((values, middle, more)))
+        summed = memoryview(array("q", values)) if kind in (NodeType.DELTA_INTEGER, NodeType.TIMESTAMP) else None
+        self.column = Column(ColumnSpec(0, 0, kind, False), data, source, 0, len(data), rows, summed)
+
+
+class RunEvaluator(Evaluator):
+    """Evaluates conditions for the rows of the tables of a run that are `chosen`; see `ClpsTables.gather`.
+
+    Masks have a byte for each row of the run.  Raises the errors of values that cannot be read, without their place.
+    """
+
+    def __init__(self, searched: RunSearch, first: int, stop: int, chosen: bytearray, rows: int) -> None:
+        span = searched.archive.stream_span(searched.together.entries.stream_ids[first])
+        self._source = _Source(searched.archive, span, rows)
+        super().__init__(self._source, searched.plan)  # type: ignore[arg-type]  # columns come from `_columns`
+        self._searched, self._first, self._stop, self._chosen = searched, first, stop, chosen
+
+    def _columns(self, check: Check) -> Iterator[tuple[Any, int]]:
+        searched = self._searched
+        types = searched.archive.schema_tree.types
+        if check.node is not None:
+            wanted = bytearray(len(types))
+            wanted[check.node] = 1
+            yield self._gathered(types[check.node], wanted), check.types
+            return
+        present = set(types)
+        kinds = [(node_type, kind) for node_type, kind in LITERAL_TYPES.items() if kind & check.types]
+        for node_type, kind in sorted(kinds, key=lambda pair: pair[1] in (TEXTS, ARRAYS)):
+            if node_type in present and node_type != NodeType.NULL_VALUE:
+                yield self._gathered(node_type, searched.nodes_of(node_type)), kind
+
+    def _gathered(self, kind: int, wanted: bytes | bytearray) -> Gathered:
+        together = self._searched.together
+        for what in SUPPLIES.get(kind, (VARIABLES,) if kind == NodeType.DICTIONARY_FLOAT else ()):  # type: ignore[call-overload]
+            together.supply(what)  # or the kernel gathers nothing
+        payload = together.payload(self._first)
+        found = together.tables.gather(payload, self._first, self._stop, self._chosen, wanted)
+        return Gathered(self._source, kind, found)
+
+    def of_column(self, check: Check, column: Any, kind: int, wanted: int) -> int:
+        """The rows whose value among the gathered ones fulfils a check (not negated)."""
+        gathered: Gathered = column
+        rows = gathered.column.rows
+        inner = Evaluator(_Source(self._source.archive, self._source.span, rows), self.plan)  # type: ignore[arg-type]
+        mask = inner.of_column(check, gathered.column, kind, inner.ones).to_bytes(rows, "little")
+        out = bytearray(self.rows)
+        for row in compress(gathered.owners, mask):
+            out[row] = 1
+        return int.from_bytes(out, "little")
+
+
+def are_many(archive: TableArchive, planned: Sequence[TablePlan]) -> bool:
+    """Whether there are enough tables to search them together, or one that has more columns than rows."""
+    if len(planned) >= LEAST:
+        return True
+    columns = archive.schemas.columns.num_entries
+    places = [(archive.schemas.place(table.entry.schema_id), table.entry.num_messages) for table in planned]
+    return any(place >= 0 and rows < columns[place] for place, rows in places)
+
+
+class RunSearch:
+    """The tables of an archive that are searched together, or one that has more columns than rows.
+
+    Raises what keeps the schema tree or the schemas from being read.
+    """
+
+    def __init__(self, archive: TableArchive, plan: Plan) -> None:
+        self.archive, self.plan = archive, plan
+        self.together = Together(archive, prints=False)
+        self._printing = Shared(lambda: Together(archive))
+        self._nodes: dict[int, bytes] = {}
+        self._first = archive.tables[0].index if len(archive.tables) else 0
+
+    def split(self, planned: Sequence[TablePlan]) -> Iterator[tuple[int, int, list[TablePlan]]]:
+        """The tables of a plan by runs; instead of the range of a run, (0, 0) for a table that is searched alone."""
+        at = 0
+        together = self.together
+        for first, stop in together.runs(min(windowed.BLOCK_BYTES, windows.WORTHWHILE), text_rows(self.archive)):
+            start = at
+            while at < len(planned) and planned[at].index < stop:
+                at += 1
+            if start == at:
+                continue
+            is_run = at - start >= LEAST or (stop == first + 1 and together.is_wide(first))
+            yield (first, stop, list(planned[start:at])) if is_run else (0, 0, list(planned[start:at]))
+
+    def nodes_of(self, kind: int) -> bytes:
+        """A byte for each node: 1 if it has this type and is searched where a query names no column."""
+        found = self._nodes.get(kind)
+        if found is None:
+            tree = self.archive.schema_tree
+            made = bytearray(bytes(tree.types).translate(bytes(one == kind for one in range(256))))
+            metadata = tree.roots.get((b"", NodeType.METADATA))
+            for node in tree.children[metadata] if metadata is not None else ():
+                made[node] = 0
+            found = self._nodes[kind] = bytes(made)
+        return found
+
+    def mask(self, first: int, stop: int, planned: Sequence[TablePlan]) -> bytearray | None:
+        """A byte for each record of a run, 1 for those that match; None where all do.
+
+        Raises what keeps a table from being read, or a value from being decoded.
+        """
+        rows = self.together.rows
+        before = [0, *accumulate(rows[first:stop])]
+        if all(table.part is True for table in planned) and (
+            sum(table.entry.num_messages for table in planned) == before[-1]
+        ):
+            return None
+        out = bytearray(before[-1])
+        parts: dict[int, list[TablePlan]] = {}
+        for table in planned:
+            if rows[table.index]:
+                parts.setdefault(id(table.part), []).append(table)
+        for same in parts.values():
+            part = same[0].part
+            left: Collection[int] = [table.index for table in same]
+            if part is not True and (len(same) >= LEAST or stop == first + 1):
+                left = self._together(part, first, stop, left, before, out)
+            for index in left:
+                at, size = before[index - first], rows[index]
+                out[at : at + size] = b"\1" * size if part is True else self._alone(part, index)
+        return out
+
+    def _together(
+        self, part: Requirement, first: int, stop: int, indices: Collection[int], before: list[int], out: bytearray
+    ) -> Collection[int]:
+        """Set the bytes of the rows of these tables that match, and return the tables that have to be read alone."""
+        chosen = bytearray(stop - first)
+        for index in indices:
+            chosen[index - first] = 1
+        mask = RunEvaluator(self, first, stop, chosen, before[-1]).run(part)
+        left = []
+        for index in indices:
+            if chosen[index - first] == 2:
+                left.append(index)
+            else:
+                rows = slice(before[index - first], before[index - first + 1])
+                out[rows] = mask[rows]
+        return left
+
+    def _alone(self, part: Requirement, index: int) -> bytes:
+        data = self.archive.tables[index - self._first].load()
+        return Evaluator(data, self.plan).run(part)
+
+    def count(self, first: int, stop: int, planned: Sequence[TablePlan]) -> int | None:
+        """Count the records of a run that match; None where a table is damaged."""
+        with suppress(ExhumeError):
+            mask = self.mask(first, stop, planned)
+            return sum(self.together.rows[first:stop]) if mask is None else mask.count(1)
+        return None
+
+    def chunks(self, first: int, stop: int, planned: Sequence[TablePlan]) -> Printed | None:
+        """The text of those that match, up to an error; None where a table is damaged before anything is printed."""
+        try:
+            mask = self.mask(first, stop, planned)
+        except ExhumeError:
+            return None
+        if mask is not None and 1 not in mask:
+            return [], None
+        return printed(self._printed(first, stop, mask))
+
+    def _printed(self, first: int, stop: int, mask: bytearray | None) -> Iterator[bytes]:
+        rows = self.together.rows
+        for found in self._printing.get().printed(first, stop, mask):
+            if isinstance(found, bytes):
+                yield found
+                continue
+            index, row = found
+            data = self.archive.tables[index - self._first].load()
+            at = sum(rows[first:index])
+            left = None if mask is None else bytes(mask[at + row : at + rows[index]])
+            if left is None or 1 in left:
+                yield from data.renderer().chunks(row, mask=left)
