@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 import exhume
-from exhume.errors import ExhumeError
-from exhume.formats.leveldb import large, table, table_blocks
+from exhume.codecs.checksums import crc32c, mask_crc32c
+from exhume.errors import ExhumeError, LimitExceededError
+from exhume.formats.leveldb import large, log, replay, table, table_blocks
+from exhume.formats.leveldb.layout_facts import FRAGMENT, FragmentTypes
+from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.ranges import json_parts
+from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -110,11 +116,95 @@ def test_a_value_above_the_limit_is_refused_by_name_where_it_must_be_whole() -> 
             archive.to_arrow().read_all()
 
 
-def test_memory_is_that_of_a_chunk(tmp_path: Path) -> None:
+DELETION = 0
+
+
+def with_log() -> dict[str, bytes]:
+    """A database whose rows are in a log: small and large batches, of one write and of several."""
+    files = build_database([(b"old", 1, PUT, b"gone" * 300), (b"older", 2, PUT, b"kept")])
+    rows = sorted(VALUES.items())
+    batches = [build_batch(100, [(PUT, key, value) for key, value in rows[:30]] + [(DELETION, b"old", b"")])]
+    batches += [build_batch(200 + n, [(PUT, *row)]) for n, row in enumerate(rows[30:])]
+    batches += [
+        build_batch(300, [(PUT, b"key001", bytes(70_000)), (PUT, b"key002", b""), (PUT, b"key003", b"new" * 50)])
+    ]
+    files["000006.log"] = build_log(batches)
+    return files
+
+
+def test_rows_of_large_records_are_the_same(tiny: pytest.MonkeyPatch) -> None:
+    tiny.setattr(log, "LARGE", 50)
+    tiny.setattr(replay, "LONG", 20)
+    files = with_log()
+    with exhume.open(MemoryTree(files), format="leveldb") as archive:
+        rows = dict(archive.database.live_rows())
+    assert isinstance(rows[b"key001"], LargeValue), "the value is not in memory"
+    found = said(files)
+    tiny.undo()
+    assert found == said(files)
+
+
+@pytest.mark.parametrize("at", [0, 20_000, 40_000, 69_000])
+def test_damage_in_large_records_is_found_alike(at: int, tiny: pytest.MonkeyPatch) -> None:
+    tiny.setattr(log, "LARGE", 50)
+    tiny.setattr(replay, "LONG", 20)
+    files = with_log()
+    data = bytearray(files["000006.log"])
+    data[len(data) - 70_000 + at] ^= 1
+    files["000006.log"] = bytes(data)
+    found = said(files)
+    tiny.undo()
+    assert found == said(files)
+
+
+def test_large_records_of_a_compressed_log(tiny: pytest.MonkeyPatch) -> None:
+    """What a compressed record contains is not in memory either, and a bomb is refused by name."""
+    payload = build_batch(7, [(PUT, b"a", CHANCE.randbytes(300) * 500), (PUT, b"b", b"x"), (PUT, b"c", bytes(99_000))])
+    stored = zstandard.ZstdCompressor().compress(payload)
+    kind = int(FragmentTypes.SET_COMPRESSION)
+    about = (7).to_bytes(4, "little")
+    head = FRAGMENT.pack(mask_crc32c(crc32c(bytes((kind,)) + about)), len(about), kind) + about
+    body = build_log([stored])
+    assert len(head) + len(body) < log.BLOCK
+    found = []
+    for least in (50, 1 << 20):
+        tiny.setattr(log, "LARGE", least)
+        reader = log.LogReader(BytesSource(head + body))
+        (record,) = reader
+        assert isinstance(record.payload, memoryview) == (least == 50)
+        ranges = ((0, 9), (20, 150_000), (150_000, len(payload)))
+        found.append((bytes(record.payload), [b"".join(reader.pieces(record.fragments, *one)) for one in ranges]))
+    assert found[0] == found[1] == (payload, [payload[slice(*one)] for one in ranges])
+    few = DEFAULT_LIMITS._replace(payload_size=100, expansion=2, expansion_floor=100)
+    with pytest.raises(LimitExceededError, match="expansion"):
+        list(log.LogReader(BytesSource(head + body), limits=few))
+
+
+def test_a_record_above_the_limit_is_read() -> None:
+    limits = Limits(payload_size=40_000)
+    with exhume.open(MemoryTree(with_log()), format="leveldb", limits=limits) as opened:
+        archive: Any = opened
+        assert [one for one in archive.verify() if one.is_problem] == []
+        assert archive.database.get(b"key003") == b"new" * 50
+        assert b"".join(LargeValue.of(dict(archive.database.live_rows())[b"key001"])) == bytes(70_000)
+        with pytest.raises(ExhumeError, match="payload_size"):
+            archive.database.get(b"key001")
+
+
+def _in_a_table(value: bytes) -> dict[str, bytes]:
+    return build_database([(b"a", 1, PUT, b"v"), (b"b", 2, PUT, value)])
+
+
+def _in_a_log(value: bytes) -> dict[str, bytes]:
+    files = build_database([(b"a", 1, PUT, b"v")])
+    files["000006.log"] = build_log([build_batch(200, [(PUT, b"b", value)])])
+    return files
+
+
+@pytest.mark.parametrize("make", [_in_a_table, _in_a_log])
+def test_memory_is_that_of_a_chunk(make: Callable[[bytes], dict[str, bytes]], tmp_path: Path) -> None:
     size = 48 << 20
-    entries = [(b"a", 1, PUT, b"v"), (b"b", 2, PUT, random.Random(1).randbytes(1 << 20) * (size >> 20))]
-    write_files(tmp_path / "db", build_database(entries))
-    del entries
+    write_files(tmp_path / "db", make(random.Random(1).randbytes(1 << 20) * (size >> 20)))
     with exhume.open(tmp_path / "db", format="leveldb") as opened:
         archive: Any = opened
         tracemalloc.start()

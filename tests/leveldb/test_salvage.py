@@ -176,7 +176,7 @@ def put_in(family: int, key: bytes, value: bytes) -> bytes:
 def test_other_column_families_are_counted_as_lost(tmp_path: Path) -> None:
     """A LevelDB database has one; that rows of others are not in the output is said."""
     files = build_database()
-    known = [record.payload for record in LogReader(BytesSource(files["MANIFEST-000004"]))]
+    known = [bytes(record.payload) for record in LogReader(BytesSource(files["MANIFEST-000004"]))]
     files["MANIFEST-000004"] = build_log([*known, b"\xc8\1\2\xc9\1" + build_bytes(b"other")])
     batch = build_batch(7, [(PUT, b"z", b"1")])
     batch = batch[:8] + (3).to_bytes(4, "little") + batch[12:] + put_in(2, b"a", b"2") + put_in(2, b"b", b"3")

@@ -133,11 +133,12 @@ class Database(LiveDatabase):
             order = self.order(family)
             if not order.is_bytewise:
                 tables = [f for f in self.tables(Role.LIVE) if f.column_family == family]
-                items = [item for log in state.logs for item in log.items.get(family, ())]
+                items = [item for log in state.logs for item in self._whole_items(log.items.get(family, []), report)]
                 items += [item for part in self._table_items(tables, report) for item in part]
                 yield sources.ordered(family, items, order)
                 continue
-            runs: list[Iterable[list[Item]]] = [[log.items[family]] for log in state.logs if family in log.items]
+            logs = [log.items[family] for log in state.logs if family in log.items]
+            runs: list[Iterable[list[Item]]] = [[self._whole_items(items, report)] for items in logs]
             runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
             carried = BEGINNING
             for items in whole_keys(merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ()):
@@ -164,7 +165,7 @@ class Database(LiveDatabase):
     def unreferenced(self, report: Report) -> Iterator[LeveldbRows]:
         """The versions in files that the database no longer uses, and those in live logs that it does not take."""
         for status, family, items in self.unused_items(report):
-            yield unused_rows(family, items, status)
+            yield unused_rows(family, self._whole_items(items, report), status)
         for items in self._table_items(self.tables(Role.OBSOLETE, Role.ORPHAN), report):
             yield unused_rows(0, items)
 
@@ -207,6 +208,8 @@ class Database(LiveDatabase):
 
     def _whole_items(self, items: list[Item], report: Report) -> list[Item]:
         """The items with their values in memory; those above the limit `payload_size` are reported instead."""
+        if not any(isinstance(item[4], LargeValue) for item in items):
+            return items
         made = []
         for item in items:
             value = item[4]

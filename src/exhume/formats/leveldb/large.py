@@ -1,14 +1,15 @@
-"""Table blocks that are too large for memory, and the large values in them.
+"""Table blocks and log records that are too large for memory, and the large values in them.
 
-Spec: LevelDB doc/table_format.md.
+Spec: LevelDB doc/table_format.md, doc/log_format.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exhume.codecs.checksums import RunningChecksum
+from exhume.codecs.zstd import zstd_stream
 from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import block_codec, codec_name, context_modifier, sealed_checksum
@@ -17,6 +18,7 @@ from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.output.scratch import Spool
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
 from exhume.layout.measured import note_payload
@@ -201,3 +203,43 @@ def _checksum(file: BlockOwner, handle: Handle, compression: int) -> int | None:
     for piece in file.source.chunks(handle.offset, handle.offset + handle.size):
         running.update(piece)
     return (sealed_checksum(kind, running, compression) + context_modifier(base, handle.offset)) & _U32
+
+
+def inflated(stored: bytes | memoryview, span: Span, limits: Limits, least: int) -> bytes | memoryview:
+    """The content of a compressed log record; mapped from a temporary file above `least` bytes, or `payload_size`.
+
+    Raises `CodecError`, and `LimitExceededError` above the limit `expansion`.
+    """
+    content, most = Spool(min(least, limits.payload_size)), limits.expansion_budget(len(stored))
+    for used, part, is_end in zstd_stream([stored]):
+        content.add(part)
+        if content.size > most:
+            raise LimitExceededError(
+                "limit expansion exceeded", span=span, expected=f"at most {most}", actual=content.size
+            )
+        if is_end and used < len(stored):
+            raise CodecError("zstd: bytes after the end of the compressed stream")
+    return content.take()
+
+
+def record_pieces(
+    source: Source, places: Sequence[tuple[int, int]], start: int, stop: int, *, is_compressed: bool
+) -> Iterator[bytes]:
+    """The bytes `[start, stop)` of the content of a log record, whose stored bytes are at these places of the file.
+
+    Raises `SourceError`, and `CodecError` for a file that changed.
+    """
+    at = 0
+    if is_compressed:
+        for _, part, _ in zstd_stream(source.read_at(low, high - low) for low, high in places):
+            if at < stop and start < at + len(part):
+                yield part[max(0, start - at) : stop - at]
+            at += len(part)
+            if at >= stop:
+                return
+    else:
+        for low, high in places:
+            first, last = low + max(0, start - at), min(high, low + stop - at)
+            if first < last:
+                yield source.read_at(first, last - first)
+            at += high - low

@@ -6,7 +6,7 @@ are read, and what the operations of a batch mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from exhume_ksy.facts.leveldb_filter import LeveldbFilter
@@ -394,7 +394,8 @@ class Operation(NamedTuple):
 
     value_type: int
     key: bytes
-    value: bytes
+    value: Any
+    """`bytes` or a `LargeValue`."""
     offset: int
     column_family: int
 
@@ -452,10 +453,15 @@ def parse_write(payload: bytes) -> Batch | None:
     return Batch(sequence, stated, [one], None)
 
 
-def parse_batch(payload: bytes, where: Span) -> Batch:
+Made = Callable[[int, int, bool], Any]
+"""Returns the bytes of a payload between two offsets; for the value of a plain put, also a `LargeValue`."""
+
+
+def parse_batch(payload: bytes | memoryview, where: Span, made: Made | None = None) -> Batch:
     """Split the log record at `where` into operations; the first unreadable one ends the list and sets `problem`.
 
-    Operations are read one by one, since most batches are a single write, for which columns cost more than they save.
+    `made` makes keys and values; it is required for a payload that is not in memory.  Operations are read one by one,
+    since most batches are a single write, for which columns cost more than they save.
 
     Spec: LevelDB db/write_batch.cc; RocksDB db/write_batch.cc for types beyond 1.
     """
@@ -470,6 +476,8 @@ def parse_batch(payload: bytes, where: Span) -> Batch:
     operations: list[Operation] = []
     marks: list[Mark] = []
     at, number = BATCH.size, 0
+    text: Any
+    stored: Any
     try:
         while at < end:
             start = at
@@ -479,9 +487,14 @@ def parse_batch(payload: bytes, where: Span) -> Batch:
             number += 1
             value_type = _WRITES.get(kind)
             if value_type is not None:
-                operations.append(Operation(value_type, payload[key:key_end], payload[value:value_end], start, family))
+                if made is None:
+                    text, stored = payload[key:key_end], payload[value:value_end]
+                else:
+                    text = made(key, key_end, False)
+                    stored = made(value, value_end, value_type == ValueTypes.VALUE)
+                operations.append(Operation(value_type, text, stored, start, family))
             elif kind != OperationTypes.LOG_DATA:
-                marks.append(Mark(kind, len(operations), payload[name:name_end], payload[when:when_end]))
+                marks.append(Mark(kind, len(operations), bytes(payload[name:name_end]), bytes(payload[when:when_end])))
     except LayoutError as error:
         error.within(f"operations[{number}]")
         problem = refused(error, where.in_payload(0, end))

@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 
 from exhume.codecs import decompress
 from exhume.codecs.checksums import crc32c, mask_crc32c
-from exhume.errors import CodecError, Span
-from exhume.findings import Check, Rule
+from exhume.errors import CodecError, LimitExceededError, Span
+from exhume.findings import Rule
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.large import inflated, record_pieces
 from exhume.formats.leveldb.layout import LayoutError, flat_fragment, parse_compression, parse_timestamp_sizes
 from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, FRAGMENT, ZSTD_MAGIC, FragmentTypes, LogCompressions
 from exhume.formats.leveldb.wire import build_bytes
+from exhume.io.output.scratch import Spool
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -42,6 +44,8 @@ NUMBERED = frozenset(one for one in FragmentTypes if "RECYCLABLE" in one.name)
 """Types of fragments that state the number of the log that wrote them."""
 MAY_SKIP = 128
 """From here on RocksDB lets a reader skip types that it does not know."""
+LARGE = 16 << 20
+"""Bytes of a record above which it is not held in memory."""
 _READ_BLOCKS = 32
 _CODECS: dict[int | None, str | None] = {LogCompressions.NONE: None, LogCompressions.ZSTD: "zstd"}
 """Codecs of logs by the number that RocksDB assigns to a compression."""
@@ -68,7 +72,8 @@ class LogRecord(NamedTuple):
 
     offset: int
     end: int
-    payload: bytes
+    payload: bytes | memoryview
+    """Its content; mapped from a temporary file if it is larger than `LARGE` or the limit `payload_size`."""
     fragments: tuple[Fragment, ...]
     intact: bool
     earlier: bool = False
@@ -114,10 +119,10 @@ class LogReader:
     """The ranges of fragments that are about the log itself, so far; offsets in the file."""
 
     def __iter__(self) -> Iterator[LogRecord]:
-        parts: list[bytes] = []
+        most = min(LARGE, self.limits.payload_size)
+        parts = Spool(most)
         fragments: list[Fragment] = []
-        total = records = 0
-        everything = self.source.span(0, self.source.size)
+        records = 0
         for fragment, data in self._fragments():
             kind, self._open = fragment.kind, bool(fragments)
             if kind not in RECORDS:
@@ -125,45 +130,47 @@ class LogReader:
                     return
                 continue
             if kind == FULL and not fragments and not fragment.earlier and self._codec is None and not self._headless:
-                if len(data) > self.limits.payload_size:
-                    self.limits.check("payload_size", len(data), everything)
                 records += 1
                 yield LogRecord(fragment.offset, fragment.end, data, (fragment,), fragment.intact)
                 continue
             if fragments and fragment.earlier is not fragments[0].earlier:
                 self._tell_tail(fragments)
-                parts, fragments, total = [], [], 0
+                parts, fragments = Spool(most), []
             elif fragments and kind in (FULL, FIRST):
                 self._drop(fragments, "a record without its last fragment")
-                parts, fragments, total = [], [], 0
+                parts, fragments = Spool(most), []
             if kind in (MIDDLE, LAST) and not fragments:
                 self._drop([fragment], "a continuation without its first fragment")
                 continue
             self._open = kind not in (FULL, LAST)
-            parts.append(data)
+            parts.add(data)
             fragments.append(fragment)
-            total += len(data)
-            self.limits.check("payload_size", total, everything)
             if kind in (FULL, LAST):
                 records += 1
                 intact = all(f.intact for f in fragments)
-                stored, parts = b"".join(parts), []  # a large record is then in memory once
+                stored, parts = parts.take(), Spool(most)  # a large record is then in memory once
                 payload = self._payload(fragments, stored)
                 del stored
                 if payload is not None:
                     yield LogRecord(
                         fragments[0].offset, fragment.end, payload, tuple(fragments), intact, fragment.earlier
                     )
-                parts, fragments, total = [], [], 0
+                fragments = []
         if fragments:
             self._tell_tail(fragments)
         self._settle()
 
     def content(self, fragments: Sequence[Fragment]) -> bytes:
-        """The payload of a record that was read before, read again from its fragments.  Raises `OSError`."""
+        """The payload of a record that was read before, read again from its fragments.
+
+        Raises `OSError`, and `LimitExceededError` above the limit `payload_size`.
+        """
         origin = self.source.origin
+        self.limits.check("payload_size", sum(f.end - f.data_offset for f in fragments), self._span(fragments[0]))
         stored = b"".join(self.source.read_at(f.data_offset - origin, f.end - f.data_offset) for f in fragments)
-        return self._payload(fragments, stored) or b""
+        payload = self._payload(fragments, stored) or b""
+        self.limits.check("payload_size", len(payload), self._span(fragments[0]))
+        return bytes(payload)
 
     def _span(self, fragment: Fragment) -> Span:
         origin = self.source.origin
@@ -233,21 +240,37 @@ class LogReader:
         self.report(checks.LOG_CODEC, span=span, field_path="compression", actual=number)
         return False
 
-    def _payload(self, fragments: Sequence[Fragment], stored: bytes) -> bytes | None:
+    def _payload(self, fragments: Sequence[Fragment], stored: bytes | memoryview) -> bytes | memoryview | None:
         """The content of a record; None when it does not decompress."""
-        codec = self._codec
         earlier = fragments[0].earlier
-        if codec is None and (self._headless or earlier) and stored.startswith(ZSTD_MAGIC):
-            codec = "zstd"  # the fragment that says so is lost
+        codec = self._codec_of(earlier, stored[: len(ZSTD_MAGIC)])
         if codec is None or not stored:
             return stored
         span = self.source.span(fragments[0].offset - self.source.origin, fragments[-1].end - self.source.origin)
         try:
-            return decompress(codec, stored, max_size=self.limits.payload_budget(len(stored)))
+            try:
+                most = min(LARGE, self.limits.payload_budget(len(stored)))
+                return decompress(codec, stored, max_size=most)
+            except LimitExceededError:
+                return inflated(stored, span, self.limits, LARGE)
         except CodecError as error:
             if not earlier:
                 self._tell(checks.RECORD_CODEC, error.message, span=span, lost=span.size)
             return None
+
+    def _codec_of(self, earlier: bool, start: bytes | memoryview) -> str | None:
+        """The codec of a record, by the bytes that it starts with if the fragment that states the codec is lost."""
+        if self._codec is None and (self._headless or earlier) and start == ZSTD_MAGIC:
+            return "zstd"
+        return self._codec
+
+    def pieces(self, fragments: Sequence[Fragment], start: int, stop: int) -> Iterator[bytes]:
+        """The bytes `[start, stop)` of the payload of a record that was read before; see `record_pieces`."""
+        origin = self.source.origin
+        places = [(f.data_offset - origin, f.end - origin) for f in fragments]
+        head = self.source.read_up_to(places[0][0], len(ZSTD_MAGIC))
+        is_compressed = self._codec_of(fragments[0].earlier, head) is not None
+        return record_pieces(self.source, places, start, stop, is_compressed=is_compressed)
 
     def _fragments(self) -> Iterator[tuple[Fragment, bytes]]:
         try:
@@ -381,19 +404,6 @@ class LogReader:
         else:
             self.lost += candidate - at
         return candidate
-
-
-def fragment_check(source: Source, where: Span | None) -> Check:
-    """The checksum of the fragment whose header starts at `where`, computed and compared."""
-    at = where.start - source.origin if where is not None else 0
-    data = source.read_up_to(at, BLOCK - at % BLOCK)
-    try:
-        stop, stored, size, kind, _, _, _ = flat_fragment(data, 0, len(data))
-    except LayoutError:
-        return Check.skipped("the fragment is cut short, or its length is wrong")
-    if kind == FragmentTypes.ZERO and not size:
-        return Check.skipped("filler, which has no checksum")
-    return Check.compare(f"{stored:08x}", f"{mask_crc32c(crc32c(data[CHECKED:stop])):08x}")
 
 
 def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -> bytes:

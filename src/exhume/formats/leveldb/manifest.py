@@ -150,8 +150,9 @@ def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFA
     group: list[tuple[VersionEdit, Span]] = []  # edits that are applied together or not at all
     for record in log:
         where = source.span(record.offset - source.origin, record.end - source.origin)
+        limits.check("payload_size", len(record.payload), where)
         try:
-            edit = layout.parse_version_edit(record.payload, where.in_payload(0, len(record.payload)))
+            edit = layout.parse_version_edit(bytes(record.payload), where.in_payload(0, len(record.payload)))
         except (FormatError, UnsupportedFeatureError) as error:
             manifest.damaged = True
             unknown = record.intact and (error.field_path or "").endswith("tag")

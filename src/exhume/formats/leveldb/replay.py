@@ -9,23 +9,26 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from exhume.counts import counted
-from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyError
+from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyError, Span
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Recorder, Report
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import single_writes
-from exhume.formats.leveldb.layout import Batch, Mark, Operation, OperationTypes, parse_batch, parse_write
+from exhume.formats.leveldb.large import LONG
+from exhume.formats.leveldb.layout import Batch, Made, Mark, Operation, OperationTypes, parse_batch, parse_write
 from exhume.formats.leveldb.layout_facts import BATCH
-from exhume.formats.leveldb.log import LogReader
+from exhume.formats.leveldb.log import LogReader, LogRecord
 from exhume.formats.leveldb.manifest import Manifest
 from exhume.formats.leveldb.merge import RangeDeletion, sort_key
 from exhume.formats.leveldb.model import BYTEWISE, Place, Role, SequenceRule, Status, ValueTypes, Verdict
 from exhume.formats.leveldb.table import Item
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.source import Source
+from exhume.io.values import LargeValue
 from exhume.limits import Limits
 
 _TOP = (1 << 64) - 1
@@ -173,10 +176,12 @@ class Replay:
         try:
             for record in reader:
                 ordinal = next(ordinals)
-                batch, offsets = parse_write(record.payload), _ALONE
+                batch, offsets = None, _ALONE
+                if isinstance(record.payload, bytes):
+                    batch = parse_write(record.payload)
                 if batch is None:
                     span = source.span(record.offset - source.origin, record.end - source.origin)
-                    batch = parse_batch(record.payload, span)
+                    batch = parse_batch(record.payload, span, self._made(reader, record, span))
                     offsets = tuple([o.offset for o in batch.operations])
                 stated = batch.problem is None and batch.stated == len(batch.operations)
                 place = Place(
@@ -204,8 +209,24 @@ class Replay:
             log.error = error
         return batches, earlier, reader.timestamps
 
+    def _made(self, reader: LogReader, record: LogRecord, span: Span) -> Made | None:
+        """The function that makes keys and values of a record that is not in memory; None for other records."""
+        payload, limits = record.payload, self._limits
+        if isinstance(payload, bytes):
+            return None
+        least = min(LONG, limits.payload_size)
 
-def _item(operation: Operation, one: LogBatch, sequence: int, key: bytes, value: bytes) -> Item:
+        def made(start: int, stop: int, is_put: bool) -> bytes | LargeValue:
+            if is_put and stop - start > least:
+                pieces = partial(reader.pieces, record.fragments, start, stop)
+                return LargeValue(stop - start, pieces, limits, span.in_payload(start, stop))
+            limits.check("payload_size", stop - start, span)
+            return bytes(payload[start:stop])
+
+        return made
+
+
+def _item(operation: Operation, one: LogBatch, sequence: int, key: bytes, value: Any) -> Item:
     packed = ((sequence & MAX_SEQUENCE) << 8 | operation.value_type) & _TOP
     return key, _TOP - packed, one.rank, operation.offset, value, one.place
 
@@ -375,7 +396,7 @@ class _Run:
             self._log.unused.append((Status.UNREFERENCED, family, self._stale[family]))
         return self._stale[family]
 
-    def _plain(self, operation: Operation) -> tuple[bytes, bytes]:
+    def _plain(self, operation: Operation) -> tuple[bytes, Any]:
         """Key and value without timestamps that the log has and the column family has not."""
         size = self._timestamps.get(operation.column_family)
         if not size or self._manifest is None:

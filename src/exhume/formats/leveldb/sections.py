@@ -11,7 +11,8 @@ from functools import partial
 from operator import add, eq
 from typing import TYPE_CHECKING
 
-from exhume.errors import FormatError
+from exhume.codecs.checksums import crc32c, mask_crc32c
+from exhume.errors import FormatError, Span
 from exhume.findings import Check, Finding
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blobs import BlobFile, BlobRecord
@@ -19,8 +20,8 @@ from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
-from exhume.formats.leveldb.layout_facts import BLOB_HEADER, Compressions
-from exhume.formats.leveldb.log import LogReader, fragment_check
+from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, Compressions, FragmentTypes
+from exhume.formats.leveldb.log import BLOCK, LogReader
 from exhume.formats.leveldb.model import Footer
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle, Handles
@@ -109,7 +110,7 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Sect
                 codec="fragments",
                 payload_schema=payload,
                 payload_size=len(data),
-                load=_constant(data) if len(data) <= KEPT else partial(reader.content, record.fragments),
+                load=_constant(bytes(data)) if len(data) <= KEPT else partial(reader.content, record.fragments),
                 parent=source.name,
             )
         )
@@ -358,3 +359,16 @@ def _trailer(table: Table, label: str, handle: Handle) -> Section:
         f"{label}/trailer", table.source.span(handle.offset + handle.size, handle.stop), SectionKind.CHECKSUM,
         schema="leveldb_table::block_trailer", check=lambda _: table.check_block(handle),
     )  # fmt: skip
+
+
+def fragment_check(source: Source, where: Span | None) -> Check:
+    """The checksum of the fragment whose header starts at `where`, computed and compared."""
+    at = where.start - source.origin if where is not None else 0
+    data = source.read_up_to(at, BLOCK - at % BLOCK)
+    try:
+        stop, stored, size, kind, _, _, _ = layout.flat_fragment(data, 0, len(data))
+    except layout.LayoutError:
+        return Check.skipped("the fragment is cut short, or its length is wrong")
+    if kind == FragmentTypes.ZERO and not size:
+        return Check.skipped("filler, which has no checksum")
+    return Check.compare(f"{stored:08x}", f"{mask_crc32c(crc32c(data[CHECKED:stop])):08x}")

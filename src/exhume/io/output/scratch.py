@@ -71,6 +71,40 @@ def mapped_room(size: int) -> memoryview:
             return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_WRITE))
 
 
+class Spool:
+    """Bytes that are added in turn: in memory up to `most` of them, then in a temporary file.
+
+    Adding and taking them raise `SourceError`.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._parts: list[bytes] = []
+        self._file: BinaryIO | None = None
+        self.size = 0
+        """Bytes that were added."""
+
+    def add(self, data: bytes) -> None:
+        """Add bytes at the end."""
+        self.size += len(data)
+        if self._file is None and self.size > self._most:
+            self._file = scratch_file()
+            self._file.writelines(self._parts)
+            self._parts.clear()
+        if self._file is None:
+            self._parts.append(data)
+        else:
+            self._file.write(data)
+
+    def take(self) -> bytes | memoryview:
+        """All of them; those in a file are mapped, and it vanishes with the last view of them."""
+        if self._file is None:
+            return b"".join(self._parts)
+        with self._file as file:
+            file.flush()
+            return memoryview(mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ))
+
+
 LONGEST = 200
 """Bytes of a name that a temporary name repeats: with what is added it stays below the 255 that systems take."""
 
