@@ -12,7 +12,7 @@ from exhume_ksy.fast.leveldb_log import read_leveldb_log
 import exhume
 from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
 from exhume.engines.explain import Selection, explain_archive
-from exhume.errors import ChecksumError, ExhumeError, Span, UnsafePathError
+from exhume.errors import ChecksumError, ExhumeError, Span, UnsafePathError, UnsupportedFeatureError
 from exhume.findings import Check, CheckOutcome, Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import build_block, context_modifier, seal_block
@@ -28,6 +28,8 @@ from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
+from exhume.layout.sections import SectionKind
+from exhume.recovery import Outcome
 from exhume.testing.corrupt import flip, overwrite
 from tests.leveldb.make_samples import DELETE, HISTORY, PUT, build_database, build_table, edit, write_files
 from tests.real import RealSamples
@@ -71,6 +73,7 @@ def table_of(
     properties: list[tuple[bytes, bytes]] | None = None,
     filter: bytes | None = None,
     deleted: list[tuple[bytes, bytes]] | None = None,
+    ranges: bytes = b"rocksdb.range_del",
     kind: int | None = None,
     size: int | None = None,
     gap: bytes = b"",
@@ -100,7 +103,7 @@ def table_of(
             out += seal_block(block)
         if deleted is not None:
             block = build_block(deleted, 1)
-            meta.append((b"rocksdb.range_del", Handle(len(out), len(block)).build()))
+            meta.append((ranges, Handle(len(out), len(block)).build()))
             out += seal_block(block)
         if filter is not None:
             meta.append((b"filter.leveldb.BuiltinBloomFilter2", Handle(len(out), len(filter)).build()))
@@ -235,6 +238,7 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-121", fixed(-8, bytes.fromhex("b8138f7aeb18344f"))),
     ("LDB-121", fixed(-8, bytes.fromhex("7378f1c5d0896792"))),
     ("LDB-121", fixed(-8, bytes.fromhex("f09faab3f09faab3"))),
+    ("LDB-124", put("marker.format-version.000012.013", b"")),
     ("LDB-122", table_of((GOOD[:-1] + b"\x10", KEY))),
     ("LDB-122", rocks((GOOD, KEY), index=((4).to_bytes(4, "little")))),
     ("LDB-122", rocks((GOOD, KEY), apart=b"\x01")),
@@ -686,3 +690,46 @@ def test_values_are_not_resolved_by_quick() -> None:
     quick = exhume.verify(MemoryTree(files), format="leveldb", quick=True)
     assert [f.code for f in quick if f.is_problem] == []
     assert quick.note == "payloads were not examined: --quick"
+
+
+def test_of_a_database_of_pebble_only_tables_are_read(tmp_path: Path) -> None:
+    """CURRENT names an old manifest there, and numbers in logs and manifests mean something else."""
+    files = build_database()
+    table = files["000005.ldb"]
+    files["CURRENT"] = b"MANIFEST-000000\n"
+    files["000007-001.log"] = files["000006.log"]
+    files |= {"marker.format-version.000002.007": b"", "marker.format-version.000012.013": b""}
+    files["marker.manifest.000001.MANIFEST-000004"] = b""
+    found = findings(files)
+    assert [(one.code, one.actual) for one in found] == [("LDB-124", "format major version 13")]
+    with LevelDbArchive(MemoryTree(files)) as archive:
+        with pytest.raises(UnsupportedFeatureError, match="Pebble"):
+            list(archive.database.scan())
+        assert {version.place.file for version in archive.database.versions()} == {"000005.ldb"}
+        assert {one.kind for one in archive.database.files} == {"pebble", "table", "other"}
+        unread = {one.span.source for one in archive.sections() if one.kind is SectionKind.UNREAD}
+        assert unread == set(files) - {"000005.ldb", "LOCK"}
+    report = exhume.salvage(MemoryTree(files), tmp_path / "out", format="leveldb")
+    assert (report.recovered["rows"], report.read_back) == (3, 3)
+    assert report.lost == {"files of Pebble": 5}
+    lost = {one.span.source: one.code for one in report.spans if one.outcome is Outcome.LOST}
+    assert lost == dict.fromkeys(unread - {name for name in files if name.startswith("marker")}, "LDB-124")
+    files["000005.ldb"] = table[:-8] + bytes.fromhex("f09faab3f09faab3")
+    assert {one.code: one.severity for one in findings(files)} == {
+        "LDB-124": Severity.UNCHECKED, "LDB-121": Severity.WARNING,
+    }  # fmt: skip
+    report = exhume.salvage(MemoryTree(files), tmp_path / "more", format="leveldb")
+    assert report.recovered == {"rows": 0}, "blocks with other contents"
+    assert report.lost["tables"] == 1
+
+
+def test_range_deletions_under_the_name_that_pebble_gives_them() -> None:
+    files = build_database()
+    deleted = [(InternalKey(b"a", 9, 15).build(), b"z")]
+    table_of((GOOD, KEY), deleted=deleted, ranges=b"rocksdb.range_del2")(files)
+    table = files["000005.ldb"]
+    files["000005.ldb"] = table[:-48] + b"\1" + table[-48:-8] + b"\2\0\0\0" + bytes.fromhex("f7cff485b741e288")
+    retable(files)
+    database = Database(MemoryTree({"000005.ldb": files["000005.ldb"]}), standalone=True)
+    assert {one.status for one in database.versions() if one.value_type == 1} == {Status.DELETED}
+    assert [one.stop for one in database.range_deletions()] == [b"z"]

@@ -13,7 +13,7 @@ import pytest
 
 import exhume
 from exhume.codecs import compress
-from exhume.findings import Severity, Verdict
+from exhume.findings import Finding, Severity, Verdict
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.log import LogReader, build_log
@@ -372,3 +372,14 @@ def test_a_recycled_number_has_32_bits() -> None:
     data = fragments([(5, batch(1, (PUT, b"k", b"v")))], number)
     assert [record.earlier for record in LogReader(BytesSource(data), number=number)] == [False]
     assert [record.earlier for record in LogReader(BytesSource(data), checks.ignore, number=8)] == [True]
+
+
+def test_the_end_that_pebble_writes() -> None:
+    """A head without data and checksum that states the number of the next log (record/log_writer.go)."""
+    end = bytes(6) + b"\5" + (8).to_bytes(4, "little")
+    data = build_log([b"record"]) + end
+    found: list[Finding] = []
+    records = list(LogReader(BytesSource(data), checks.collector(found.append), number=7))
+    assert [(one.payload, one.earlier) for one in records] == [(b"record", False), (b"", True)]
+    assert [one.code for one in found] == ["LDB-405"]
+    assert next(iter(LogReader(BytesSource(end), number=7))).earlier

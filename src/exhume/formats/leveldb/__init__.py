@@ -30,6 +30,7 @@ FORMAT = Format(
     limitations=(
         "RocksDB merge operands are applied for its built-in operators only",
         "plain and cuckoo tables of RocksDB, and Pebble's own formats, are not decoded",
+        "of databases of Pebble, only tables in the form of RocksDB are read",
         "keys of databases with a comparator that is not known are ordered bytewise",
     ),
     checksums=("CRC-32C of each fragment of a log or manifest", "checksum of each block, in tables that have them"),

@@ -82,6 +82,15 @@ VALUE_FORM = _rule(
     spec="RocksDB db/blob/blob_index.h",
     error=UnsupportedFeatureError,
 )
+PEBBLE = _rule(
+    124,
+    "database of Pebble",
+    spec="Pebble format_major_version.go",
+    severity=Severity.UNCHECKED,
+    error=UnsupportedFeatureError,
+    hint="Its manifest, logs and blob files use numbers that mean something else in RocksDB: they are not read. Tables "
+    "in the form of LevelDB and RocksDB are read; which of them the database uses is not known.",
+)
 FRAGMENT_TYPE = _rule(
     108,
     "unknown type of log fragment",

@@ -17,10 +17,16 @@ from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator, comparator_of
-from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
+from exhume.formats.leveldb.files import DbFile, as_of_pebble, list_files, load_manifest, named_manifest, old_manifests
 from exhume.formats.leveldb.manifest import ColumnFamily, Manifest
 from exhume.formats.leveldb.model import BYTEWISE, Role, SequenceRule, Status, type_name
-from exhume.formats.leveldb.names import hint_files, newest_options, obvious_manifest, plain_names
+from exhume.formats.leveldb.names import (
+    hint_files,
+    newest_options,
+    obvious_manifest,
+    pebble_version,
+    plain_names,
+)
 from exhume.formats.leveldb.operators import MOST_OPTIONS, Operator, log_folder, operators_of
 from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.replay import LoadedLog, Replay, Unused
@@ -63,10 +69,16 @@ class DatabaseDirectory:
         self.errors: list[ExhumeError] = []
         report = self._note
         hint_files(tree, plain_names(tree))
-        self.manifest: Manifest | None = None if standalone else load_manifest(tree, report, limits)
-        report_files = checks.ignore if standalone else report
-        self.files: list[DbFile] = list_files(tree, self.manifest, self._was_named, report_files)
-        if standalone:
+        version = pebble_version(plain_names(tree))
+        if version is not None:
+            report(checks.PEBBLE, span=Span(tree.name, 0, 0), actual=f"format major version {version or 'unknown'}")
+        alone = standalone or version is not None
+        self.manifest: Manifest | None = None if alone else load_manifest(tree, report, limits)
+        was_named = self._was_named if version is None else lambda number: False
+        self.files: list[DbFile] = list_files(tree, self.manifest, was_named, checks.ignore if alone else report)
+        if version is not None:
+            self.files = [as_of_pebble(file) for file in self.files]
+        elif standalone:
             self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log", "blob") else f for f in self.files]
         self.missing_log: str | None = None
         """The log that the manifest names, where it is not among the files."""

@@ -15,7 +15,7 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.manifest import Manifest, parse_current, replay
 from exhume.formats.leveldb.model import Role, TableFile
-from exhume.formats.leveldb.names import CURRENT, classify_name, obvious_manifest, plain_names
+from exhume.formats.leveldb.names import CURRENT, PEBBLE, classify_name, kind_in_pebble, obvious_manifest, plain_names
 from exhume.io.tree import Tree
 from exhume.limits import Limits
 
@@ -128,6 +128,12 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
             report(checks.MISSING_FILE, f"table {number} of level {table.level}", span=Span(name, 0, 0))
             out.append(DbFile(name, "table", number, Role.MISSING, None, table.level, table.column_family, table.size))
     return sorted(out, key=lambda f: (f.kind, f.number, f.name))
+
+
+def as_of_pebble(file: DbFile) -> DbFile:
+    """A file as it is taken in a database of Pebble: only its tables are read."""
+    kind = kind_in_pebble(file.name, file.kind)
+    return file._replace(kind=kind, role=Role.OTHER) if kind == PEBBLE else file
 
 
 def _log_role(number: int, manifest: Manifest | None) -> Role:

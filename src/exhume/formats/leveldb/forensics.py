@@ -115,8 +115,11 @@ def _sound_survey(table: Table) -> Survey | None:
 def find_data_blocks(table: Table) -> Iterator[TableBlock]:
     """Data blocks found by their checksums alone, in file order; nothing but the footer is trusted, if there is one.
 
-    Index, metaindex and property blocks are recognized and left out.
+    Index, metaindex and property blocks are recognized and left out.  In a table of another kind nothing is searched
+    for: its blocks have other contents.
     """
+    if table.is_of_another_kind:
+        return
     from exhume.formats.leveldb.finder import find_blocks, is_entries
 
     found = list(find_blocks(table))

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
 _NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst|blob)", re.ASCII)
 _OPTIONS = re.compile(r"OPTIONS-([0-9]{1,20})", re.ASCII)
+_MARKER = re.compile(r"marker\.([a-z-]+)\.([0-9]{1,20})\.(.+)", re.ASCII)
+_OF_PEBBLE = re.compile(r"[0-9]{1,20}-[0-9]{1,20}\.log|REMOTE-OBJ-CATALOG-[0-9]{1,20}", re.ASCII)
 CURRENT = "CURRENT"
+PEBBLE = "pebble"
+"""The kind of files that mean something else in a database of Pebble than in one of RocksDB."""
 
 SMALL_TABLES = 5 << 19
 """Remote tables of at most this total size are fetched as a whole when rows are read.
@@ -34,6 +38,22 @@ def classify_name(name: str) -> tuple[str, int]:
     if match:
         return (match[2] if match[2] in ("log", "blob") else "table"), int(match[1])
     return "other", 0
+
+
+def pebble_version(names: Iterable[str]) -> str | None:
+    """The format major version that Pebble's newest marker states; "" if only other markers are there, None if none.
+
+    Spec: Pebble vfs/atomicfs/marker.go; format_major_version.go.
+    """
+    markers = [match for name in names if (match := _MARKER.fullmatch(name))]
+    stated = [(int(one[2]), one[3].lstrip("0")) for one in markers if one[1] == "format-version"]
+    return max(stated)[1] if stated else "" if markers else None
+
+
+def kind_in_pebble(name: str, kind: str) -> str:
+    """The kind of a file in a database of Pebble, which shares the form of tables only."""
+    other = kind in ("log", "manifest", "blob", "current") or _OF_PEBBLE.fullmatch(name) or _MARKER.fullmatch(name)
+    return PEBBLE if other else kind
 
 
 def newest_options(names: Iterable[str]) -> str | None:

@@ -15,6 +15,7 @@ from exhume.formats.leveldb.names import (
     MANIFEST_NAME,
     classify_name,
     hint_files,
+    kind_in_pebble,
     obvious_manifest,
     plain_names,
 )
@@ -23,7 +24,10 @@ from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 _BLOB_HEAD = struct.Struct(BlobHeader.packed)
-_BESIDE = re.compile(r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.dbtmp", re.ASCII)
+_BESIDE = re.compile(
+    r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.dbtmp",
+    re.ASCII,
+)
 
 
 def probe(source: Source | Tree) -> Identification | None:
@@ -56,7 +60,7 @@ def probe(source: Source | Tree) -> Identification | None:
 
 def owns(name: str) -> bool:
     """Whether databases of this family write such a file directly into their directory, including unused kinds."""
-    return classify_name(name)[0] != "other" or _BESIDE.fullmatch(name) is not None
+    return kind_in_pebble(name, classify_name(name)[0]) != "other" or _BESIDE.fullmatch(name) is not None
 
 
 def _probe_table(source: Source) -> Identification | None:

@@ -26,6 +26,7 @@ from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import CURRENT_STATE, DELETIONS, Role, Status, ValueTypes, Verdict, Version
+from exhume.formats.leveldb.names import PEBBLE
 from exhume.formats.leveldb.ranges import tally_of, versions_of
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
@@ -224,9 +225,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
         if finding.span is not None and finding.severity is not Severity.NOTE:
             damaged.setdefault(finding.span.source, []).append(finding)
     whole = _has_manifest(database) and not database.errors
-    if not _has_manifest(database):
-        report.add_lost("manifests")
-        report.notes.append("the manifest is missing or damaged: which files belong to the database is not known")
+    _note_manifest(database, report)
     for file in database.files:
         if file.size is None:
             report.add_lost("blob files" if file.kind == "blob" else "tables")
@@ -234,9 +233,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
             continue
         source = database.source(file.name)
         if file.kind not in ("table", "log", "blob"):
-            report.add_span(
-                source.span(0, file.size), Outcome.REBUILT if file.kind != "other" else Outcome.IGNORED, file.name
-            )
+            _account_other(file, source.span(0, file.size), report)
             continue
         kind = "data" if file.role is Role.LIVE else f"{file.role} {file.kind}"
         if whole and file.role is not Role.LIVE and not everything:
@@ -261,6 +258,25 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
     _note_missing(database, report, everything=everything)
 
 
+def _note_manifest(database: Database, report: SalvageReport) -> None:
+    """Report that it is not known which files belong to the database."""
+    if any(file.kind == PEBBLE for file in database.files):
+        report.notes.append("of a database of Pebble only tables are read: which of them it uses is not known")
+    elif not _has_manifest(database):
+        report.add_lost("manifests")
+        report.notes.append("the manifest is missing or damaged: which files belong to the database is not known")
+
+
+def _account_other(file: DbFile, span: Span, report: SalvageReport) -> None:
+    """Account for a file that has no content, or none that is read."""
+    if file.kind == PEBBLE:
+        if span.size:
+            report.add_lost("files of Pebble")
+        report.add_span(span, Outcome.LOST, file.name, checks.PEBBLE.title, checks.PEBBLE.code)
+    else:
+        report.add_span(span, Outcome.REBUILT if file.kind != "other" else Outcome.IGNORED, file.name)
+
+
 def _note_missing(database: Database, report: SalvageReport, *, everything: bool) -> None:
     """Count a missing log, and report what the losses mean for the rows."""
     if database.missing_log is not None:
@@ -270,7 +286,7 @@ def _note_missing(database: Database, report: SalvageReport, *, everything: bool
         report.notes.append("what is lost may have replaced or deleted rows that are written")
 
 
-_NEWER_MAY_BE_LOST = ("logs", "tables", "ends of tables", "spans", "versions with a bad checksum")
+_NEWER_MAY_BE_LOST = ("logs", "files of Pebble", "tables", "ends of tables", "spans", "versions with a bad checksum")
 """Losses whose keys are unknown."""
 
 

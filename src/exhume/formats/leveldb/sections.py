@@ -23,7 +23,8 @@ from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.log import BLOCK, LogReader
 from exhume.formats.leveldb.model import Footer
-from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.names import PEBBLE
+from exhume.formats.leveldb.table import PEBBLE_RANGES, Table
 from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -74,6 +75,8 @@ def file_sections(
             sections = _log_sections(source, file, database)
         elif file.kind == "blob":
             sections = _blob_sections(BlobFile(source, database.limits))
+        elif file.kind == PEBBLE:
+            sections = [Section(file.name, source.span(0, source.size), SectionKind.UNREAD, note="a file of Pebble")]
         else:
             note = "the manifest's name and a newline" if file.kind == "current" else "not part of the data"
             sections = [Section(file.name, source.span(0, source.size), SectionKind.STRUCTURE, note=note)]
@@ -312,7 +315,7 @@ def _blocks(table: Table, footer: Footer) -> list[tuple[str, Handle, str]]:
             schema = "leveldb_properties"
         elif name.startswith("filter."):
             schema = "leveldb_filter" if footer.family == "leveldb" else ""
-        elif name == "rocksdb.range_del":
+        elif name in ("rocksdb.range_del", PEBBLE_RANGES):
             schema = "leveldb_data_block"
         if name != "rocksdb.index":
             handles.append((name, handle, schema))

@@ -48,6 +48,9 @@ MOST_AT_ONCE = 256 << 20
 MOST_ALIGNED = 4096
 """The largest multiple of bytes at which RocksDB aligns blocks."""
 
+PEBBLE_RANGES = "rocksdb.range_del2"
+"""The name of the block of range deletions in tables of Pebble (Pebble sstable/table.go)."""
+
 MOST_KEPT = 64
 """Blocks whose entries a table keeps for the next look-up."""
 
@@ -269,7 +272,8 @@ class Table(IndexedFile):
         Both have the timestamp of the deletion, where keys have one.  Which versions are gone is decided by sequence
         numbers there too (RocksDB db/range_tombstone_fragmenter.h, `MaxCoveringTombstoneSeqnum`).
         """
-        handle = self.metaindex(checks.ignore).get("rocksdb.range_del")
+        named = self.metaindex(checks.ignore)
+        handle = named.get(PEBBLE_RANGES) or named.get("rocksdb.range_del")
         block = self.read_block(handle, report) if handle else None
         if block is None:
             return []

@@ -119,6 +119,15 @@ class BlockFile:
         tail = self.source.read_at(start, size - start)
         return layout.parse_footer(tail, self.source.span(start, size), self.source.origin)
 
+    @property
+    def is_of_another_kind(self) -> bool:
+        """Whether the magic number at the end is that of tables that are not read (LDB-121)."""
+        try:
+            _ = self.footer
+        except FormatError as error:
+            return error.code == checks.TABLE_KIND.code
+        return False
+
     def check_footer(self, report: Report) -> Footer | None:
         """The footer, after its own rules were checked and reported; None when it is unusable."""
         whole = self.source.span(0, self.source.size)
