@@ -123,7 +123,15 @@ def copy_of_open(path: Path, to: Path) -> None:
 
 
 def files_of(path: Path) -> dict[str, int]:
-    return {file.name: file.stat().st_size for file in path.iterdir() if not file.name.startswith("LOG")}
+    """The sizes of the files; of one that was deleted meanwhile, -1."""
+    found = {}
+    for file in path.iterdir():
+        if not file.name.startswith("LOG"):
+            try:
+                found[file.name] = file.stat().st_size
+            except FileNotFoundError:
+                found[file.name] = -1
+    return found
 
 
 def change(database: Any, target: Any, step: int, rng: random.Random, chosen: dict[str, Any]) -> None:
