@@ -30,7 +30,12 @@ cdef extern from *:
         return state;
     }
     #if defined(__GNUC__) && defined(__x86_64__)
-    __attribute__((target("sse4.2"))) static uint32_t crc32c_by_processor(uint32_t state, const uint8_t* p, size_t size) {
+    #if defined(__clang__) && __clang_major__ >= 14  /* there the instruction is a feature of its own */
+    #define EXHUME_CRC32 "sse4.2,crc32"
+    #else
+    #define EXHUME_CRC32 "sse4.2"
+    #endif
+    __attribute__((target(EXHUME_CRC32))) static uint32_t crc32c_by_processor(uint32_t state, const uint8_t* p, size_t size) {
         uint64_t wide = state, word;
         for (; size >= 8; p += 8, size -= 8) {
             memcpy(&word, p, 8);
