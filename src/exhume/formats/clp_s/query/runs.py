@@ -232,8 +232,8 @@ class RunSearch:
                 yield found
                 continue
             index, row = found
-            data = self.archive.tables[index - self._first].load()
             at = sum(rows[first:index])
             left = None if mask is None else bytes(mask[at + row : at + rows[index]])
             if left is None or 1 in left:
+                data = self.archive.tables[index - self._first].load()
                 yield from data.renderer().chunks(row, mask=left)
