@@ -46,7 +46,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "repair": ("exhume repair robot --name repaired",),
     "report": (
         "exhume report image.dd -o case.html || [ $? -eq 3 ]",
-        "exhume report files -o folder.html --folder parts || [ $? -eq 3 ]",
+        "exhume report robot -o folder.html --folder parts",
     ),
     "salvage": ("exhume salvage words.zs -o rescued.zs", "exhume salvage files.caf -o rescued --as-files"),
     "schema": ("exhume schema", "exhume schema zs --bundle"),

@@ -216,7 +216,13 @@ class Database(LiveDatabase):
             if isinstance(value, LargeValue):
                 if len(value) > self.limits.payload_size:
                     most = f"at most {counted(self.limits.payload_size, 'bytes')} (limit payload_size)"
-                    report(checks.TOO_LARGE, "a value", span=value.span, expected=most, actual=len(value))
+                    report(
+                        checks.TOO_LARGE,
+                        "a value above payload_size",
+                        span=value.span,
+                        expected=most,
+                        actual=len(value),
+                    )
                     continue
                 item = *item[:4], value.whole(), item[5]
             made.append(item)

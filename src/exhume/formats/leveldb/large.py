@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exhume.codecs.checksums import RunningChecksum
-from exhume.codecs.zstd import zstd_stream
 from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import block_codec, codec_name, context_modifier, sealed_checksum
@@ -18,7 +17,6 @@ from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.wire import Handle
-from exhume.io.output.scratch import Spool
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
 from exhume.layout.measured import note_payload
@@ -210,6 +208,9 @@ def inflated(stored: bytes | memoryview, span: Span, limits: Limits, least: int)
 
     Raises `CodecError`, and `LimitExceededError` above the limit `expansion`.
     """
+    from exhume.codecs.zstd import zstd_stream
+    from exhume.io.output.scratch import Spool
+
     content, most = Spool(min(least, limits.payload_size)), limits.expansion_budget(len(stored))
     for used, part, is_end in zstd_stream([stored]):
         content.add(part)
@@ -231,6 +232,8 @@ def record_pieces(
     """
     at = 0
     if is_compressed:
+        from exhume.codecs.zstd import zstd_stream
+
         for _, part, _ in zstd_stream(source.read_at(low, high - low) for low, high in places):
             if at < stop and start < at + len(part):
                 yield part[max(0, start - at) : stop - at]

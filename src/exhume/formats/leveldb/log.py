@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.codecs import decompress
 from exhume.codecs.checksums import crc32c, mask_crc32c
@@ -23,9 +23,11 @@ from exhume.formats.leveldb.large import inflated, record_pieces
 from exhume.formats.leveldb.layout import LayoutError, flat_fragment, parse_compression, parse_timestamp_sizes
 from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, FRAGMENT, ZSTD_MAGIC, FragmentTypes, LogCompressions
 from exhume.formats.leveldb.wire import build_bytes
-from exhume.io.output.scratch import Spool
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.io.output.scratch import Spool
 
 BLOCK = 32 << 10
 HEADER = FRAGMENT.size
@@ -119,8 +121,7 @@ class LogReader:
     """The ranges of fragments that are about the log itself, so far; offsets in the file."""
 
     def __iter__(self) -> Iterator[LogRecord]:
-        most = min(LARGE, self.limits.payload_size)
-        parts = Spool(most)
+        parts: Spool | None = None
         fragments: list[Fragment] = []
         records = 0
         for fragment, data in self._fragments():
@@ -135,20 +136,21 @@ class LogReader:
                 continue
             if fragments and fragment.earlier is not fragments[0].earlier:
                 self._tell_tail(fragments)
-                parts, fragments = Spool(most), []
+                parts, fragments = None, []
             elif fragments and kind in (FULL, FIRST):
                 self._drop(fragments, "a record without its last fragment")
-                parts, fragments = Spool(most), []
+                parts, fragments = None, []
             if kind in (MIDDLE, LAST) and not fragments:
                 self._drop([fragment], "a continuation without its first fragment")
                 continue
             self._open = kind not in (FULL, LAST)
+            parts = parts or self._spool()
             parts.add(data)
             fragments.append(fragment)
             if kind in (FULL, LAST):
                 records += 1
                 intact = all(f.intact for f in fragments)
-                stored, parts = parts.take(), Spool(most)  # a large record is then in memory once
+                stored, parts = parts.take(), None  # a large record is then in memory once
                 payload = self._payload(fragments, stored)
                 del stored
                 if payload is not None:
@@ -159,6 +161,12 @@ class LogReader:
         if fragments:
             self._tell_tail(fragments)
         self._settle()
+
+    def _spool(self) -> Spool:
+        """A place for the fragments of a record."""
+        from exhume.io.output.scratch import Spool  # records of a small log are whole
+
+        return Spool(min(LARGE, self.limits.payload_size))
 
     def content(self, fragments: Sequence[Fragment]) -> bytes:
         """The payload of a record that was read before, read again from its fragments.

@@ -24,7 +24,6 @@ from exhume.formats.clp_s.layout_table import (
 )
 from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
-from exhume.io.output.scratch import mapped_room
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
@@ -136,7 +135,11 @@ class Texts:
         return self._log_types(self._archive.array_types)
 
     def _log_types(self, entries: ClpsStrings, *, escape: bool = False) -> ClpsLogTypes:
-        room = mapped_room if entries.size > self._archive.limits.payload_size else None
+        room: Callable[[int], memoryview] | None = None
+        if entries.size > self._archive.limits.payload_size:
+            from exhume.io.output.scratch import mapped_room
+
+            room = mapped_room
         return ClpsLogTypes(entries, self._archive.header.has_core_text, escape, room)
 
     @_Once

@@ -30,7 +30,7 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
 from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, STRUCTURES, TIMESTAMP_FILE
-from exhume.formats.clp_s.read import dictionaries, packets
+from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
 from exhume.io.cached import cached_property
@@ -356,7 +356,9 @@ class Container(RecordArchive):
         except LimitExceededError:
             if most <= self.limits.payload_size:
                 raise
-        return dictionaries.spilled_entries(rest, most)
+        from exhume.formats.clp_s.read.dictionaries import spilled_entries  # of large dictionaries only
+
+        return spilled_entries(rest, most)
 
     def _strings(self, name: str, count: int, payload: Buffer, steps: Iterable[int] = ()) -> ClpsStrings:
         """The entries of a dictionary; `steps` as `ClpsStrings` has them."""

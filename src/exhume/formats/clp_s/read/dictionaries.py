@@ -20,8 +20,6 @@ from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout_packed import ENTRY
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place
-from exhume.io.mapped import release
-from exhume.io.output.scratch import scratch_file
 
 WINDOW = 16 << 20
 """Mapped bytes that are walked through before their pages are released."""
@@ -44,6 +42,8 @@ class Spilled(NamedTuple):
 
     def steps(self) -> Iterator[int]:
         """End of each window of the payload, whose pages are released when the next one is taken."""
+        from exhume.io.mapped import release
+
         for start in range(0, len(self.data), WINDOW):
             end = min(start + WINDOW, len(self.data))
             yield end
@@ -56,6 +56,8 @@ def spill(place: Place, most: int, *, step: int = STREAM_STEP, count: int | None
     With a `count`, stop at the end of the frame with that many dictionary entries.  Raises CLPS-501 for more than
     `most`, and `SourceError`.
     """
+    from exhume.io.output.scratch import scratch_file  # small archives need no temporary file
+
     size = in_frames = used = 0
     problem = None
     with scratch_file() as file:
