@@ -341,7 +341,7 @@ def test_what_is_tolerated_is_noted(name: str, raw: bytes, value: dict[str, Any]
 
 
 def test_registries_that_explode_are_refused() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     chain = {
         f"T{i}": Schema(
             f"T{i}", (Field("a", "object", object_type=f"T{i + 1}"), Field("b", "object", object_type=f"T{i + 1}"))
@@ -368,7 +368,7 @@ def test_registries_that_explode_are_refused() -> None:
     with pytest.raises(ExhumeError) as caught_missing:
         decoder_for(missing, "M")
     assert caught_missing.value.code == "ARK-411"
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     assert sys.getrecursionlimit() <= 10_000
 
 

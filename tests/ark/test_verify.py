@@ -24,6 +24,7 @@ from exhume.testing.sources import MisreportingSource, failing
 from tests.ark.logs import REGISTRY, TYPE, message
 from tests.ark.test_rules import HEADER, Log, garble, index_of_split, places, sections, with_filter
 from tests.broken import Broken, broken
+from tests.sizes import some
 
 CASES = broken("ark")
 
@@ -52,7 +53,7 @@ def in_every_way(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) ->
 def test_pieces_find_what_one_look_finds(case: Broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with case.target(tmp_path / "log") as target:
         expected = list(exhume.verify(target, format="ark", limits=case.limits))
-        for found in in_every_way(target, monkeypatch, limits=case.limits):
+        for found in some(in_every_way(target, monkeypatch, limits=case.limits)):
             assert found == expected
 
 
@@ -225,7 +226,7 @@ def test_every_file_is_closed(
         log.poke(0, b"\0")
     elif damage == "index":
         log.poke_header("ofs_index", 1 << 30)
-    for found in in_every_way(log.root, monkeypatch):
+    for found in some(in_every_way(log.root, monkeypatch)):
         assert bool(found) == bool(damage)
         assert len(opened) == (2 if damage else 7)
         assert [source.fileno() for source in opened] == [None] * len(opened)
@@ -259,11 +260,16 @@ def test_what_was_wrong_keeps_no_messages(tmp_path: Path, compression: Compressi
     """An error that keeps where it was raised keeps what was looked at there: all messages that were read together."""
     log = Log(tmp_path / "log", compression)
     garble(log)
+
+    def errors() -> list[ExhumeError]:
+        return [one for one in gc.get_objects() if isinstance(one, ExhumeError)]
+
     gc.collect()
     gc.disable()
     try:
+        before = errors()  # those that other tests keep
         assert len(list(exhume.verify(log.root))) == 6
-        assert [one for one in gc.get_objects() if isinstance(one, ExhumeError)] == []
+        assert [one for one in errors() if not any(one is other for other in before)] == []
     finally:
         gc.enable()
 

@@ -47,11 +47,13 @@ def test_nesting_is_that_of_all_pairs(spans: list[tuple[int, int, bool, str]]) -
     ]
     found = list(join(finds))
     open_ones: list[tuple[int, CarvedArchive]] = []
+    nested = []
     for number, one in enumerate(found):
         open_ones = [(i, c) for i, c in open_ones if c.end > one.offset and c.verdict is not CarveVerdict.DAMAGED]
         around = [i for i, c in open_ones if c.end >= one.end and (c.offset, c.end) != (one.offset, one.end)]
-        assert one.nested_in == (around[-1] if around else None)
+        nested.append(around[-1] if around else None)
         open_ones.append((number, one))
+    assert [one.nested_in for one in found] == nested
 
 
 def calls(work: Callable[[], Any]) -> int:

@@ -19,6 +19,7 @@ from exhume.formats.caf.table import Index
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
 from exhume.testing.corrupt import every_flip, every_truncation
+from tests.sizes import some
 
 NAMES = st.text(
     st.one_of(
@@ -84,7 +85,7 @@ def test_fast_twin_agrees_or_gives_up(files: dict[str, tuple[int, int]], at: int
 
 def test_every_flip_and_cut_agrees_with_the_standard_parser() -> None:
     data = build_index({"a": (0, 5), "ü\n": (5, 9), "b/c": (9, 9)}, "insertion")
-    for _, damaged in [*every_flip(data, 0x01), *every_flip(data), *every_truncation(data)]:
+    for _, damaged in some([*every_flip(data, 0x01), *every_flip(data), *every_truncation(data)]):
         try:
             expected = isinstance(json.loads(damaged.decode("utf-8")), dict)
         except ValueError:

@@ -15,6 +15,7 @@ from exhume.formats.caf.build import build_index
 from exhume.formats.caf.reader import open_archive
 from exhume.io.source import BytesSource
 from exhume.testing.corrupt import every_flip, every_truncation
+from tests.sizes import some
 
 from .make_samples import DATA, chunk
 
@@ -39,7 +40,7 @@ def test_undamaged() -> None:
 
 
 def test_every_truncation() -> None:
-    for length, cut in every_truncation(WHOLE):
+    for length, cut in some(every_truncation(WHOLE)):
         assert told(cut), length
         with pytest.raises(ExhumeError):
             open_archive(BytesSource(cut))
@@ -47,11 +48,8 @@ def test_every_truncation() -> None:
 
 @pytest.mark.parametrize("mask", [0x01, 0x04, 0x20, 0x80, 0xFF])
 def test_every_flip_of_index_and_footer(mask: int) -> None:
-    for offset, damaged in every_flip(WHOLE, mask):
-        if offset < len(DATA):
-            continue
-        if not told(damaged):
-            assert offset in NAME_BYTES, offset
+    for offset, damaged in some(flip for flip in every_flip(WHOLE, mask) if flip[0] >= len(DATA)):
+        assert told(damaged) or offset in NAME_BYTES, offset
         try:
             archive = open_archive(BytesSource(damaged))
         except ExhumeError:

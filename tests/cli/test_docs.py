@@ -89,12 +89,13 @@ def anchors(path: Path) -> set[str]:
 def test_links_lead_somewhere(page: str) -> None:
     """Every link to a file, and to a heading of a page, has its end in the project."""
     pages = [ROOT / page] if page.endswith(".md") else sorted((ROOT / page).rglob("*.md"))
-    for path in pages:
-        for target, anchor in LINK.findall(re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)):
-            found = path.parent / target
-            assert found.exists(), f"{path.relative_to(ROOT)}: {target}"
-            if anchor and found.suffix == ".md":
-                assert anchor in anchors(found), f"{path.relative_to(ROOT)}: {target}#{anchor}"
+    texts = {path: re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL) for path in pages}
+    assert texts
+    for path, target, anchor in ((path, *link) for path, text in texts.items() for link in LINK.findall(text)):
+        found = path.parent / target
+        assert found.exists(), f"{path.relative_to(ROOT)}: {target}"
+        if anchor and found.suffix == ".md":
+            assert anchor in anchors(found), f"{path.relative_to(ROOT)}: {target}#{anchor}"
 
 
 TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")

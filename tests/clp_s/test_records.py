@@ -21,6 +21,7 @@ from exhume.io.source import BytesSource
 from tests.clp_s import build
 from tests.clp_s.build import Built, clp, demo, i64, marker, tiny, u64
 from tests.real import RealSamples
+from tests.sizes import some
 
 
 def opened(built: Built) -> ClpSArchive:
@@ -218,7 +219,7 @@ def test_several_archives_are_merged() -> None:
 
 def test_splits_in_any_order(real_samples: RealSamples) -> None:
     """Archives of one run are put back in its order: the second holds the end of one file and the start of the next."""
-    for case in real_samples.glob("clp_s/*/multi-input-split"):
+    for case in some(real_samples.glob("clp_s/*/multi-input-split")):
         paths = sorted(case.glob("*.clps"))
         for order in itertools.permutations(paths):
             archives = [open_archive(FileSource(path)) for path in order]

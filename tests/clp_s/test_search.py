@@ -25,6 +25,7 @@ from exhume.io.local import FileSource
 from exhume.io.source import BytesSource
 from exhume.testing.sources import CountingSource
 from tests.real import RealSamples
+from tests.sizes import some
 
 
 def queries(root: RealSamples) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -64,11 +65,11 @@ def test_the_same_lines_in_the_same_order(real_samples: RealSamples) -> None:
 
 
 def test_the_command_line_prints_the_same(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
-    for path, query in queries(real_samples):
-        if path.parent.name in ("mixed", "ts-iso-z", "multi-input"):
-            ran = exhume_cli("search", path, query["query"], *query["args"])
-            assert ran.code == 0, ran.err
-            assert ran.text.split("\n")[:-1] == query["stdout"], query
+    folders = ("mixed", "ts-iso-z", "multi-input")
+    for path, query in some(one for one in queries(real_samples) if one[0].parent.name in folders):
+        ran = exhume_cli("search", path, query["query"], *query["args"])
+        assert ran.code == 0, ran.err
+        assert ran.text.split("\n")[:-1] == query["stdout"], query
 
 
 def test_refused_queries_are_refused(real_samples: RealSamples) -> None:

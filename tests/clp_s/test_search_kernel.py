@@ -19,6 +19,7 @@ from exhume.formats.clp_s.read import pykernel
 from exhume.formats.clp_s.write.texts import Dialect as TextDialect
 from exhume.formats.clp_s.write.texts import VariableKind, encode_dictionary_id, encode_text
 from exhume.native.kernel import COMPILED
+from tests.sizes import some
 
 if COMPILED:
     from exhume.native import _kernel
@@ -77,7 +78,7 @@ def test_find(kernel: Any, entries: list[bytes], pattern: bytes, ignore_case: bo
 @given(values=st.lists(st.integers(-3, 3) | st.sampled_from([2**63 - 1, -(2**63)])), operand=st.integers(-3, 3))
 def test_compare_integers(kernel: Any, values: list[int], operand: int) -> None:
     data = struct.pack(f"<{len(values)}q", *values)
-    for op, test in pysearch.OPERATORS.items():
+    for op, test in some(pysearch.OPERATORS.items()):
         assert list(kernel[1].clps_compare_int(data, op, operand)) == [test(value, operand) for value in values]
 
 
@@ -85,7 +86,7 @@ def test_compare_integers(kernel: Any, values: list[int], operand: int) -> None:
 @given(values=st.lists(st.floats(width=64)), operand=st.floats(width=64))
 def test_compare_floats(kernel: Any, values: list[float], operand: float) -> None:
     data = struct.pack(f"<{len(values)}d", *values)
-    for op, test in pysearch.OPERATORS.items():
+    for op, test in some(pysearch.OPERATORS.items()):
         assert list(kernel[1].clps_compare_float(data, op, operand)) == [test(value, operand) for value in values]
 
 

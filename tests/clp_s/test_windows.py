@@ -27,6 +27,7 @@ from exhume.io.source import BytesSource
 from exhume.limits import DEFAULT_LIMITS, Limits
 from tests.clp_s.build import Built, clp, i64, tiny
 from tests.clp_s.test_frames import frame, lying
+from tests.sizes import some
 
 ROWS = 6_000
 CUT = 2_000
@@ -556,7 +557,7 @@ def test_verify_finds_what_lies_between_windows(jobs: int, monkeypatch: pytest.M
         ("stream 0", bytes(unused)),
         ("CLPS-310", texts([(0, row) for row in rows], rows, compress=behind).build()),
     ]
-    for code, stored in cases:
+    for code, stored in some(cases):
         found = verified(stored, jobs)
         assert any(code in one for one in found[:-1]) == bool(code), found
         with monkeypatch.context() as patch:

@@ -23,6 +23,7 @@ from exhume.formats.clp_s.writer import create
 from exhume.io.local import FileSource
 from exhume.native.compiled import KERNEL
 from tests.clp_s.strategies import dumps, records
+from tests.sizes import some
 
 NO_END = 1 << 60
 
@@ -145,7 +146,7 @@ CUT = '{"a\\"\\u00e9é":"\\\\\\ud83d\\ude00",\n"b":[true,false,null,-1.5e3],"c":
 @pytest.mark.parametrize("final", [False, True])
 def test_text_that_is_cut_short_is_refused_at_the_same_place(final: bool) -> None:
     chosen = {"core": True, "structurize": True, "retain_floats": True, "time_nodes": True, "lossy": True}
-    for size in range(len(CUT)):
+    for size in some(range(len(CUT))):
         compiled, pure = (build(make, {**chosen, "log_order_type": None})[0] for make in (make_encoder, PureEncoder))
         told = compiled.feed(CUT[:size], 0, final, NO_END, False)
         assert told == pure.feed(CUT[:size], 0, final, NO_END, False)
@@ -179,7 +180,7 @@ def test_same_wherever_the_data_end(chosen: dict[str, Any], record: dict[str, An
 @pytest.mark.parametrize("line", [b'{"a":"\xf0\x9f\x98\x80"}', b'{"a":"\\ud83d\\ude00x"}', b'{"a":[-0.5e-7,true]}'])
 def test_a_document_is_never_taken_before_it_is_whole(line: bytes) -> None:
     chosen = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": False}
-    for end in range(1, len(line)):
+    for end in some(range(1, len(line))):
         for make in (make_encoder, PureEncoder):
             encoder, _ = build(make, {**chosen, "log_order_type": 11})
             assert encoder.feed(line[:end], 0, False, NO_END, False)[0] == Status.MORE, line[:end]

@@ -76,11 +76,10 @@ texts = st.one_of(
 @given(text=texts)
 def test_exact_texts_print_as_they_were(dialect: TimeDialect, text: str) -> None:
     parsed = parse_timestamp(text, dialect)
-    if parsed is None or not parsed.exact:
-        return
-    if -I64 <= parsed.epoch < I64:
-        quote = '"' if dialect is TimeDialect.BACKSLASH else ""
-        assert render(parsed.pattern, parsed.epoch, dialect) == f"{quote}{text}{quote}"
+    if parsed is not None and (not parsed.exact or not -I64 <= parsed.epoch < I64):
+        parsed = None
+    quote = '"' if dialect is TimeDialect.BACKSLASH else ""
+    assert parsed is None or render(parsed.pattern, parsed.epoch, dialect) == f"{quote}{text}{quote}"
 
 
 @given(moments, fractions, zones)

@@ -28,6 +28,7 @@ from exhume.codecs.xz import lzma2_extent
 from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames, zstd_partial, zstd_whole
 from exhume.errors import CodecError, LimitExceededError, MissingDependencyError, UnsupportedFeatureError
 from exhume.native.kernel import frame_records
+from tests.sizes import some
 
 ROUND_TRIP = ("none", "deflate", "zlib", "gzip", "lzma2", "lzma", "bz2", "zstd", "snappy", "lz4")
 SELF_ENDING = ("deflate", "zlib", "gzip", "lzma2", "bz2", "zstd-frame", "snappy")
@@ -339,7 +340,7 @@ def test_compressed_files_are_read_whole(size: int) -> None:
     data = random.Random(1).randbytes(3000) + bytes(40_000)
     frame = zstandard.compress(data)
     stored = {b"": b"", data: data, frame + SKIPPABLE + frame: data * 2, gzip.compress(data) * 2: data * 2}
-    for file, content in stored.items():
+    for file, content in some(stored.items()):
         pieces = list(inflate_file(io.BytesIO(file), "file", size))
         assert b"".join(pieces) == content
         assert max(map(len, pieces), default=0) <= size

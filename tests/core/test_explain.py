@@ -19,6 +19,7 @@ from exhume.errors import ExhumeError
 from exhume.io.jsonout import dumps
 from exhume.io.source import Source
 from tests.archives import label, own_archives, real_archives
+from tests.sizes import some
 
 Cli = Callable[..., Any]
 INTEGER = re.compile(r"[us][1248](le)?")
@@ -92,7 +93,7 @@ def test_json_is_the_same_between_runs(path: Path, exhume_cli: Cli) -> None:
 def test_any_byte_can_be_asked_for(path: Path, exhume_cli: Cli) -> None:
     with exhume.open(path) as archive:
         sections = [s for s in archive.sections().tiles() if s.span.size]
-        for section in sections[:4]:
+        for section in some(sections[:4]):
             at = (section.span.start + section.span.end) // 2
             ran = exhume_cli("explain", "--no-verify", "--at", at, "--file", section.span.source, path)
             assert ran.code == 0

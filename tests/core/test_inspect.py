@@ -24,6 +24,7 @@ from exhume.errors import ExhumeError
 from exhume.layout.sections import SectionKind
 from exhume.registry import formats
 from exhume.testing.corrupt import flip
+from tests.sizes import some
 
 Cli = Callable[..., Any]
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
@@ -117,9 +118,9 @@ def check(label: str, target: Path, format: str) -> bool:
     return opened
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", [format for format in FORMATS if broken(format)])
 def test_no_broken_sample_is_refused(format: str) -> None:
-    for path in broken(format):
+    for path in some(broken(format)):
         check(path.name, path, format)
 
 
@@ -222,9 +223,9 @@ def test_the_verbs(format: str, tmp_path: Path, exhume_cli: Cli) -> None:
 
 @pytest.mark.slow
 def test_sound_samples_are_complete(tmp_path: Path, exhume_cli: Cli) -> None:
-    for format in FORMATS:
-        for path in samples(format):
-            for verb in TABLE:
+    for format in some(FORMATS):
+        for path in some(samples(format)):
+            for verb in some(TABLE):
                 more = ["--svg", tmp_path / "sound.svg", "--overwrite"] if verb == ["map"] else []
                 ran = exhume_cli(*verb, *more, path)
                 assert (ran.code, [line for line in ran.err.splitlines() if "written" not in line]) == (0, []), (

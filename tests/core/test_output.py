@@ -22,6 +22,7 @@ from exhume.io.output.names import safe_parts
 from exhume.io.output.tar import TarSink, _header
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import BytesSource
+from tests.archives import descriptors
 
 HOSTILE = [
     "",
@@ -349,12 +350,10 @@ def test_where_a_tree_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_tree_holds_few_directories_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exhume.io.output.tree._DIR_CACHE", 2)
     names = [f"{folder}/{number}" for number in range(2) for folder in "abcd"]
-    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else 0
     with OutputTree(tmp_path / "out") as tree:
         for name in names:
             tree.write(name, [name.encode()])
-        if before:
-            assert len(os.listdir("/proc/self/fd")) <= before + 3
+        assert descriptors(tmp_path) <= 3
     assert {name: (tmp_path / "out" / name).read_bytes().decode() for name in names} == {name: name for name in names}
 
 

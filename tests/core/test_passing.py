@@ -14,6 +14,7 @@ import pytest
 from exhume.codecs import compress, decompress
 from exhume.codecs.passing import PIECE, SEQUENTIAL, PayloadStream
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
+from tests.sizes import some
 
 CODECS = sorted(SEQUENTIAL)
 
@@ -35,9 +36,7 @@ def size_of(codec: str, content: bytes) -> int | None:
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_pieces_are_the_content(codec: str) -> None:
-    for content in contents():
-        if codec == "lz4" and not content:
-            continue
+    for content in some(one for one in contents() if one or codec != "lz4"):
         stored = compress(codec, content)
         for step in (997, 1 << 22):
             stream = PayloadStream(codec, cut(stored, step), max_size=1 << 30, size=size_of(codec, content))
@@ -57,7 +56,7 @@ def test_damage_is_found_as_in_one_piece(codec: str) -> None:
     for _ in range(200):
         at = chance.randrange(len(stored))
         damaged.append(stored[:at] + bytes((stored[at] ^ 1 << chance.randrange(8),)) + stored[at + 1 :])
-    for data in damaged:
+    for data in some(damaged):
         size = size_of(codec, content)
         try:
             whole = decompress(codec, data, max_size=1 << 24, size=size)
@@ -69,7 +68,7 @@ def test_damage_is_found_as_in_one_piece(codec: str) -> None:
 
 
 def test_what_follows_may_be_left() -> None:
-    for codec in sorted(SEQUENTIAL - {"none", "lz4", "zstd", "lzma"}):
+    for codec in some(sorted(SEQUENTIAL - {"none", "lz4", "zstd", "lzma"})):
         stored = compress(codec, b"content" * 99)
         stream = PayloadStream(codec, cut(stored + b"behind", 50), max_size=1 << 20, trailing=True)
         assert b"".join(stream) == b"content" * 99

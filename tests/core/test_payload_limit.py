@@ -81,7 +81,7 @@ def wrong(verb: str, usual: Result, limited: Result) -> str:
 
 def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...]) -> int:
     """Run every verb with each limit; return how many outputs were not the usual ones."""
-    differing = 0
+    differing = tried = 0
     for verb in VERBS:
         usual = run(verb, target)
         if usual[0] == 2:  # not for this format
@@ -90,6 +90,8 @@ def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...]) -> 
             limited = run(verb, target, "--limit", f"payload_size={limit}")
             assert wrong(verb, usual, limited) == "", (verb, limit)
             differing += limited[:2] != usual[:2]
+            tried += 1
+    assert tried, "no verb is for this format"
     return differing
 
 

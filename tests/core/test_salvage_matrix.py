@@ -31,6 +31,7 @@ from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageReport, VerifiedBy
 from exhume.testing import corrupt
 from tests import sizes
+from tests.sizes import some
 
 Damage = Callable[[bytes], bytes]
 
@@ -417,7 +418,7 @@ def test_a_clps_archive_survives_damage_of_what_its_records_do_not_use(tmp_path:
     with exhume.open(path) as archive:
         unused = next(s.span for s in archive.sections() if s.name == "/array.dict")
         best = content_clps(path)
-    for at in range(unused.start, unused.end):
+    for at in some(range(unused.start, unused.end)):
         for bit in (0, 7):
             exhume.salvage(corrupt.flip(data, at, 1 << bit), tmp_path / "out", format="clp-s")
             assert content_clps(tmp_path / "out") == best, (at, bit)

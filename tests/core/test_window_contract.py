@@ -40,6 +40,7 @@ from exhume.registry import Format, formats, get_format
 from exhume.testing import corrupt
 from exhume.view.map import Rect, draw_map
 from tests.archives import OWN, own_archives
+from tests.sizes import some
 
 ORIGIN = 50_021
 """Above every offset and size in the samples, so that a moved offset cannot be mistaken for one that is not."""
@@ -380,7 +381,7 @@ def test_remote_windows(id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         source.name = name
         return source  # type: ignore[no-any-return]
 
-    for sample in [one for one in SAMPLES if one.format == id and "" in one.files][:8]:
+    for sample in some([one for one in SAMPLES if one.format == id and "" in one.files][:8]):
         plain, other = list(answers(sample, as_file, tmp_path)), list(answers(sample, as_remote, tmp_path))
         assert [d for (_, a), (_, b) in zip(plain, other, strict=True) for d in differences(a, b)] == []
 

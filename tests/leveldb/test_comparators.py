@@ -19,6 +19,7 @@ from exhume.formats.leveldb.wire import InternalKey, build_bytes
 from exhume.io.tree import MemoryTree
 from tests.leveldb.make_samples import PUT, build_database, edit
 from tests.leveldb.test_damage import Files, key_of, table_of
+from tests.sizes import some
 
 IDB = comparator_of(INDEXED_DB)
 
@@ -72,7 +73,7 @@ ORDERED = [
 
 
 def test_keys_of_indexeddb_are_ordered_as_chromium_orders_them() -> None:
-    for left, right in itertools.combinations(ORDERED, 2):
+    for left, right in some(itertools.combinations(ORDERED, 2)):
         assert IDB.precedes(left, right) is True, (left, right)
         assert IDB.precedes(right, left) is False, (left, right)
 

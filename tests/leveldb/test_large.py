@@ -26,6 +26,7 @@ from exhume.io.tree import MemoryTree
 from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS, Limits
 from tests.leveldb.make_samples import PUT, build_database, write_files
+from tests.sizes import some
 
 CODECS = ("none", "snappy")
 CHANCE = random.Random(6)
@@ -98,7 +99,7 @@ def test_damage_is_found_alike(codec: str, tiny: pytest.MonkeyPatch) -> None:
         damaged.append({**files, name: data[:at] + bytes((data[at] ^ bit,)) + data[at + 1 :]})
     found = [said(one) for one in damaged]
     tiny.undo()
-    for one, mine in zip(damaged, found, strict=True):
+    for one, mine in some(zip(damaged, found, strict=True)):
         theirs = said(one)
         assert [code for code, *_ in mine[0]] == [code for code, *_ in theirs[0]]
         assert mine[1:] == theirs[1:]

@@ -27,6 +27,7 @@ from tests.leveldb.make_samples import DELETE, PUT, build_database, build_table,
 from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of
 from tests.leveldb.test_ranges import files_of
 from tests.oracles import need
+from tests.sizes import some
 
 RECORDS = SalvageMode.RECORDS
 LOG, OLD_LOG, TABLE, MANIFEST = "000006.log", "000003.log", "000005.ldb", "MANIFEST-000004"
@@ -210,7 +211,7 @@ def test_the_spans_of_each_file_are_all_of_it(number: int, tmp_path: Path) -> No
     files = build_database()
     CASES[number][1](files)
     report = salvage(MemoryTree(files), tmp_path / "out")
-    for name, data in files.items():
+    for name, data in some(files.items()):
         at = 0
         for source, start, end, *_ in told(report):
             if source == name:

@@ -79,6 +79,7 @@ def test_kernel_and_twin_agree_on_anything(seed: int, damage: list[tuple[int, in
         data[at % len(data)] ^= change
     block = bytes(data)
     at = 0
+    assert block
     while at < len(block):
         found = kernel.single_writes(block, at, 1 << 33, 7, Place, CONSTANT)
         assert found == pykernel.single_writes(block, at, 1 << 33, 7, Place, CONSTANT)

@@ -248,13 +248,12 @@ def test_snappy_and_its_checksum_in_the_kernel(noise: bytes, at: int, inside: by
         handle = Handle(0, len(stored))
         found = table.add_blocks(rows, BlockIndex.of([(b"\xff" * 20, handle)]))
         block = table.read_block(handle, checks.ignore)
+        assert found or stored != whole or not kernel.COMPILED
         if found:
             assert block is not None
             assert [(v.key, v.value) for v in versions_of(rows)] == [
                 (item[0], item[4]) for item in table.block_items(block, 0)[0]
             ]
-        elif stored == whole:
-            assert not kernel.COMPILED
 
 
 @given(rows, st.integers(1, 200), st.integers(1, 5), st.integers(0, 40), st.booleans())

@@ -131,7 +131,7 @@ def test_an_answer_is_bounded(attack: str, exhume_cli: Cli) -> None:
     with hostile(ATTACKS[attack]) as served:
         start = time.monotonic()
         ran = exhume_cli("verify", f"{served.url}/a.zs", "--storage", "skip_instance_cache=true", "--format", "zs")
-        assert time.monotonic() - start < 15
+        assert time.monotonic() - start < 60
         assert ran.code in (1, 4)
         if ran.code == 1:
             assert re.fullmatch(r"exhume: [^\n]+ \[EX-\d+\]\n", ran.err), ran.err

@@ -111,7 +111,7 @@ def test_a_server_that_says_nothing() -> None:
         start = time.monotonic()
         with pytest.raises(SourceError, match="no answer in time after 4 attempts"):
             exhume.open(f"{served.url}/a", storage_options={"skip_instance_cache": True})
-        assert time.monotonic() - start < 10
+        assert time.monotonic() - start < 60
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from exhume.compiler.front.model import Type
 from exhume.compiler.instances.tree import BrokenError
 from exhume.compiler.instances.walk import Walk
 from tests.conftest import ROOT
-from tests.sizes import size
+from tests.sizes import size, some
 from tests.toolchain.damage import run, samples
 from tests.toolchain.differential import DifferenceError, damaged, fast_reader, model
 from tests.toolchain.refusals import check
@@ -88,8 +88,8 @@ def test_columns_hold_what_reading_one_by_one_gives(
     read = getattr(module, type.reader_name)
     scan = getattr(module, type.reader_name.replace("read_", "scan_", 1))
     draw = random.Random(type.where)
-    for data, _ in samples(type.root.id):
-        for number in range(DAMAGED):
+    for data, _ in some(samples(type.root.id)):
+        for number in some(range(DAMAGED)):
             view = damaged(draw, data) if number else data
             start = draw.randrange(len(view) + 1)
             columns = scan(view, start, len(view))
@@ -184,7 +184,7 @@ def test_an_imported_type_keeps_its_reader_next_to_a_local_one_of_the_same_name(
 def test_ends_are_found_as_reading_finds_them() -> None:
     module = importlib.import_module("exhume_ksy.fast.clp_s_table")
     draw = random.Random("ends")
-    for number in range(20 * DAMAGED):
+    for number in some(range(20 * DAMAGED)):
         data, (rows, types) = draw.choice(samples("clp_s_table"))
         types = bytes(draw.choice((*types, *range(15), 77)) for _ in range(draw.randrange(6)))
         view = (damaged(draw, data) if number % 2 else data) + bytes(draw.randrange(200))

@@ -372,10 +372,9 @@ def test_no_text_changes_more_than_doc_strings(doc: str) -> None:
 @given(doc=st.one_of(SHARP, LONG))
 def test_a_doc_string_says_what_the_text_says(doc: str) -> None:
     lines = written_doc(doc)
-    if lines:
-        read = ast.literal_eval("\n".join(lines).strip())
-        told, said = ("".join(one.split()) for one in (read, doc))
-        assert told == said.replace('"""', "'''") or '"""' in doc
+    read = ast.literal_eval("\n".join(lines).strip()) if lines else doc
+    told, said = ("".join(one.split()) for one in (read, doc))
+    assert told == said.replace('"""', "'''") or '"""' in doc
 
 
 def test_an_instance_may_be_called_as_the_decorator_of_all(compiled: Any) -> None:

@@ -24,6 +24,7 @@ from exhume.errors import SpecificationError, StructureError
 from exhume.layout.fast import LayoutError
 from exhume.layout.foreign import Specification, compile_ksy
 from tests.conftest import ROOT
+from tests.sizes import some
 from tools import nodejs
 from tools.generate import relative_imports
 
@@ -405,7 +406,7 @@ def compiled(case: Case, folder: Path) -> Specification:
 def test_values_are_those_of_kaitai(case: Case, tmp_path: Path) -> None:
     specification = compiled(case, tmp_path)
     roots = {"read": specification.read(case.bytes), "class": specification.module.One.from_bytes(case.bytes)}
-    for how, r in roots.items():
+    for how, r in some(roots.items()):
         assert {one: eval(one, {"r": r}) for one in case.values} == case.values, how
 
 

@@ -9,6 +9,7 @@ import types
 
 import pytest
 
+from tests.sizes import some
 from tools.blocks import read_block
 from tools.mutants import find_mutants
 from tools.mutation import GOAL, equivalents, judges, path_of, transplant
@@ -95,7 +96,7 @@ def test_a_mutant_reaches_what_others_have_imported(monkeypatch: pytest.MonkeyPa
 
 
 def test_equivalent_mutants_are_mutants() -> None:
-    for module, known in equivalents().items():
+    for module, known in some(equivalents().items()):
         assert module in judges()
         found = {mutant.name for mutant in find_mutants(path_of(module).read_text(encoding="utf-8"))}
         assert [name for name in known if name not in found] == [], f"{module}: no such mutant any more"

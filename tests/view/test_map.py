@@ -33,6 +33,7 @@ from exhume.view.map import (
     to_png,
     to_svg,
 )
+from tests.sizes import some
 
 Cli = Callable[..., Any]
 
@@ -101,7 +102,7 @@ def test_what_was_decompressed_to_be_verified_is_not_decompressed_again(
         assert section.load is None or section.codec is None or section.payload_size is not None, section
         return section.payload_size
 
-    for path in sorted(samples.glob(name))[:6]:
+    for path in some(sorted(samples.glob(name))[:6]):
         with exhume.open(path) as archive:
             plain = draw_map(archive, list(archive.verify()))
             assert any(s.codec and s.load is not None and s.payload_size is None for s in archive.sections().tiles())
