@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def some(items: Iterable[T]) -> Iterator[T]:
-    """The items, of which there has to be one: a loop over none proves nothing."""
+    """The items: there has to be one, for a loop over none proves nothing."""
     none = True
     for item in items:
         none = False
