@@ -230,7 +230,7 @@ def _leveldb() -> Named:
 
 
 def _databundle() -> Named:
-    from exhume.testing.corrupt import flip
+    from exhume.testing.damage import flip
     from tests.data_bundle.make_samples import add_history, write_bundle
     from tests.data_bundle.test_damage import LIES, VARIANTS, Bundle
 

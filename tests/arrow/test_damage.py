@@ -13,7 +13,7 @@ import exhume
 from exhume.errors import ExhumeError
 from exhume.io.local import LocalTree
 from exhume.io.tree import MemoryTree
-from exhume.testing.corrupt import flip, sample_offsets
+from exhume.testing.damage import flip, sample_offsets
 from tests.archives import label, own_archives
 
 pytest.importorskip("pyarrow")

@@ -21,7 +21,7 @@ from exhume.export._tables import flat_column, json_column
 from exhume.formats.zs.metadata import separated_values
 from exhume.io import jsonout
 from exhume.tabular.report import ExportReport
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.archives import label, own_archives
 from tests.arrow.test_tools import one_channel
 from tests.clp_s.build import demo, tiny, u64

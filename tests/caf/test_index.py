@@ -18,7 +18,7 @@ from exhume.formats.caf.lookup import Lookup, find_member
 from exhume.formats.caf.table import Index
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
-from exhume.testing.corrupt import every_flip, every_truncation
+from exhume.testing.damage import every_flip, every_truncation
 from tests.sizes import some
 
 NAMES = st.text(

@@ -14,7 +14,7 @@ from exhume.findings import Severity
 from exhume.formats.caf.build import build_index
 from exhume.formats.caf.reader import open_archive
 from exhume.io.source import BytesSource
-from exhume.testing.corrupt import every_flip, every_truncation
+from exhume.testing.damage import every_flip, every_truncation
 from tests.sizes import some
 
 from .make_samples import DATA, chunk

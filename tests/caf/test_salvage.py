@@ -20,7 +20,7 @@ from exhume.formats.caf.salvage import recover
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
 from exhume.recovery import CarvedArchive, CarveVerdict, Outcome, SalvageMode, SalvageReport, VerifiedBy
-from exhume.testing.corrupt import every_truncation
+from exhume.testing.damage import every_truncation
 from exhume.testing.sources import MisreportingSource
 from tests.sizes import some
 

@@ -13,7 +13,7 @@ import pytest
 
 import exhume
 from exhume.codecs.checksums import crc64_xz
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 
 Cli = Callable[..., Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 
 from . import build
 from .build import Built, demo, i64, old, tiny, u64

@@ -15,7 +15,7 @@ from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.findings import Severity
 from exhume.formats.clp_s.write import frames
 from exhume.formats.clp_s.writer import create
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.clp_s.oracle import ORACLES, Oracle
 
 COUNT = 400

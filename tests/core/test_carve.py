@@ -15,7 +15,7 @@ import exhume
 from exhume.findings import STRUCTURE_ONLY
 from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 from exhume.registry import formats
-from exhume.testing import corrupt
+from exhume.testing import damage
 from tests.archives import OWN, own_archives
 from tests.sizes import some
 
@@ -300,7 +300,7 @@ def test_what_a_verdict_rests_on(tmp_path: Path) -> None:
     empty = the_archive((OWN / "caf" / "empty.caf").read_bytes(), "caf")
     assert (empty.verdict, empty.verified_by) == (CarveVerdict.COMPLETE, VerifiedBy.STRUCTURE)  # there are no contents
     zs = (OWN / "zs" / "words-deflate.zs").read_bytes()
-    whole, damaged = (the_archive(raw, "zs") for raw in (zs, corrupt.flip(zs, len(zs) - 20)))
+    whole, damaged = (the_archive(raw, "zs") for raw in (zs, damage.flip(zs, len(zs) - 20)))
     (cut,) = exhume.carve(bytes(5000) + zs[:-30])
     assert [one.verdict for one in (whole, damaged, cut)] == [
         CarveVerdict.COMPLETE,
@@ -308,7 +308,7 @@ def test_what_a_verdict_rests_on(tmp_path: Path) -> None:
         CarveVerdict.PARTIAL,
     ]
     assert {one.verified_by for one in (whole, damaged, cut)} == {VerifiedBy.CHECKSUMS}
-    headless = the_archive(corrupt.flip(zs, 60), "zs")
+    headless = the_archive(damage.flip(zs, 60), "zs")
     assert (headless.verdict, headless.verified_by) == (CarveVerdict.PARTIAL, VerifiedBy.STRUCTURE)
     clps = the_archive((OWN / "clp_s" / "demo.clps").read_bytes(), "clp-s")
     assert (clps.verdict, clps.verified_by, clps.note) == (CarveVerdict.COMPLETE, VerifiedBy.STRUCTURE, STRUCTURE_ONLY)

@@ -23,7 +23,7 @@ from exhume.engines.inspect import Inspection
 from exhume.errors import ExhumeError
 from exhume.layout.sections import SectionKind
 from exhume.registry import formats
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.sizes import some
 
 Cli = Callable[..., Any]

@@ -29,7 +29,7 @@ from exhume.findings import Severity
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageReport, VerifiedBy
-from exhume.testing import corrupt
+from exhume.testing import damage
 from tests import sizes
 from tests.sizes import some
 
@@ -312,12 +312,12 @@ def changes(data: bytes) -> Iterator[tuple[str, bytes, tuple[int, int] | None]]:
         yield f"cut-{at}", data[:at], (at, size)
     for number in range(STEPS):
         at = (size - 1) * number // STEPS
-        yield f"sector-{at}", corrupt.zero_sector(data, at), (at, min(size, at + 512))
-    for at in corrupt.sample_offsets(size, FLIPS, seed=3):
-        yield f"flip-{at}", corrupt.flip(data, at, 1 << at % 8), (at, at + 1)
+        yield f"sector-{at}", damage.zero_sector(data, at), (at, min(size, at + 512))
+    for at in damage.sample_offsets(size, FLIPS, seed=3):
+        yield f"flip-{at}", damage.flip(data, at, 1 << at % 8), (at, at + 1)
     third, block = size // 3, max(1, size // 10)
-    yield "swap", corrupt.swap(data, (third, third + block), (2 * third, 2 * third + block)), None
-    yield "repeat", corrupt.duplicate(data, third, third + block), None
+    yield "swap", damage.swap(data, (third, third + block), (2 * third, 2 * third + block)), None
+    yield "repeat", damage.duplicate(data, third, third + block), None
 
 
 @pytest.fixture(scope="module", params=CASES, ids=[case.label for case in CASES])
@@ -420,7 +420,7 @@ def test_a_clps_archive_survives_damage_of_what_its_records_do_not_use(tmp_path:
         best = content_clps(path)
     for at in some(range(unused.start, unused.end)):
         for bit in (0, 7):
-            exhume.salvage(corrupt.flip(data, at, 1 << bit), tmp_path / "out", format="clp-s")
+            exhume.salvage(damage.flip(data, at, 1 << bit), tmp_path / "out", format="clp-s")
             assert content_clps(tmp_path / "out") == best, (at, bit)
             remove(tmp_path / "out")
 

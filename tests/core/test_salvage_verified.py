@@ -20,7 +20,7 @@ from exhume.io.tree import MemoryTree
 from exhume.limits import DEFAULT_LIMITS
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from exhume.registry import get_format
-from exhume.testing import corrupt
+from exhume.testing import damage
 from tests.archives import OWN
 
 Cli = Callable[..., Any]
@@ -109,14 +109,14 @@ def test_overwritten_data_of_a_chunk_are_not_called_verified(tmp_path: Path, exh
 def test_blocks_under_a_damaged_header_are_not_proved(tmp_path: Path) -> None:
     """The codec that they were decoded with, and the metadata, are the header's."""
     data = (OWN / "zs" / "words-deflate.zs").read_bytes()
-    assert salvaged(corrupt.flip(data, 60), tmp_path, format="zs").verified_by is REREAD
+    assert salvaged(damage.flip(data, 60), tmp_path, format="zs").verified_by is REREAD
 
 
 def test_damaged_blocks_leave_the_others_proved(tmp_path: Path) -> None:
     data = (OWN / "zs" / "words-deflate.zs").read_bytes()
     with exhume.open(data) as archive:
         first = next(entry for entry in archive.entries() if entry.kind == "data")
-    report = salvaged(corrupt.flip(data, (first.offset or 0) + 4), tmp_path, format="zs")
+    report = salvaged(damage.flip(data, (first.offset or 0) + 4), tmp_path, format="zs")
     assert (report.verified_by, report.complete) == (CHECKSUMS, False)
 
 
@@ -143,7 +143,7 @@ def test_members_under_a_damaged_index_are_not_proved(tmp_path: Path) -> None:
     """Rows of a block whose checksum does not fit may name other files; pieces have no row at all."""
     files = tree(OWN / "data_bundle" / "zlib")
     table = next(name for name in files if name.endswith(".sst"))
-    report = salvaged(MemoryTree({**files, table: corrupt.flip(files[table], 20)}), tmp_path, format="databundle")
+    report = salvaged(MemoryTree({**files, table: damage.flip(files[table], 20)}), tmp_path, format="databundle")
     assert report.verified_by is REREAD
     assert report.findings == []  # of the output: spans and notes report the damage of the input
     assert any("DBND-" in note or "LEVELDB" in note or "checksum" in note for note in report.notes)
@@ -162,7 +162,7 @@ def test_versions_of_blocks_with_a_bad_checksum(tmp_path: Path) -> None:
     """Lines have every readable version, even those of damaged blocks; a new database has none of them."""
     files = tree(OWN / "leveldb" / "small")
     log = "000006.log"  # the live one
-    damaged = MemoryTree({**files, log: corrupt.flip(files[log], 0)})
+    damaged = MemoryTree({**files, log: damage.flip(files[log], 0)})
     report = salvaged(damaged, tmp_path, format="leveldb", mode=RECORDS)
     lines = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
     assert {line["checksum"] for line in lines} >= {"bad"}

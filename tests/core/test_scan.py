@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.engines.scan import Scanner
+from exhume.engines.carve import Scanner
 from exhume.errors import MissingDependencyError
 from exhume.io.source import BytesSource
 from exhume.native import kernel, pykernel
@@ -74,6 +74,6 @@ def test_bad_patterns_and_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     for bad in ([], [b""]):
         with pytest.raises(ValueError, match="must not be empty"):
             Scanner(bad)
-    monkeypatch.setattr("exhume.engines.scan._hyperscan", lambda patterns: None)
+    monkeypatch.setattr("exhume.engines.carve._hyperscan", lambda patterns: None)
     with pytest.raises(MissingDependencyError, match="exhume\\[carve\\]"):
         Scanner([b"x"], engine="pyperscan")

@@ -17,7 +17,6 @@ import pytest
 import exhume
 from exhume.io.local import FileSource
 from exhume.testing import selftest
-from exhume.testing.corrupt import flip
 from exhume.testing.damage import (
     Damage,
     DamageOutcome,
@@ -26,6 +25,7 @@ from exhume.testing.damage import (
     every_cut,
     every_damage,
     every_sector,
+    flip,
     judge,
 )
 from exhume.testing.faults import Disk

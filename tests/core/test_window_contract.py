@@ -37,7 +37,7 @@ from exhume.io.tree import MemoryTree, Tree
 from exhume.parts import Part
 from exhume.recovery import SalvageMode
 from exhume.registry import Format, formats, get_format
-from exhume.testing import corrupt
+from exhume.testing import damage
 from exhume.view.map import Rect, draw_map
 from tests.archives import OWN, own_archives
 from tests.sizes import some
@@ -82,8 +82,8 @@ class Sample:
         third = len(data) // 3
         flipped = data
         for at in range(5, len(data), max(1, len(data) // 7)):
-            flipped = corrupt.flip(flipped, at, 16)
-        changed = {"cut": data[: 2 * third], "zeros": corrupt.zero_sector(data, third), "flips": flipped}
+            flipped = damage.flip(flipped, at, 16)
+        changed = {"cut": data[: 2 * third], "zeros": damage.zero_sector(data, third), "flips": flipped}
         for how, other in changed.items():
             label = f"{self.label}-{name[-12:]}-{how}"
             yield Sample(self.format, label, {**self.files, name: other}, sound=False)

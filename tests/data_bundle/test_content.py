@@ -27,7 +27,7 @@ from exhume.formats.data_bundle.shard import Shard
 from exhume.io.local import LocalTree
 from exhume.io.output.tar import TarSink
 from exhume.io.output.tree import OutputTree
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.conftest import Ran
 from tests.data_bundle.build import pack_members
 from tests.sizes import some

@@ -22,7 +22,7 @@ from exhume.formats.leveldb.table_writer import write_database
 from exhume.formats.leveldb.wire import build_bytes, build_varint
 from exhume.io.local import LocalTree
 from exhume.io.tree import MemoryTree
-from exhume.testing.corrupt import flip, overwrite
+from exhume.testing.damage import flip, overwrite
 from tests.data_bundle.make_samples import MEMBERS, write_bundle
 
 Files = dict[str, bytes]

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.formats.data_bundle import large
+from exhume.formats.data_bundle import shard
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.shard import Shard
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 
 LIMIT = 50_000
 CODECS = ("zlib", "snappy", "none")
@@ -42,13 +42,13 @@ def bundle(path: Path, compression: Any) -> dict[str, bytes]:
 def test_records_above_the_limit_are_read(compression: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = bundle(tmp_path / "b", compression)
     made: list[int] = []
-    original = large.RecordStream.__iter__
+    original = shard.RecordStream.__iter__
 
-    def counted(stream: large.RecordStream) -> Iterator[bytes]:
+    def counted(stream: shard.RecordStream) -> Iterator[bytes]:
         made.append(1)
         return original(stream)
 
-    monkeypatch.setattr(large.RecordStream, "__iter__", counted)
+    monkeypatch.setattr(shard.RecordStream, "__iter__", counted)
     with exhume.open(tmp_path / "b", limits=Limits(payload_size=LIMIT)) as archive:
         assert isinstance(archive, DataBundleArchive)
         for name in sorted(files):

@@ -22,7 +22,7 @@ from exhume.io.local import LocalTree
 from exhume.io.output.tree import OutputTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.data_bundle.make_samples import MEMBERS, USER, add_history, write_bundle
 from tests.data_bundle.test_damage import CRC, HEAD, Bundle, F, R, bundle
 

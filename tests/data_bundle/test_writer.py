@@ -27,7 +27,7 @@ from exhume.formats.data_bundle.salvage import salvage
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.io.local import LocalTree
 from exhume.recovery import SalvageMode
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.data_bundle.build import pack_members
 from tests.data_bundle.make_samples import MEMBERS, add_history, write_bundle
 

@@ -48,7 +48,7 @@ from exhume.formats.data_bundle.layout_keys import (
     parse_record_key,
 )
 from exhume.formats.data_bundle.messages import FileMetadata, RecordMetadata
-from exhume.formats.kv_ir.columns import print_array
+from exhume.formats.kv_ir.arrow import print_array
 from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder, scan_units
 from exhume.formats.kv_ir.units import AUTO, USER, How
 from exhume.formats.leveldb.kernel import LeveldbRows

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span
-from exhume.formats.kv_ir import columns, parallel_decode, pykernel, stream
-from exhume.formats.kv_ir.arrow import columns_of
+from exhume.formats.kv_ir import arrow, parallel_decode, pykernel, stream
+from exhume.formats.kv_ir.arrow import Column, columns_of, print_array
 from exhume.formats.kv_ir.build import END, build_integer, build_real, build_text
-from exhume.formats.kv_ir.columns import Column, print_array
 from exhume.formats.kv_ir.info import walk
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.reader import KvIrArchive
@@ -215,10 +214,10 @@ def kernel(*, twin: bool) -> Iterator[None]:
         patch.setattr(parallel_decode, "CHUNK_SIZE", 24)
         patch.setattr(stream, "PIECE", 100)
         patch.setattr(stream, "MAX_PREAMBLE", 300)
-        patch.setattr(columns, "AT_ONCE", 200)
-        patch.setattr(columns, "MOST_MADE", 150)
+        patch.setattr(arrow, "AT_ONCE", 200)
+        patch.setattr(arrow, "MOST_MADE", 150)
         if twin:
-            for module in (parallel_decode, columns, stream):
+            for module in (parallel_decode, arrow, stream):
                 patch.setattr(module, "KvIrDecoder", pykernel.KvIrDecoder)
             patch.setattr(parallel_decode, "scan_units", pykernel.scan_units)
         yield

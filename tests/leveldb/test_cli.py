@@ -19,7 +19,7 @@ from exhume.formats.leveldb.wire import key_text
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.recovery import CarveVerdict, SalvageMode
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.leveldb.make_samples import HISTORY, PUT, build_database, build_table, write_files
 
 Cli = Callable[..., Any]

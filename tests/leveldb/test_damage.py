@@ -30,7 +30,7 @@ from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.layout.sections import SectionKind
 from exhume.recovery import Outcome
-from exhume.testing.corrupt import flip, overwrite
+from exhume.testing.damage import flip, overwrite
 from tests.leveldb.make_samples import DELETE, HISTORY, PUT, build_database, build_table, edit, write_files
 from tests.real import RealSamples
 from tests.sizes import some

@@ -21,7 +21,7 @@ from exhume.formats.leveldb.model import Status
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.leveldb.crafted import (
     BEGIN,
     BEGIN_PERSISTED,

@@ -22,7 +22,7 @@ from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.layout.sections import SectionKind
 from exhume.recovery import CarveVerdict
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.oracles import need
 from tests.sizes import THOROUGH
 

@@ -17,7 +17,7 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import Role, Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.io.local import LocalTree
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.oracles import apart, need
 
 from .producers import Rows, random_writes, rocksdb_options, write_rocksdb

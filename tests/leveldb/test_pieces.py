@@ -14,7 +14,7 @@ from exhume.formats.leveldb.layout_facts import LEVELDB_MAGIC
 from exhume.formats.leveldb.table_writer import TableWriter, write_database
 from exhume.formats.leveldb.wire import Handle, InternalKey
 from exhume.io.tree import MemoryTree
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.broken import golden
 from tests.leveldb.make_samples import PUT, build_database, write_files
 from tests.leveldb.test_damage import VARIANTS, retable, table_of

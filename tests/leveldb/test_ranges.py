@@ -25,7 +25,7 @@ from exhume.formats.leveldb.wire import BlockIndex, Handle, InternalKey
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.native import kernel
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.leveldb.make_samples import PUT, build_database, edit, write_files
 from tests.sizes import some
 

@@ -12,7 +12,7 @@ from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.table_blocks import READ_AHEAD
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from exhume.testing.sources import CountingSource, MisreportingSource
 from tests.leveldb.make_samples import PUT, build_database, build_table
 

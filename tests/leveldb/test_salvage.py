@@ -22,7 +22,7 @@ from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.leveldb.make_samples import DELETE, PUT, build_database, build_table, edit, write_files
 from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of
 from tests.leveldb.test_ranges import files_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import exhume
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.archives import label, own_archives
 from tests.conftest import Ran
 from tests.remote.gcs import GcsStore

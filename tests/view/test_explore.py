@@ -21,7 +21,7 @@ from exhume.cli.exploring import explored, opener
 from exhume.cli.run import Run
 from exhume.engines.explained import PARSED_SIZE
 from exhume.formats.zs.writer import ZsWriter
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from exhume.view import explored as explored_module
 from exhume.view.explored import Explored
 from exhume.view.image import ExploredImage

@@ -17,7 +17,7 @@ from exhume.errors import Span
 from exhume.findings import STRUCTURE_ONLY
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from exhume.view.bands import Bar, bands
 from exhume.view.map import (
     COLORS,

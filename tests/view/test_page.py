@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from exhume.view.page import CHUNK, write_page
 from tests.conftest import ROOT
 from tools import nodejs

@@ -20,7 +20,7 @@ from exhume.engines.report import _tied
 from exhume.errors import SourceError
 from exhume.io import opening
 from exhume.recovery import Piece
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.conftest import ROOT
 
 Cli = Callable[..., Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 
 from .build import PARTIAL, File, Place, entries, records
 from .make_samples import deflate

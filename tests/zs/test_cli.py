@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.conftest import Ran
 
 from .build import reader

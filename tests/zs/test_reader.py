@@ -23,7 +23,7 @@ from exhume.formats.zs.search import after_prefix
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.local import FileSource
 from exhume.io.source import BytesSource
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from exhume.testing.sources import CountingSource, MisreportingSource, failing
 
 from .build import File, entries, reader, records

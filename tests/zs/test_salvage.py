@@ -16,7 +16,7 @@ from exhume.errors import SourceError, UnrecognizedFormatError, UnsupportedOpera
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.source import BytesSource
 from exhume.recovery import CarveVerdict, Outcome, SalvageMode, SalvageReport, VerifiedBy
-from exhume.testing.corrupt import flip, zero_sector
+from exhume.testing.damage import flip, zero_sector
 from exhume.testing.sources import MisreportingSource
 from tests.sizes import some
 

@@ -15,7 +15,7 @@ from exhume.findings import Severity
 from exhume.formats.zs import blocks, layout, references
 from exhume.formats.zs.checks import RULES
 from exhume.limits import Limits
-from exhume.testing.corrupt import flip
+from exhume.testing.damage import flip
 from tests.sizes import some
 
 from .build import File, entries, reader, records, simple

@@ -1,8 +1,12 @@
-"""`--audit FILE`: one record of a run, chained to the record before it.  `exhume.cli.records` defines a record."""
+"""`--audit FILE`: one record of a run, chained to the record before it; what standard input and output carry
+meanwhile is counted and hashed.  `exhume.cli.records` defines a record.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import json
 import locale
 import os
@@ -10,13 +14,12 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
-from exhume.cli.digested import HashingStream, digested
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.records import SCHEMA, canonical, digest_of, facts_of, files_of, parse_record
 from exhume.errors import ExhumeError, Span, WriterError
@@ -24,6 +27,74 @@ from exhume.io import activity
 from exhume.io.jsonout import jsonable
 from exhume.io.output.append_only import AppendOnlyLog
 from exhume.redaction import redact_all, redact_option
+
+
+class HashingStream(io.RawIOBase):
+    """A binary stream that hashes what passes.  It has no descriptor, so that nothing goes past it in the kernel."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self._stream = stream
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def facts(self) -> dict[str, Any] | None:
+        """Size and SHA-256 of what has passed; None when nothing has."""
+        return {"size": self.size, "sha256": self._hash.hexdigest()} if self.size else None
+
+    def readable(self) -> bool:
+        return bool(self._stream.readable())
+
+    def writable(self) -> bool:
+        return bool(self._stream.writable())
+
+    def isatty(self) -> bool:
+        return bool(self._stream.isatty())
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        read = getattr(self._stream, "read1", self._stream.read)
+        data: bytes = read(len(view))
+        view[: len(data)] = data
+        self._passed(data)
+        return len(data)
+
+    def write(self, data: Any, /) -> int:
+        view = memoryview(data).cast("B")
+        self._stream.write(view)
+        self._passed(view)
+        return len(view)
+
+    def flush(self) -> None:
+        if self.writable():
+            self._stream.flush()
+
+    def _passed(self, data: bytes | memoryview) -> None:
+        self._hash.update(data)
+        self.size += len(data)
+
+
+@contextlib.contextmanager
+def digested() -> Iterator[tuple[HashingStream | None, HashingStream | None]]:
+    """Hashes standard input and output while it is entered; None for one that has no bytes, or is closed."""
+    real = sys.stdin, sys.stdout
+    given, made = (HashingStream(one.buffer) if hasattr(one, "buffer") else None for one in real)
+    if given is not None and not given.readable():  # descriptor 0 is a file that is written
+        given = None
+    try:
+        if given is not None:
+            sys.stdin = _text(io.BufferedReader(given), real[0])
+        if made is not None:
+            real[1].flush()
+            sys.stdout = _text(made, real[1], write_through=True)
+        yield given, made
+    finally:
+        sys.stdin, sys.stdout = real
+
+
+def _text(stream: Any, like: TextIO, *, write_through: bool = False) -> TextIO:
+    return io.TextIOWrapper(stream, like.encoding, like.errors, write_through=write_through)
+
 
 MOST_FINDINGS = 10_000
 """Findings that are kept in a record; the rest is counted."""

@@ -21,8 +21,7 @@ from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
 from exhume.formats.clp_s.read.windows import is_large, is_too_large, open_windows
-from exhume.formats.clp_s.write.frames import Framing, Payload, in_file, whole
-from exhume.formats.clp_s.write.rewrap import Piece, put, reserve, write_container
+from exhume.formats.clp_s.write.frames import Framing, Payload, Piece, in_file, put, reserve, whole, write_container
 from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
 from exhume.io.source import STREAM_CHUNK

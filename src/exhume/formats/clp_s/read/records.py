@@ -1,24 +1,164 @@
-"""Streams of records over a whole archive: exact text or Python objects, in table order or in log order."""
+"""Streams of records over a whole archive: exact text or Python objects, in table order or in log order.
+
+In log order, rows of many tables are merged by their numbers.  Small tables are printed by the kernel (see `together`),
+and the others between them: those that are unusual by a program of their own, and of large ones the rows that are next.
+"""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain, islice, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exhume.formats.clp_s.read import kernel
-from exhume.formats.clp_s.read.merged import MERGE_ROWS, merged_chunks, positions
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.read import kernel, windows
+from exhume.formats.clp_s.read.kernel import ClpsMerged
 from exhume.formats.clp_s.read.printing import pieces, warm
-from exhume.formats.clp_s.read.windowed import each_part, printed
+from exhume.formats.clp_s.read.program import DONE, ODD
+from exhume.formats.clp_s.read.render import CHUNK_SIZE
+from exhume.formats.clp_s.read.together import Together
+from exhume.formats.clp_s.read.windowed import Printed, Shared, Windowed, each_part, printed, printed_columns
 from exhume.formats.clp_s.read.windows import takes_passes
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
+    from exhume.codecs.common import Buffer
     from exhume.formats.clp_s.layout import RangeEntry
+    from exhume.formats.clp_s.read.render import TableRenderer
     from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
+
+    Part = tuple[int, int, array[int], Mapping[int, tuple[int, int]]]
+    """Rows `[start, stop)` of the merged order, the next row of each table, and the rows of large tables among them."""
+
+MERGE_ROWS: Final = 8192
+"""Rows of the merged order that one thread prints at a time."""
+
+TABLES_PER_ROW: Final = 4
+"""Tables for each of these rows at most, as the next row of every table is copied each time."""
+
+
+class _Large:
+    """A large table, whose next rows, or all of them, are printed between those of others."""
+
+    def __init__(self, table: Table, complete: bool) -> None:
+        self._table, self._complete = table, complete
+        self._windowed = Windowed(table)
+        self._whole = Shared(lambda: table.load().renderer(complete=complete))
+
+    def renderer(self, stack: ExitStack, start: int, stop: int) -> tuple[TableRenderer, int]:
+        """What prints the rows `[start, stop)`, until the stack is closed, and the number of the first for it."""
+        found = self._windowed.get()
+        if found is not None:
+            rows = stack.enter_context(found.rows(start, stop))
+            indices = printed_columns(self._table.layout.tokens(complete=self._complete))
+            data = self._windowed.of(rows, indices)
+            if data is not None:
+                return data.renderer(complete=self._complete), 0
+        return self._whole.get(), start
+
+
+def positions(table: Table) -> memoryview[Any] | None:
+    """The numbers of the records of a table (int64); None where they have none: they count as 0, as upstream has it.
+
+    Raises what keeps the table from being read.
+    """
+    node = table.layout.tree.log_event_idx
+    return table.load(() if node is None else {node}).log_event_idx
+
+
+class _Merging:
+    """The tables of an archive, to be merged.  Raises what keeps one of them from being read."""
+
+    def __init__(self, archive: TableArchive, complete: bool, jobs: int) -> None:
+        self._archive, self._complete = archive, complete
+        self._together = together = Together(archive)
+        entries, counts = together.entries, together.rows
+        if entries.problems:
+            raise entries.problems[min(entries.problems)]
+        self._offset = archive.tables[0].index if len(archive.tables) else 0
+        streams = archive.table_metadata.streams
+        large = {
+            index
+            for index, (stream, start, end) in enumerate(
+                zip(entries.stream_ids, entries.starts, entries.ends, strict=True)
+            )
+            if counts[index]
+            and (end - start >= windows.WORTHWHILE or streams[stream].size > archive.limits.payload_size)
+            and not together.is_wide(index)
+        }
+        held = {stream for index, stream in enumerate(entries.stream_ids) if counts[index] and index not in large}
+        if complete:
+            held.clear()
+
+        def payload(stream: int) -> Buffer | None:
+            try:
+                return archive.stream_payload(stream) if stream in held else None
+            except ExhumeError:  # reported for each table
+                return None
+
+        payloads = list(map_ordered(payload, range(len(streams)), jobs))
+        idx = archive.schema_tree.log_event_idx
+        self._merged = ClpsMerged(together.tables, entries.stream_ids, payloads, -1 if idx is None else idx)
+        odd = self._merged.odd()
+        tables = {index: archive.tables[index - self._offset] for index in odd}
+        numbers = map_ordered(positions, tables.values(), jobs, ahead=len(tables) + 1)
+        self._order = self._merged.order(dict(zip(tables, numbers, strict=True)))
+        self._large = {index: _Large(table, complete) for index, table in tables.items() if index in large}
+        rest = {index: table for index, table in tables.items() if index not in large}
+        made = map_ordered(self._renderer, rest.values(), jobs, ahead=len(rest) + 1)
+        self._renderers = dict(zip(rest, made, strict=True))
+
+    def _renderer(self, table: Table) -> TableRenderer:
+        return table.load().renderer(complete=self._complete)
+
+    def parts(self) -> Iterator[Part]:
+        """The merged rows, in parts for one thread each."""
+        tables = len(self._together.entries)
+        cursors = array("q", [0]) * tables
+        step = max(MERGE_ROWS, tables // TABLES_PER_ROW)
+        for start in range(0, len(self._order), step):
+            stop = min(start + step, len(self._order))
+            before = cursors[:]
+            self._merged.advance(self._order, start, stop, cursors)
+            among = {index: (before[index], cursors[index]) for index in self._large if before[index] < cursors[index]}
+            yield start, stop, before, among
+
+    def printed(self, part: Part) -> Printed:
+        """The text of a part up to an error."""
+        start, stop, cursors, large = part
+        out: list[bytes] = []
+        renderers = dict(self._renderers)
+        with ExitStack() as stack:
+            try:
+                for index, (first, last) in large.items():
+                    renderers[index], cursors[index] = self._large[index].renderer(stack, first, last)
+                programs = {index: renderer.program for index, renderer in renderers.items()}
+                while start < stop:
+                    text, start, table, why = self._merged.render(
+                        programs, self._order, start, stop, cursors, CHUNK_SIZE
+                    )
+                    out.append(text)
+                    if why == DONE or (why != ODD and self._together.supply(why)):
+                        continue
+                    renderer = renderers.get(table) or self._renderer(self._archive.tables[table - self._offset])
+                    renderer.lines([cursors[table]])  # raises what is wrong
+            except ExhumeError as error:
+                return out, error
+        return out, None
+
+
+def merged_chunks(archive: TableArchive, complete: bool, jobs: int) -> Iterator[bytes]:
+    """The text of all records in log order, in chunks.  Raises the rule of the damage that ends it."""
+    archive.hint_streams()
+    merging = _Merging(archive, complete, jobs)
+    for out, error in map_ordered(merging.printed, merging.parts(), jobs):
+        yield from out
+        if error is not None:
+            raise error
 
 
 class Sourced(NamedTuple):
