@@ -22,11 +22,12 @@ from exhume.formats.clp_ir.patterns import ISO, compile_pattern, find_zone, prin
 from exhume.formats.clp_ir.reader import ClpIrArchive, choose
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, How, parse_wildcard
 from exhume.formats.kv_ir.build import END
+from exhume.formats.kv_ir.units import Status
 from exhume.io.source import BytesSource
 from tests.sizes import some
 
 from .broken import CASES
-from .streams import EVENTS, SMALL, START_MS, STREAMS, UNITS, delta, event, flushed, head, offset
+from .streams import EVENTS, SMALL, START_MS, STREAMS, UNITS, at, delta, event, flushed, head, offset
 
 DECODERS = [kernel.ClpIrDecoder, pykernel.ClpIrDecoder]
 
@@ -273,6 +274,41 @@ def test_wildcards_are_those_of_a_regular_expression(pattern: str, message: str,
         made.choose(MIN_MS, MAX_MS, [found])
         made.run(unit, 0, len(unit), 0, How.LENIENT, 1 << 40)
         assert made.matched == expected
+
+
+MARKS = [b"\x11", b"\x12", b"\x13", b"\\a", b"\\\x12", b"\\"]
+LOG_TYPE_BITS = st.lists(st.sampled_from([b"a", b"b", b"B", b"1", b".", *MARKS]), max_size=8).map(b"".join)
+TEXT_VARIABLES = st.lists(st.sampled_from([b"a", b"b", b"A", b"1", b"-"]), max_size=4).map(b"".join)
+NUMBER_VARIABLES = st.integers(-12, 12) | st.integers(-(1 << 31), (1 << 31) - 1)
+QUERIES = st.lists(st.sampled_from(["a", "b", "B", "1", "-", ".", "*", "?", "\\?", "ab", "a1"]), min_size=1, max_size=5)
+
+
+@given(st.data(), st.booleans())
+def test_searches_look_across_variables(data: st.DataObject, wide: bool) -> None:
+    """A match may begin and end anywhere in a variable, and variables that do not fit are told all the same."""
+    types = data.draw(st.lists(LOG_TYPE_BITS, min_size=1, max_size=3))
+    time = at(START_MS) if wide else delta(1)
+    units = []
+    for _ in range(data.draw(st.integers(1, 8))):
+        log_type = data.draw(st.sampled_from(types))
+        kinds = [TEXT_VARIABLES if mark == 0x12 else NUMBER_VARIABLES for mark in re.sub(rb"\\.?", b"", log_type)
+                 if mark in b"\x11\x12\x13"]  # fmt: skip
+        if data.draw(st.integers(0, 9)) == 0:
+            kinds = data.draw(st.permutations([*kinds, TEXT_VARIABLES]))
+        units.append(event(time, log_type, *(data.draw(kind) for kind in kinds), wide=wide))
+    queries = data.draw(st.lists(QUERIES.map("".join), min_size=1, max_size=2))
+    choice = choose(queries, ignore_case=data.draw(st.booleans()), whole=data.draw(st.booleans()))
+    stream, told = b"".join(units), []
+    for decoder in DECODERS:
+        made = decoder(wide, START_MS)
+        made.choose(*choice)
+        place, stops = 0, []
+        while place < len(stream):
+            stops.append(made.run(stream, place, len(stream), 0, How.COLUMNS, 1 << 40))
+            assert stops[-1][0] in (Status.MORE, Status.LOG_TYPE)
+            place = max(stops[-1][1], stops[-1][3])
+        told.append((stops, made.take_columns(), made.events, made.matched))
+    assert told[0] == told[1]
 
 
 # -- tables and the command line ---------------------------------------------------------------------------------------

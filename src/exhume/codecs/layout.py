@@ -16,6 +16,8 @@ DESCRIPTOR_AT = Frame.at.magic[1]
 ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(DESCRIPTOR_AT, "little")
 HAS_CHECKSUM = 1 << FrameDescriptor.shift.has_checksum
 _SKIPPABLE = frozenset(kind.to_bytes(DESCRIPTOR_AT, "little") for kind in FrameKind if kind != FrameKind.ZSTANDARD)
+FRAME_STARTS = _SKIPPABLE | {ZSTD_MAGIC}
+"""The first bytes of a frame, one that is skipped included: pzstd begins with one."""
 
 STORED_HEAD = ZSTD_MAGIC + bytes((0, 11 << WindowDescriptor.shift.exponent))
 """How a stored frame starts: a window of 2 MiB, no content size, no checksum, as clp-s itself writes them."""

@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from exhume.codecs.zstd import ZSTD_MAGIC, ZSTD_WINDOW_MAX
+from exhume.codecs.layout import FRAME_STARTS
+from exhume.codecs.zstd import ZSTD_WINDOW_MAX
 from exhume.errors import CodecError
 
 
@@ -29,7 +30,7 @@ def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[byt
     if head[:2] == b"\x1f\x8b":
         stream = gzip.GzipFile(fileobj=joined)
         kind, broken = "gzip", (EOFError, zlib.error, gzip.BadGzipFile)
-    elif head == ZSTD_MAGIC:
+    elif head in FRAME_STARTS:
         yield from _zstd(joined, name, size)
         return
     try:

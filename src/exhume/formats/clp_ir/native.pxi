@@ -9,6 +9,7 @@ cdef enum:
     CI_LENIENT = 32
     CI_KEYED = 64
     CI_DAY = 86400000
+    CI_OTHER = 255
     # The kind of a timestamp's character position; the same numbers as in patterns.py.
     CI_LITERAL = 0
     CI_YEAR = 1
@@ -46,8 +47,19 @@ cdef const char** CI_WEEKDAYS = [
 
 cdef uint8_t[256] ci_class
 cdef uint8_t[256] ci_fold
+cdef uint8_t[256] ci_shift
+"""For tags with a number or a length after them, 64 less its bits; CI_OTHER for other bytes."""
+
+cdef struct CiToken:
+    uint8_t tag
+    int64_t number
+    const uint8_t* text
+    Py_ssize_t size
 
 cdef void ci_fill() noexcept:
+    cdef ClpIrToken token
+    cdef uint8_t[16] stored
+    cdef int64_t after
     cdef int i
     memset(ci_class, C_NONE, 256)
     ci_class[CLP_IR_TAGS_END_OF_STREAM] = C_END
@@ -59,9 +71,58 @@ cdef void ci_fill() noexcept:
     ci_class[CLP_IR_TAGS_LOG_TYPE_4] = C_LOG_TYPE
     for i in range(256):
         ci_fold[i] = i + 32 if c"A" <= i <= c"Z" else i
+    memset(stored, 0, sizeof(stored))
+    for i in range(256):
+        stored[0] = i
+        after = read_clp_ir_token(stored, 0, sizeof(stored), &token)  # of no text, which has a length of 0
+        ci_shift[i] = <uint8_t>(sizeof(uint64_t) + 1 - after << 3) if after > 1 else CI_OTHER
 
 
 ci_fill()
+
+
+cdef inline int64_t ci_token(const uint8_t* p, int64_t at, int64_t end, CiToken* out) noexcept nogil:
+    """Reads what `read_clp_ir_token` does, in one step where enough bytes follow; where it ends, or -1."""
+    cdef ClpIrToken token
+    cdef uint64_t word
+    cdef uint8_t shift
+    if end - at > 8:
+        out.tag = p[at]
+        shift = ci_shift[out.tag]
+        at += 1
+        # Where the next token starts does not have to wait for the table if the width is guessed right.
+        if shift == 56:
+            out.number = <int8_t>p[at]
+            word = p[at]
+            at += 1
+        elif shift == 32:
+            memcpy(&word, p + at, sizeof(word))
+            out.number = <int64_t>swap8(word) >> 32
+            word = <uint32_t>out.number
+            at += 4
+        elif shift != CI_OTHER:
+            memcpy(&word, p + at, sizeof(word))
+            word = swap8(word)
+            out.number = <int64_t>word >> shift
+            word >>= shift
+            at += 8 - (shift >> 3)
+        else:
+            at -= 1
+        if shift != CI_OTHER:
+            if ci_class[out.tag] < C_VARIABLE_TEXT:
+                return at
+            if word > <uint64_t>(end - at):
+                return -1
+            out.text, out.size = p + at, <Py_ssize_t>word
+            return at + out.size
+    at = read_clp_ir_token(p, at, end, &token)
+    if at < 0:
+        return -1
+    out.tag = token.tag
+    out.number = token.number1 + token.number2 + token.number4 + token.number8
+    out.text, out.size = p + token.text_start, token.text_end - token.text_start
+    return at
+
 
 cdef struct CiSegment:      # of a wildcard pattern: the part between two asterisks
     Py_ssize_t start
@@ -74,6 +135,7 @@ cdef struct CiPattern:
     bint open_start         # an asterisk before the first segment
     bint open_end
     bint fold
+    Py_ssize_t needle       # the segment with most letters that are not question marks; -1 if none has any
 
 
 cdef Py_ssize_t ci_probe(bytes letters, bytes marks):
@@ -93,6 +155,8 @@ cdef Py_ssize_t ci_probe(bytes letters, bytes marks):
 
 
 CI_COMMON = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ.:-/"
+
+include "logtypes.pxi"
 
 
 cdef class ClpIrDecoder:
@@ -121,6 +185,8 @@ cdef class ClpIrDecoder:
     cdef EncBuf marks
     cdef EncBuf segments
     cdef EncBuf patterns
+    cdef CiLogType* types
+    cdef Out digits
     cdef bytes form             # how times are printed
     cdef const uint8_t* form_start
     cdef Py_ssize_t form_size
@@ -140,6 +206,8 @@ cdef class ClpIrDecoder:
     def __dealloc__(self):
         free(self.out.data)
         free(self.text.data)
+        free(self.digits.data)
+        ci_free_types(self.types)
         enc_buf_free(&self.variables)
         enc_buf_free(&self.times)
         enc_buf_free(&self.ends)
@@ -157,17 +225,23 @@ cdef class ClpIrDecoder:
     def choose(self, lower, upper, patterns):
         cdef CiPattern pattern
         cdef CiSegment segment
+        cdef Py_ssize_t most
+        ci_free_types(self.types)  # what they say about the patterns before
+        self.types = NULL
         self.lower, self.upper = lower, upper
         self.letters.n = self.marks.n = self.segments.n = self.patterns.n = 0
         for open_start, open_end, fold, parts in patterns:
             pattern.first, pattern.count = self.segments.n // sizeof(CiSegment), len(parts)
             pattern.open_start, pattern.open_end, pattern.fold = open_start, open_end, fold
+            pattern.needle, most = -1, 0
             for letters, marks in parts:
                 if len(letters) != len(marks):
                     raise ValueError("letters and marks differ in number")
                 segment.start, segment.size = self.letters.n, len(letters)
                 text = <bytes>(letters.lower() if fold else letters)
                 segment.probe = ci_probe(text, marks)
+                if marks.count(0) > most:
+                    pattern.needle, most = self.segments.n // sizeof(CiSegment), marks.count(0)
                 enc_buf_put(&self.letters, <const char*><bytes>text, segment.size)
                 enc_buf_put(&self.marks, <const char*><bytes>marks, segment.size)
                 enc_buf_put(&self.segments, &segment, sizeof(CiSegment))
@@ -237,14 +311,15 @@ cdef class ClpIrDecoder:
     cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
                   IrStop* stop) except -2 nogil:
         """Takes units until something stops it, which is then reported in `stop`."""
-        cdef ClpIrToken token
+        cdef CiToken token
         cdef IrLeaf leaf
-        cdef IrVariable variable
+        cdef IrVariable* variable
+        cdef IrVariable* limit
         cdef int64_t after, place, size, matched
         cdef uint8_t number = CLP_IR_TAGS_VARIABLE_8 if self.wide else CLP_IR_TAGS_VARIABLE_4
         cdef int fault, what
         while at < end:
-            after = read_clp_ir_token(p, at, end, &token)
+            after = ci_token(p, at, end, &token)
             if after < 0:
                 return ir_stop(stop, IR_MORE, at, at, -1)
             what = ci_class[token.tag]
@@ -252,32 +327,36 @@ cdef class ClpIrDecoder:
                 place = at
                 leaf.variable = leaf.num_variables = 0
                 leaf.wide = self.wide
-                self.variables.n = 0
+                variable = <IrVariable*>self.variables.p
+                limit = variable + self.variables.cap // sizeof(IrVariable)
                 while what != C_LOG_TYPE:
+                    if variable == limit:
+                        self.variables.n = self.variables.cap
+                        enc_buf_room(&self.variables, sizeof(IrVariable))
+                        limit = <IrVariable*>self.variables.p + self.variables.cap // sizeof(IrVariable)
+                        variable = <IrVariable*>self.variables.p + leaf.num_variables
                     if token.tag == number:
                         variable.text = NULL
-                        variable.number = token.number4 + token.number8
+                        variable.number = token.number
                     elif what == C_VARIABLE_TEXT:
-                        variable.text = p + token.text_start
-                        variable.number = token.text_end - token.text_start
+                        variable.text, variable.number = token.text, token.size
                     else:
                         return ir_stop(stop, IR_UNEXPECTED, at, place, -1)
-                    enc_buf_put(&self.variables, &variable, sizeof(IrVariable))
+                    variable += 1
                     leaf.num_variables += 1
                     place = after
-                    after = read_clp_ir_token(p, place, end, &token)
+                    after = ci_token(p, place, end, &token)
                     if after < 0:
                         return ir_stop(stop, IR_MORE, at, place, -1)
                     what = ci_class[token.tag]
-                leaf.text = p + token.text_start
-                leaf.size = token.text_end - token.text_start
+                leaf.text, leaf.size = token.text, token.size
                 place = after
-                after = read_clp_ir_token(p, place, end, &token)
+                after = ci_token(p, place, end, &token)
                 if after < 0:
                     return ir_stop(stop, IR_MORE, at, place, -1)
                 if token.tag == CLP_IR_TAGS_TIMESTAMP if self.wide else \
                         CLP_IR_TAGS_DELTA_1 <= token.tag <= CLP_IR_TAGS_DELTA_8:
-                    fault = self.keep_time(token.number1 + token.number2 + token.number4 + token.number8)
+                    fault = self.keep_time(token.number)
                 else:
                     return ir_stop(stop, IR_UNEXPECTED, at, place, -1)
                 matched = self.matched
@@ -295,10 +374,10 @@ cdef class ClpIrDecoder:
                 if size >= target and not how & CI_OBJECTS:
                     return ir_stop(stop, IR_FULL, after, after, after)
             elif what == C_OFFSET:
-                self.utc_offset = token.number8
+                self.utc_offset = token.number
                 self.utc_changes += 1
                 self.zone_stop = self.zone_start - 1
-                if how == 0 and not -CI_DAY < token.number8 < CI_DAY:
+                if how == 0 and not -CI_DAY < token.number < CI_DAY:
                     return ir_stop(stop, IR_OFFSET, at, at, after)
             elif what == C_END:
                 return ir_stop(stop, IR_END, after, after, after)
@@ -321,7 +400,11 @@ cdef class ClpIrDecoder:
     cdef int give(self, IrLeaf* leaf, int how, int fault, const uint8_t* apart, Py_ssize_t apart_size) except -2 nogil:
         cdef Out* into = &self.out
         cdef Py_ssize_t start, size = self.out.size
+        cdef CiLogType* type
         if not self.lower <= self.time <= self.upper:
+            return 0
+        self.log_type(leaf.text, leaf.size, &type)
+        if type != NULL and self.patterns.n and self.rules_out(type, leaf):
             return 0
         if how & (CI_LINES | CI_OBJECTS | CI_KEYED) or not how & (CI_TEXT | CI_COLUMNS):
             into = &self.text
@@ -329,7 +412,8 @@ cdef class ClpIrDecoder:
         elif how & CI_TEXT:
             self.put_time(into)
         start = into.size
-        if not ir_join(into, leaf, <IrVariable*>self.variables.p):
+        if not (ci_join(into, type, leaf, <IrVariable*>self.variables.p) if type != NULL else
+                ir_join(into, leaf, <IrVariable*>self.variables.p)):
             self.out.size = size
             return IR_LOG_TYPE
         if self.patterns.n and not self.matches(<const uint8_t*>into.data + start, into.size - start):
@@ -368,6 +452,130 @@ cdef class ClpIrDecoder:
         if self.time > self.last_time:
             self.last_time = self.time
         return 0
+
+    # -- log types -----------------------------------------------------------------------------------------------------
+
+    cdef int log_type(self, const uint8_t* p, Py_ssize_t size, CiLogType** found) except -1 nogil:
+        """Sets `found` to a log type that is taken apart; to NULL if this one is not, or cannot be."""
+        cdef CiLogType* type
+        found[0] = NULL
+        if size > CI_LONGEST:
+            return 0
+        if self.types == NULL:
+            self.types = <CiLogType*>calloc(CI_SLOTS, sizeof(CiLogType))
+            if self.types == NULL:
+                with gil:
+                    raise MemoryError
+        type = &self.types[ci_slot(p, size)]
+        if type.taken and <Py_ssize_t>type.raw.n == size and same_bytes(type.raw.p, p, size):
+            type.misses = 0
+        else:
+            type.misses += 1
+            if type.taken and type.misses < CI_PATIENCE:
+                return 0
+            type.taken = False  # until all of it is known
+            type.misses = 0
+            type.raw.n = type.text.n = type.pieces.n = type.clues.n = 0
+            enc_buf_put(&type.raw, p, size)
+            type.sound = ci_take_apart(type, p, size)
+            if type.sound:
+                self.find_clues(type)
+            type.taken = True
+        if type.sound:
+            found[0] = type
+        return 0
+
+    cdef int find_clues(self, CiLogType* type) except -1 nogil:
+        """Finds what has to hold for variables in order that a pattern matches."""
+        cdef CiPattern* pattern = <CiPattern*>self.patterns.p
+        cdef size_t i
+        type.open = False
+        for i in range(self.patterns.n // sizeof(CiPattern)):
+            if pattern[i].needle < 0:
+                type.open = True
+            if not type.open:
+                self.find_clues_of(type, i)
+        return 0
+
+    cdef int find_clues_of(self, CiLogType* type, Py_ssize_t number) except -1 nogil:
+        cdef CiPattern* pattern = &(<CiPattern*>self.patterns.p)[number]
+        cdef CiSegment* needle = &(<CiSegment*>self.segments.p)[pattern.needle]
+        cdef CiPiece* piece = <CiPiece*>type.pieces.p
+        cdef const uint8_t* text = type.text.p
+        cdef Py_ssize_t i, at, count
+        for i in range(type.num_variables + 1):
+            for at in range(piece[i].size):  # it begins in the text
+                count = min(piece[i].size - at, needle.size)
+                if self.part_stands(needle, 0, count, text + piece[i].start + at, pattern.fold):
+                    if count == needle.size:
+                        type.open = True
+                        return 0
+                    if piece[i].mark:
+                        self.add_clue(type, i, number, CI_PREFIX, count, needle.size - count)
+            if not piece[i].mark:
+                return 0
+            self.add_clue(type, i, number, CI_INSIDE, 0, needle.size)
+            for at in range(1, needle.size):  # so many of its letters end the variable
+                count = min(piece[i + 1].size, needle.size - at)
+                if (count == needle.size - at or piece[i + 1].mark) \
+                        and self.part_stands(needle, at, count, text + piece[i + 1].start, pattern.fold):
+                    self.add_clue(type, i, number, CI_SUFFIX, 0, at)
+        return 0
+
+    cdef int add_clue(self, CiLogType* type, Py_ssize_t variable, Py_ssize_t pattern, int where, Py_ssize_t first,
+                      Py_ssize_t count) except -1 nogil:
+        cdef CiSegment* needle = &(<CiSegment*>self.segments.p)[(<CiPattern*>self.patterns.p)[pattern].needle]
+        cdef CiClue clue
+        cdef Py_ssize_t i
+        cdef uint8_t letter
+        if (<CiPiece*>type.pieces.p)[variable].mark != CLP_KV_IR_MARKS_TEXT:
+            for i in range(first, first + (1 if where == CI_PREFIX else count)):
+                letter = self.letters.p[needle.start + i]
+                if not (self.marks.p[needle.start + i] or c"0" <= letter <= c"9" or letter == c"-" or letter == c"."):
+                    return 0
+        clue.variable, clue.pattern, clue.where, clue.first, clue.count = variable, pattern, where, first, count
+        enc_buf_put(&type.clues, &clue, sizeof(CiClue))
+        if type.clues.n > CI_MOST_CLUES * sizeof(CiClue):
+            type.open = True
+        return 0
+
+    cdef bint rules_out(self, CiLogType* type, IrLeaf* leaf) except -2 nogil:
+        """Whether no pattern can match an event, whose variables fit its log type."""
+        cdef CiPiece* piece = <CiPiece*>type.pieces.p
+        cdef CiClue* clue = <CiClue*>type.clues.p
+        cdef IrVariable* variable = <IrVariable*>self.variables.p
+        cdef CiPattern* pattern
+        cdef CiSegment* needle
+        cdef const uint8_t* text
+        cdef Py_ssize_t i, size
+        if type.open or leaf.num_variables != type.num_variables:
+            return False
+        for i in range(leaf.num_variables):
+            if (variable[i].text != NULL) != (piece[i].mark == CLP_KV_IR_MARKS_TEXT):
+                return False
+            if piece[i].mark == CLP_KV_IR_MARKS_DECIMAL and not ci_decimal_fits(<uint64_t>variable[i].number, leaf.wide):
+                return False
+        for i in range(type.clues.n // sizeof(CiClue)):
+            text, size = variable[clue[i].variable].text, variable[clue[i].variable].number
+            if text == NULL:
+                self.digits.size = 0
+                ir_reserve(&self.digits, IR_NUMBER_ROOM)
+                ir_put_variable(&self.digits, &variable[clue[i].variable], piece[clue[i].variable].mark, leaf.wide)
+                text, size = <const uint8_t*>self.digits.data, self.digits.size
+            if size < clue[i].count and clue[i].where != CI_PREFIX:
+                continue
+            pattern = &(<CiPattern*>self.patterns.p)[clue[i].pattern]
+            needle = &(<CiSegment*>self.segments.p)[pattern.needle]
+            if clue[i].where == CI_INSIDE:
+                if self.find(needle, text, 0, size, pattern.fold) >= 0:
+                    return False
+            elif clue[i].where == CI_SUFFIX:
+                text += size - clue[i].count
+                if self.part_stands(needle, 0, clue[i].count, text, pattern.fold):
+                    return False
+            elif self.part_stands(needle, clue[i].first, min(size, clue[i].count), text, pattern.fold):
+                return False
+        return True
 
     # -- wildcards -----------------------------------------------------------------------------------------------------
 
@@ -433,10 +641,15 @@ cdef class ClpIrDecoder:
 
     cdef inline bint stands(self, CiSegment* segment, const uint8_t* text, bint fold) noexcept nogil:
         """Whether a segment matches there; the caller has checked that it fits."""
-        cdef const uint8_t* letter = self.letters.p + segment.start
-        cdef const uint8_t* mark = self.marks.p + segment.start
+        return self.part_stands(segment, 0, segment.size, text, fold)
+
+    cdef inline bint part_stands(self, CiSegment* segment, Py_ssize_t first, Py_ssize_t count, const uint8_t* text,
+                                 bint fold) noexcept nogil:
+        """The same for some of its letters."""
+        cdef const uint8_t* letter = self.letters.p + segment.start + first
+        cdef const uint8_t* mark = self.marks.p + segment.start + first
         cdef Py_ssize_t i
-        for i in range(segment.size):
+        for i in range(count):
             if not mark[i] and letter[i] != (ci_fold[text[i]] if fold else text[i]):
                 return False
         return True

@@ -268,6 +268,33 @@ cdef inline void ir_copy(char* to, const char* text, Py_ssize_t size) noexcept n
         to[size - 1] = text[size - 1]
 
 
+cdef enum:
+    IR_NUMBER_ROOM = 24     # bytes that a number takes at most
+
+
+cdef inline bint ir_put_variable(Out* out, IrVariable* variable, uint8_t mark, bint wide) noexcept nogil:
+    """Add a variable, for which there is room; False when it does not fit its placeholder."""
+    cdef uint64_t word
+    if (variable.text != NULL) != (mark == CLP_KV_IR_MARKS_TEXT):
+        return False
+    if mark == CLP_KV_IR_MARKS_TEXT:
+        ir_copy(out.data + out.size, <const char*>variable.text, variable.number)
+        out.size += variable.number
+        return True
+    if mark == CLP_KV_IR_MARKS_INTEGER:
+        put_integer(out, variable.number)
+        return True
+    if wide:
+        word = <uint64_t>variable.number
+        return put_decimal(out, <int>clp_kv_ir_decimal_8_num_digits(word),
+                           <int>clp_kv_ir_decimal_8_num_fraction_digits(word),
+                           clp_kv_ir_decimal_8_digits(word), clp_kv_ir_decimal_8_sign(word))
+    word = <uint32_t>variable.number
+    return put_decimal(out, <int>clp_kv_ir_decimal_4_num_digits(word),
+                       <int>clp_kv_ir_decimal_4_num_fraction_digits(word),
+                       clp_kv_ir_decimal_4_digits(word), clp_kv_ir_decimal_4_sign(word))
+
+
 cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
     """Add an encoded string; False when its variables do not fit its log type."""
     cdef IrVariable* last
@@ -280,7 +307,7 @@ cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
     variable += leaf.variable
     last = variable + leaf.num_variables
     while variable < last:
-        size += 24 if variable.text == NULL else variable.number
+        size += IR_NUMBER_ROOM if variable.text == NULL else variable.number
         variable += 1
     ir_reserve(out, size)
     variable = last - leaf.num_variables
@@ -311,28 +338,10 @@ cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
             to += 1
             p += 2
             continue
-        if variable == last or (variable.text != NULL) != (byte == CLP_KV_IR_MARKS_TEXT):
+        out.size = to - out.data
+        if variable == last or not ir_put_variable(out, variable, byte, leaf.wide):
             return False
-        if byte == CLP_KV_IR_MARKS_TEXT:
-            ir_copy(to, <const char*>variable.text, variable.number)
-            to += variable.number
-        else:
-            out.size = to - out.data
-            if byte == CLP_KV_IR_MARKS_INTEGER:
-                put_integer(out, variable.number)
-            elif leaf.wide:
-                word = <uint64_t>variable.number
-                if not put_decimal(out, <int>clp_kv_ir_decimal_8_num_digits(word),
-                                   <int>clp_kv_ir_decimal_8_num_fraction_digits(word),
-                                   clp_kv_ir_decimal_8_digits(word), clp_kv_ir_decimal_8_sign(word)):
-                    return False
-            else:
-                word = <uint32_t>variable.number
-                if not put_decimal(out, <int>clp_kv_ir_decimal_4_num_digits(word),
-                                   <int>clp_kv_ir_decimal_4_num_fraction_digits(word),
-                                   clp_kv_ir_decimal_4_digits(word), clp_kv_ir_decimal_4_sign(word)):
-                    return False
-            to = out.data + out.size
+        to = out.data + out.size
         variable += 1
         p += 1
     out.size = to - out.data

@@ -45,6 +45,9 @@ HEAD = 1 << 10
 STEP = 8 << 10
 """Stored bytes that are decompressed at once, at most: constant bytes become 16,000 times as many."""
 
+AHEAD = 64 << 10
+"""Stored bytes that are read at once."""
+
 FIRST_STEP = 512
 """Those of the beginning of a frame; twice as many from step to step, half as many where they become `MUCH`."""
 
@@ -105,7 +108,7 @@ class Stream:
         self.size = self.stored = 0
         source = self.source
         source.will_read(0, source.size)
-        found = self._inflated() if self.wrapped else source.chunks(size=PIECE)
+        found = self._decompressed() if self.wrapped else source.chunks(size=PIECE)
         for piece in found:
             self.size += len(piece)
             if not self.wrapped:
@@ -123,23 +126,6 @@ class Stream:
         span = self.source.span(self.stored, self.source.size)
         return self.rules.trailing_bytes.error("after the zstd frames", span=span, actual=counted(span.size, "bytes"))
 
-    def _inflated(self) -> Iterator[bytes]:
-        held: list[bytes] = []
-        room = 0
-        try:
-            for out in self._decompressed():
-                held.append(out)
-                room += len(out)
-                if room >= PIECE:
-                    yield b"".join(held)
-                    held, room = [], 0
-        except ExhumeError:
-            if held:
-                yield b"".join(held)
-            raise
-        if held:
-            yield b"".join(held)
-
     def _decompressed(self) -> Iterator[bytes]:
         source = self.source
         at = 0
@@ -154,8 +140,12 @@ class Stream:
                 raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
             engine = new_engine()
             start, done, step = at, 0, FIRST_STEP
+            ahead, place = memoryview(b""), at
             while not engine.eof:
-                piece = source.read_up_to(at, min(step, STEP - (at - start) % STEP))
+                size = min(step, STEP - (at - start) % STEP)
+                if at - place + size > len(ahead):
+                    ahead, place = memoryview(self._read(at, size)), at
+                piece = ahead[at - place : at - place + size]
                 if not piece:
                     raise self.rules.frame_cut.error(span=source.span(start, source.size))
                 try:
@@ -172,6 +162,15 @@ class Stream:
                 self.stored = at
                 if out:
                     yield out
+
+    def _read(self, at: int, size: int) -> bytes:
+        """So many stored bytes, and more for the next steps once steps are large."""
+        if size == STEP:
+            try:
+                return self.source.read_up_to(at, AHEAD)
+            except SourceError:
+                pass  # not all of these may be damaged
+        return self.source.read_up_to(at, size)
 
     def _near(self, start: int, stop: int, done: int) -> Iterator[bytes]:
         """What can be decompressed after the first `done` bytes of a frame that fails at `stop`."""
@@ -258,9 +257,8 @@ class Units:
 
     def _more(self) -> bool:
         """Whether there are more bytes; they are then in `_data`.  A failure to read is raised after them."""
-        wanted = (
-            1 if self.stream.live else max(1, len(self._data))
-        )  # so that a long unit is looked at again only when twice as much is there
+        # A long unit is looked at again only when twice as much is there.
+        wanted = 1 if self.stream.live else max(PIECE, len(self._data))
         held = [self._data]
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):

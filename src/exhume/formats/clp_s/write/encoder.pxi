@@ -115,7 +115,7 @@ cdef class ClpsEncoder:
     cdef readonly int64_t losses
     cdef public int64_t size
     cdef EncBuf names, nodes, keys, name_slots, tables, shapes, shape_ids, shape_slots
-    cdef size_t num_names, num_nodes, name_mask, num_tables, num_shapes, shape_mask
+    cdef size_t num_names, num_nodes, name_mask, num_tables, num_shapes, shape_mask, last_shape
     cdef EncDictionary variables, log_types, array_types, schemas
     cdef EncBuf tape, scratch, stack, frames, ordered, unordered, ordered_tokens, unordered_tokens, text, sorted_ids
     cdef size_t num_tokens, most_tokens
@@ -1028,12 +1028,22 @@ cdef class ClpsEncoder:
 
     # --- schemas ---
 
+    cdef inline bint has_shape(self, EncShape* shape) noexcept nogil:
+        """Whether the record just resolved has this shape."""
+        return <size_t>shape.num_ordered * sizeof(int32_t) == self.ordered.n \
+            and <size_t>shape.num_unordered * sizeof(int32_t) == self.unordered.n \
+            and same_bytes(self.shape_ids.p + shape.ids, self.ordered.p, self.ordered.n) \
+            and same_bytes(self.shape_ids.p + shape.ids + self.ordered.n, self.unordered.p, self.unordered.n)
+
     cdef int64_t shape_of(self) except -1 nogil:
         """The shape of the record just resolved, added if it is new."""
-        cdef uint64_t h = enc_hash_bytes(self.ordered.p, self.ordered.n) * 31 + enc_hash_bytes(self.unordered.p, self.unordered.n)
+        cdef uint64_t h
         cdef size_t at, i
         cdef uint32_t slot
         cdef EncShape* shape
+        if self.last_shape < self.num_shapes and self.has_shape(&(<EncShape*>self.shapes.p)[self.last_shape]):
+            return <int64_t>self.last_shape
+        h = enc_hash_bytes(self.ordered.p, self.ordered.n) * 31 + enc_hash_bytes(self.unordered.p, self.unordered.n)
         if self.num_shapes >= ENC_MAX_SHAPES or self.shape_ids.n > ENC_MAX_SHAPE_BYTES:
             self.num_shapes = 0
             self.shapes.n = 0
@@ -1060,10 +1070,8 @@ cdef class ClpsEncoder:
             if slot == 0:
                 break
             shape = &(<EncShape*>self.shapes.p)[slot - 1]
-            if shape.hash == h and <size_t>shape.num_ordered * sizeof(int32_t) == self.ordered.n \
-                    and <size_t>shape.num_unordered * sizeof(int32_t) == self.unordered.n \
-                    and same_bytes(self.shape_ids.p + shape.ids, self.ordered.p, self.ordered.n) \
-                    and same_bytes(self.shape_ids.p + shape.ids + self.ordered.n, self.unordered.p, self.unordered.n):
+            if shape.hash == h and self.has_shape(shape):
+                self.last_shape = slot - 1
                 return slot - 1
             at = (at + 1) & self.shape_mask
         (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(self.num_shapes + 1)
@@ -1075,6 +1083,7 @@ cdef class ClpsEncoder:
         shape.ids = self.shape_ids.n
         enc_buf_put(&self.shape_ids, self.ordered.p, self.ordered.n)
         enc_buf_put(&self.shape_ids, self.unordered.p, self.unordered.n)
+        self.last_shape = self.num_shapes
         self.num_shapes += 1
         self.shapes.n = self.num_shapes * sizeof(EncShape)
         self.fill_shape(self.num_shapes - 1)

@@ -3,6 +3,13 @@
 cdef enum:
     TXT_REPLACED_SIZE = 3   # bytes of U+FFFD
     TXT_MORE = -1           # whether a line begins with a timestamp cannot be determined yet
+    TXT_KEPT = 40           # bytes of a timestamp that the next one is compared with
+
+cdef struct TxtStamp:       # the beginning of the last timestamp
+    Py_ssize_t size
+    uint8_t[TXT_KEPT] text
+    uint16_t[TXT_KEPT + 1] states   # before each byte, and after the last one
+    uint8_t[TXT_KEPT + 1] best      # bytes of the longest timestamp that ends before it
 
 cdef const char* TXT_HEX = b"0123456789abcdef"
 cdef const char* TXT_REPLACED = b"\xef\xbf\xbd"
@@ -156,31 +163,54 @@ cdef class ClpsTextLog:
             if self.next[i] >= states:
                 raise ValueError("not a state")
 
-    cdef inline Py_ssize_t stamp(self, const unsigned char* p, const unsigned char* end, bint final) noexcept nogil:
-        """Bytes of the timestamp that a line begins with; TXT_MORE where that cannot be determined yet."""
-        cdef const unsigned char* start = p
-        cdef Py_ssize_t best = 0
+    cdef inline Py_ssize_t stamp(self, const unsigned char* p, const unsigned char* end, bint final,
+                                 TxtStamp* last) noexcept nogil:
+        """Bytes of the timestamp that a line begins with; TXT_MORE where that cannot be determined yet.
+
+        Starts where it differs from the last one, for most timestamps differ in their last digits.
+        """
+        cdef Py_ssize_t best = 0, i = 0, same = min(last.size, end - p)
         cdef size_t state = 1
+        cdef bint keep = last.size == 0 or (same > 0 and p[0] == last.text[0])
+        cdef uint64_t here, there
+        if keep:
+            while same - i >= <Py_ssize_t>sizeof(here):
+                memcpy(&here, p + i, sizeof(here))
+                memcpy(&there, last.text + i, sizeof(there))
+                if here != there:
+                    break
+                i += sizeof(here)
+            while i < same and p[i] == last.text[i]:
+                i += 1
+            last.states[0], last.best[0] = 1, 0
+            last.size, state, best = i, last.states[i], last.best[i]
         while True:
-            if p == end:
+            if p + i == end:
                 if not final:
                     return TXT_MORE
-                return p - start if self.accept[state] else best
-            if self.accept[state] & self.follow[p[0]]:
-                best = p - start
-            state = self.next[state * self.num_classes + self.of[p[0]]]
+                return i if self.accept[state] else best
+            if self.accept[state] & self.follow[p[i]]:
+                best = i
+            state = self.next[state * self.num_classes + self.of[p[i]]]
             if state == 0:
+                if best and not keep:
+                    last.size = 0
                 return best
-            p += 1
+            if keep and i < TXT_KEPT:
+                last.text[i] = p[i]
+                i += 1
+                last.size, last.states[i], last.best[i] = i, <uint16_t>state, <uint8_t>best
+            else:
+                i += 1
 
     cdef inline const unsigned char* event(self, const unsigned char* p, const unsigned char* end, bint final,
-                                           Py_ssize_t* stamp, Py_ssize_t* known) noexcept nogil:
+                                           Py_ssize_t* stamp, Py_ssize_t* known, TxtStamp* last) noexcept nogil:
         """Where the event at `p` ends; NULL where more bytes are needed to decide.
 
         `known` is the timestamp at `p` if it is known, else TXT_MORE, and becomes that of the event after it.
         """
         cdef Py_ssize_t next
-        stamp[0] = known[0] if known[0] != TXT_MORE else self.stamp(p, end, final)
+        stamp[0] = known[0] if known[0] != TXT_MORE else self.stamp(p, end, final, last)
         known[0] = TXT_MORE
         if stamp[0] == TXT_MORE:
             return NULL
@@ -194,7 +224,7 @@ cdef class ClpsTextLog:
                 return p
             if p == end:
                 break
-            next = self.stamp(p, end, final)
+            next = self.stamp(p, end, final, last)
             if next == TXT_MORE:
                 return NULL
             if next:
@@ -249,7 +279,9 @@ cdef class ClpsTextLog:
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
         cdef const unsigned char* stop = p
         cdef Py_ssize_t stamp = 0, known = TXT_MORE
+        cdef TxtStamp last
         cdef int status = E_DONE
+        last.size = 0
         if not 0 <= start <= PyBytes_GET_SIZE(data):
             raise IndexError(start)
         if encoder.busy:
@@ -258,7 +290,7 @@ cdef class ClpsTextLog:
         try:
             with nogil:
                 while p < end:
-                    stop = self.event(p, end, final, &stamp, &known)
+                    stop = self.event(p, end, final, &stamp, &known, &last)
                     if stop == NULL:
                         stop, status = end, E_MORE
                         break
@@ -279,17 +311,19 @@ cdef class ClpsTextLog:
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
         cdef const unsigned char* stop
         cdef Py_ssize_t stamp = 0, known = TXT_MORE
+        cdef TxtStamp last
         cdef EncBuf out, mended
         cdef size_t middle
         if not 0 <= start <= PyBytes_GET_SIZE(data):
             raise IndexError(start)
+        last.size = 0
         memset(&out, 0, sizeof(out))
         memset(&mended, 0, sizeof(mended))
         try:
             with nogil:
                 enc_buf_room(&out, (end - p) + 64)
                 while p < end:
-                    stop = self.event(p, end, final, &stamp, &known)
+                    stop = self.event(p, end, final, &stamp, &known, &last)
                     if stop == NULL:
                         break
                     if stamp:
@@ -317,11 +351,13 @@ cdef class ClpsTextLog:
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
         cdef const unsigned char* p = end
         cdef Py_ssize_t found = -1, stamp
+        cdef TxtStamp last
+        last.size = 0
         with nogil:
             while p > base:
                 p -= 1
                 if p == base or p[-1] == 0x0A:
-                    stamp = self.stamp(p, end, False)
+                    stamp = self.stamp(p, end, False, &last)
                     if stamp > 0:
                         found = p - base
                         break

@@ -1,0 +1,123 @@
+# Log types of a text stream, included by _kernel.pyx.  Most events have one of a few, so each is taken apart once: its
+# text without escapes, its placeholders, and which variables a searched text could be in.
+
+cdef enum:
+    CI_SLOTS = 256
+    CI_LONGEST = 1024       # bytes of a log type that is kept
+    CI_PATIENCE = 16        # events of other log types after which a slot is given to another
+    CI_MOST_CLUES = 64
+    CI_PADDING = 16         # bytes that are copied at once
+    # Where in a variable letters of a segment have to be
+    CI_INSIDE = 0
+    CI_SUFFIX = 1
+    CI_PREFIX = 2           # a variable that is shorter than the letters has to be the beginning of them
+
+cdef struct CiPiece:        # text, and the placeholder after it
+    Py_ssize_t start
+    Py_ssize_t size
+    uint8_t mark            # 0 after the last text
+
+cdef struct CiClue:         # a pattern can only match an event for which one of these holds
+    Py_ssize_t variable
+    Py_ssize_t pattern
+    Py_ssize_t first        # letters of the pattern's `needle`
+    Py_ssize_t count
+    int where
+
+cdef struct CiLogType:
+    bint taken
+    bint sound              # False if an escape is cut
+    bint open               # every event with it has to be compared with the patterns
+    int misses
+    Py_ssize_t num_variables
+    EncBuf raw
+    EncBuf text
+    EncBuf pieces
+    EncBuf clues
+
+
+cdef void ci_free_types(CiLogType* types) noexcept:
+    cdef Py_ssize_t i
+    if types != NULL:
+        for i in range(CI_SLOTS):
+            enc_buf_free(&types[i].raw)
+            enc_buf_free(&types[i].text)
+            enc_buf_free(&types[i].pieces)
+            enc_buf_free(&types[i].clues)
+    free(types)
+
+
+cdef inline size_t ci_slot(const uint8_t* p, Py_ssize_t size) noexcept nogil:
+    """A slot for a log type, by its size and some of its bytes."""
+    cdef uint64_t first = 0, middle = 0, last = 0
+    if size >= <Py_ssize_t>sizeof(first):
+        memcpy(&first, p, sizeof(first))
+        memcpy(&middle, p + (size - sizeof(first)) // 2, sizeof(first))
+        memcpy(&last, p + size - sizeof(first), sizeof(first))
+    elif size:
+        memcpy(&first, p, size)
+    first = first * <uint64_t>0xFF51AFD7ED558CCD ^ middle * <uint64_t>0xC4CEB9FE1A85EC53
+    first += (last ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15
+    return (first ^ first >> 32) * <uint64_t>0xFF51AFD7ED558CCD >> 56
+
+
+cdef bint ci_take_apart(CiLogType* type, const uint8_t* p, Py_ssize_t size) except -2 nogil:
+    """The pieces of a log type; False if an escape is cut."""
+    cdef const uint8_t* end = p + size
+    cdef CiPiece piece
+    enc_buf_room(&type.text, size + CI_PADDING)
+    piece.start = type.num_variables = 0
+    while p < end:
+        if ir_mark[p[0]] and p[0] != CLP_KV_IR_MARKS_ESCAPE:
+            piece.size, piece.mark = type.text.n - piece.start, p[0]
+            enc_buf_put(&type.pieces, &piece, sizeof(CiPiece))
+            piece.start = type.text.n
+            type.num_variables += 1
+        else:
+            if p[0] == CLP_KV_IR_MARKS_ESCAPE:
+                p += 1
+                if p == end:
+                    return False
+            type.text.p[type.text.n] = p[0]
+            type.text.n += 1
+        p += 1
+    piece.size, piece.mark = type.text.n - piece.start, 0
+    enc_buf_put(&type.pieces, &piece, sizeof(CiPiece))
+    return True
+
+
+cdef bint ci_join(Out* out, CiLogType* type, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
+    """The same as `ir_join`, for a log type that is taken apart."""
+    cdef CiPiece* piece = <CiPiece*>type.pieces.p
+    cdef const char* text = <const char*>type.text.p
+    cdef char* to
+    cdef Py_ssize_t i, size = type.text.n + CI_PADDING
+    if leaf.num_variables != type.num_variables:
+        return False
+    for i in range(leaf.num_variables):
+        size += IR_NUMBER_ROOM if variable[i].text == NULL else variable[i].number
+    ir_reserve(out, size)
+    while True:
+        to = out.data + out.size
+        i = 0
+        while i < piece.size:
+            memcpy(to + i, text + i, CI_PADDING)
+            i += CI_PADDING
+        text += piece.size
+        out.size += piece.size
+        if not piece.mark:
+            return True
+        if not ir_put_variable(out, variable, piece.mark, leaf.wide):
+            return False
+        variable += 1
+        piece += 1
+
+
+cdef inline bint ci_decimal_fits(uint64_t word, bint wide) noexcept nogil:
+    """Whether a variable can be printed as a decimal number; see `put_decimal`."""
+    if wide:
+        return clp_kv_ir_decimal_8_num_fraction_digits(word) <= clp_kv_ir_decimal_8_num_digits(word) \
+            and clp_kv_ir_decimal_8_digits(word) < INT_TENS[clp_kv_ir_decimal_8_num_digits(word)]
+    word = <uint32_t>word
+    return clp_kv_ir_decimal_4_num_fraction_digits(word) <= clp_kv_ir_decimal_4_num_digits(word) \
+        and clp_kv_ir_decimal_4_digits(word) < INT_TENS[clp_kv_ir_decimal_4_num_digits(word)]
