@@ -295,7 +295,8 @@ def test_searches_look_across_variables(data: st.DataObject, wide: bool) -> None
                  if mark in b"\x11\x12\x13"]  # fmt: skip
         if data.draw(st.integers(0, 9)) == 0:
             kinds = data.draw(st.permutations([*kinds, TEXT_VARIABLES]))
-        units.append(event(time, log_type, *(data.draw(kind) for kind in kinds), wide=wide))
+        variables: list[Any] = [data.draw(kind) for kind in kinds]
+        units.append(event(time, log_type, *variables, wide=wide))
     queries = data.draw(st.lists(QUERIES.map("".join), min_size=1, max_size=2))
     choice = choose(queries, ignore_case=data.draw(st.booleans()), whole=data.draw(st.booleans()))
     stream, told = b"".join(units), []
