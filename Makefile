@@ -154,8 +154,9 @@ prose: $(TOOLS)  ## find words and phrases to avoid in everything that people re
 lint: $(TOOLS)  ## ruff
 	$(BIN)/ruff check .
 
-types: $(TOOLS)  ## mypy --strict
+types: $(TOOLS)  ## mypy --strict on everything, pyright on what users write
 	$(BIN)/mypy
+	@$(BIN)/python -m tools.pyright
 
 docs: setup  ## write the pages of docs/ and the manual pages that follow from the code
 	@$(BIN)/python -m tools.gen_docs
@@ -259,7 +260,7 @@ extras: setup  ## install exhume with each extra into an empty environment, into
 	@$(BIN)/python -m tools.extras $(or $(ARGS),--write)
 
 clean:  ## remove everything that can be made again
-	rm -rf $(VENV) .venv-build .venv-dist .venv-node .venv-oracles .venv-plugins .venv-site node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
+	rm -rf $(VENV) .venv-build .venv-dist .venv-node .venv-oracles .venv-plugins .venv-pyright .venv-site node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
 	rm -f src/exhume/native/_kernel.c src/exhume/native/_kernel.*.so generated/exhume_ksy/fast/_native.c generated/exhume_ksy/fast/_native.*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf src/*.egg-info generated/*.egg-info

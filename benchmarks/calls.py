@@ -15,7 +15,7 @@ def main() -> int:
     import exhume
 
     name, path, *more = sys.argv[1:]
-    with exhume.open(path) as archive:
+    with exhume.clps.open(path) as archive:
         batches = archive.to_arrow(columns=COLUMNS[name], jobs=int(more[1]) if more else 1)
         return 0 if sum(batch.num_rows for batch in batches) else 1
 

@@ -218,7 +218,7 @@ def duckdb_asker(source: str, path: Path) -> Ask:
     connection = duckdb.connect(config={"threads": 2})
     nested = "did, time_us, kind, commit.operation AS operation, commit.collection AS collection"
     if source == "clp-s":
-        archive: Any = exhume.open(path).to_dataset(jobs=2)
+        archive: Any = exhume.clps.open(path).to_dataset(jobs=2)
         connection.register("archive", archive)
         flat = 'did, time_us, kind, "commit.operation" AS operation, "commit.collection" AS collection'
         connection.execute(f"CREATE VIEW docs AS SELECT {flat} FROM archive")
@@ -239,7 +239,7 @@ def polars_asker(source: str, path: Path) -> Ask:
     names = {"operation": pl.String, "collection": pl.String}
     nested = [pl.col("commit").struct.field(name) for name in names]
     if source == "clp-s":
-        archive: Any = exhume.open(path).to_dataset(jobs=2)
+        archive: Any = exhume.clps.open(path).to_dataset(jobs=2)
 
     def docs() -> Any:
         if source == "clp-s":

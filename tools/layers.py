@@ -47,7 +47,6 @@ FRONT_DOOR = ("__main__", "ark", "caf", "clpir", "clps", "databundle", "kvir", "
 MOST_LINES, LEAST_LINES = 450, 40
 
 LARGE = {
-    "archive": "the contracts of archives, members and writers, which are read together",
     "compiler.emit.code": "to be divided: expressions and statements",
     "compiler.emit.elements": "to be divided: parsing and skipping",
     "compiler.emit.layout": "the runtime of generated readers, copied into `generated/` as one file",

@@ -6,19 +6,20 @@ import abc
 import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, Self, Unpack
 
 from exhume.choices import check_keywords, matching
 from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError
 from exhume.findings import Finding
-from exhume.io.source import STREAM_CHUNK, PositionedFile, Source
+from exhume.io.source import STREAM_CHUNK, MemberFile, Source
 from exhume.io.tree import Tree
 from exhume.late import notebook_html
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.layout.sections import Section, SectionMap
-    from exhume.parts.partition import Partition
+    from exhume.parts.partition import Partition, ReadingOptions
+    from exhume.tabular.arrow import MemberTableOptions, TableOptions
 
 Progress = Callable[[int, int | None, str], None]
 """Called with (done, total or None, unit) by anything that may take long; must return quickly."""
@@ -187,7 +188,7 @@ class Archive(abc.ABC):
         self.limits.check("payload_size", section.span.size, section.span)
         return source.read_at(section.span.start - source.origin, section.span.size)
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[TableOptions]) -> Any:
         """The archive's table as a streaming `pyarrow.RecordBatchReader` (extra `arrow`): records, or members.
 
         Every format takes `columns` (the names to return, in that order), `batch_rows` (rows per batch), and `losses`,
@@ -198,7 +199,7 @@ class Archive(abc.ABC):
         """
         raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
 
-    def to_dataset(self, *, cache_bytes: int | None = None, **options: Any) -> Any:
+    def to_dataset(self, *, cache_bytes: int | None = None, **options: Unpack[TableOptions]) -> Any:
         """The same table as a `pyarrow.dataset.Dataset`, for DuckDB, Polars (`scan_pyarrow_dataset`) and pyarrow.
 
         Only the columns that a query needs are read.  Those that were read completely are kept for the next query, up
@@ -212,12 +213,12 @@ class Archive(abc.ABC):
     wide_tables: ClassVar[bool] = False
     """Whether `to_arrow` takes `widest`: the number of columns above which rows are maps (`exhume.tabular.wide`)."""
 
-    def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
+    def arrow_tables(self, **options: Unpack[TableOptions]) -> Mapping[str, Callable[[], Any]]:
         """A function that makes the reader of each table, by its name; most formats have one table, named ""."""
         return {"": functools.partial(self.to_arrow, **options)}
 
     def read_arrow_tables(
-        self, tables: Sequence[str], **options: Any
+        self, tables: Sequence[str], **options: Unpack[TableOptions]
     ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
         """Several of `arrow_tables` in one pass: their schemas, and what reads the batches of all with their names.
 
@@ -235,7 +236,7 @@ class Archive(abc.ABC):
         *,
         opening: Mapping[str, Any] | None = None,
         storage_options: Mapping[str, Any] | None = None,
-        **options: Any,
+        **options: Unpack[ReadingOptions],
     ) -> list[Partition]:
         """The archive in parts of about `size` stored bytes (None: a single part), for dask or any pool of workers.
 
@@ -364,16 +365,21 @@ class MemberArchive(Archive):
         """The values of `detail_columns` for one member."""
         return {name: entry.details.get(name) for name in self.detail_columns}
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[MemberTableOptions]) -> Any:
         """The members as a table, one row each; see `exhume.tabular.arrow.member_table` for columns and options."""
         from exhume.tabular.arrow import member_table
 
         check_keywords("to_arrow()", options, member_table)
         return member_table(self, **options)
 
+    if TYPE_CHECKING:  # with the options of the format
+
+        def to_dataset(self, *, cache_bytes: int | None = None, **options: Unpack[MemberTableOptions]) -> Any: ...
+        def arrow_tables(self, **options: Unpack[MemberTableOptions]) -> Mapping[str, Callable[[], Any]]: ...
+
     def open_member(self, name: str) -> BinaryIO:
         """A member as a seekable, buffered binary file."""
-        return io.BufferedReader(MemberFile(self, name))
+        return io.BufferedReader(MemberFile(name, self.stat(name).size or 0, functools.partial(self.read_member, name)))
 
     def match(self, patterns: Sequence[str]) -> list[str]:
         """Names that equal or glob-match any pattern, in the archive's order (`a/` selects what is below `a`).
@@ -390,18 +396,6 @@ class MemberArchive(Archive):
 
     def __iter__(self) -> Iterator[str]:
         return self.names()
-
-
-class MemberFile(PositionedFile):
-    """One member as a seekable raw file; see `MemberArchive.open_member`."""
-
-    def __init__(self, archive: MemberArchive, name: str) -> None:
-        super().__init__(archive.stat(name).size or 0)
-        self._archive = archive
-        self.name = name
-
-    def _read_span(self, start: int, end: int) -> bytes:
-        return self._archive.read_member(self.name, start, end)
 
 
 class RecordArchive(Archive):
@@ -430,7 +424,7 @@ class Writer(abc.ABC):
 
     Example:
         >>> with exhume.create("one.caf", "caf") as writer:
-        ...     entry = writer.add_bytes("greeting.txt", b"hello")
+        ...     writer.add_bytes("greeting.txt", b"hello")
     """
 
     def __enter__(self) -> Self:

@@ -53,7 +53,8 @@ def open(
     Example:
         >>> with exhume.ark.open("robot") as log:
         ...     for message in log.messages("/robot/battery"):
-        ...         print(message.time_ns, message.value["volts"])
+        ...         if message.value is not None:
+        ...             print(message.time_ns, message.value["volts"])
         ...         break
         1700000000050001000 24.5
     """

@@ -116,7 +116,7 @@ def test_ark_reads_split_by_split(tmp_path: Path) -> None:
             channel.write(number, {"number": number, "data": bytes(5000)})
     tree, bytes_read = counted_tree(tmp_path / "log")
     size = sum(path.stat().st_size for path in (tmp_path / "log").rglob("*") if path.is_file())
-    with exhume.open(tree) as archive:
+    with exhume.ark.open(tree) as archive:
         before = bytes_read()
         reader = archive.to_arrow(batch_rows=50, columns=["number"])
         assert reader.read_next_batch()["number"].to_pylist() == list(range(50))

@@ -360,7 +360,7 @@ def test_a_directory_of_logs_has_no_table(samples: Path) -> None:
 
 
 def test_leveldb_versions(samples: Path) -> None:
-    with exhume.open(samples / "leveldb/small") as archive:
+    with exhume.leveldb.open(samples / "leveldb/small") as archive:
         live = archive.to_arrow().read_all()
         entries = list(archive.entries())
         for row, entry in zip(live.to_pylist(), entries, strict=True):
@@ -412,7 +412,7 @@ def sha256(data: bytes) -> str:
 
 def test_caf_members() -> None:
     data = chunk(index_of(("a.txt", 0, 20), ("gone", 60, 4000), ("dir/b.txt", 20, 64)))
-    with exhume.open(data) as archive:
+    with exhume.caf.open(data) as archive:
         rows = {row["name"]: row for row in archive.to_arrow().read_all().to_pylist()}
         assert rows["a.txt"] == {
             "name": "a.txt",
@@ -445,10 +445,10 @@ def test_a_name_that_is_no_text_is_counted() -> None:
 
 def test_bundle_members(tmp_path: Path) -> None:
     write_bundle(tmp_path / "b", shards=2)
-    with exhume.open(tmp_path / "b") as archive:
+    with exhume.databundle.open(tmp_path / "b") as archive:
         rows = {row["name"]: row for row in archive.to_arrow().read_all().to_pylist()}
         for name, data in MEMBERS.items():
-            entry = archive.stat(name)  # type: ignore[attr-defined]
+            entry = archive.stat(name)
             assert rows[name]["size"] == len(data)
             assert rows[name]["digest"] == f"crc32c:{entry.details['crc32c']}"
             assert (rows[name]["shard"], rows[name]["shard_offset"]) == (
@@ -473,7 +473,7 @@ def test_a_damaged_member_has_no_digest(tmp_path: Path, members: int, monkeypatc
     raw[len(raw) // 2] ^= 0xFF
     shard.write_bytes(raw)
     lost: Counter[str] = Counter()
-    with exhume.open(tmp_path / "b") as archive:
+    with exhume.databundle.open(tmp_path / "b") as archive:
         rows = archive.to_arrow(digest="sha256", losses=lost).read_all().to_pylist()
         for jobs in (2, 3, 0):
             again: Counter[str] = Counter()
@@ -489,7 +489,7 @@ def test_a_damaged_member_has_no_digest(tmp_path: Path, members: int, monkeypatc
 def test_rows_before_a_source_that_fails_are_given(tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow, "PIECE_MEMBERS", 3)
     write_bundle(tmp_path / "b")
-    with exhume.open(tmp_path / "b") as archive:
+    with exhume.databundle.open(tmp_path / "b") as archive:
         names = [entry.name for entry in archive.entries()]
         read = DataBundleArchive.iter_member
 

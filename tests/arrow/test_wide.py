@@ -98,14 +98,14 @@ def test_named_columns_and_csv_stay_columns(stream: Path, tmp_path: Path) -> Non
 @pytest.mark.usefixtures("narrow")
 def test_rows_before_damage_are_written(stream: Path) -> None:
     data = stream.read_bytes()
-    with exhume.open(data) as archive:
+    with exhume.kvir.open(data) as archive:
         whole = archive.to_arrow(widest=3, batch_rows=2)
         assert [batch.num_rows for batch in whole] == [2, 2, 1]
     from exhume.formats.kv_ir.stream import Stream
     from exhume.io.source import BytesSource
 
     plain = b"".join(Stream(BytesSource(data, "a")).pieces())
-    with exhume.open(plain[:-3]) as archive:
+    with exhume.kvir.open(plain[:-3]) as archive:
         reader = archive.to_arrow(widest=3)
         assert reader.read_next_batch().num_rows == len(FLAT) - 1
         with pytest.raises(FormatError):

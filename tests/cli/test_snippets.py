@@ -43,17 +43,23 @@ def scripts(page: str) -> list[tuple[str, str]]:
     )
 
 
-@pytest.mark.slow
-def test_every_snippet_passes_mypy(tmp_path: Path) -> None:
-    """And every script, all at once: most of the time goes to what they import."""
-    pytest.importorskip("mypy")
-    assert "README.md" in PAGES
-    modules = {page: program(page) for page in PAGES}
+def modules() -> dict[str, str]:
+    """The Python of each page, and of each script on it, by its name."""
+    found = {page: program(page) for page in PAGES}
     for path in (ROOT / "docs").rglob("*.md"):
         page = path.relative_to(ROOT).as_posix()
-        modules |= {f"{page}_{name}": text for name, text in scripts(page)}
-    assert "docs/start/examiner.md_report" in modules
-    for name, text in modules.items():
+        found |= {f"{page}_{name}": text for name, text in scripts(page)}
+    return found
+
+
+@pytest.mark.slow
+def test_every_snippet_passes_mypy(tmp_path: Path) -> None:
+    """And every script, all at once: most of the time goes to what they import.  `make types` asks pyright as well."""
+    pytest.importorskip("mypy")
+    assert "README.md" in PAGES
+    found = modules()
+    assert "docs/start/examiner.md_report" in found
+    for name, text in found.items():
         (tmp_path / (re.sub(r"\W", "_", name.removesuffix(".md")) + ".py")).write_text(text, encoding="utf-8")
     # Snippets show an expression for what it is, and import the libraries where they use them.
     how = ["--strict", "--config-file", "pyproject.toml", "--disable-error-code", "no-redef"]

@@ -34,7 +34,7 @@ READING: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "pairs of a search": (lambda: exhume.kvir.open(KVIR).search("*", pairs="all"), QueryError, "user, auto, both"),
     "timestamp_key": (lambda: exhume.kvir.open(KVIR).search("*", timestamp_key="t"), QueryError, "begin_ms or end_ms"),
     "query": (lambda: exhume.kvir.open(KVIR).search("level = ERROR"), QueryError, "did you mean"),
-    "errors": (lambda: exhume.zs.open(ZS).to_arrow(text=True, errors="skip"), QueryError, "one of raise, replace"),
+    "errors": (lambda: exhume.zs.open(ZS).to_arrow(text=True, errors="skip"), QueryError, "one of raise, replace"),  # type: ignore[arg-type]
     "errors of bytes": (lambda: exhume.zs.open(ZS).to_arrow(errors="replace"), QueryError, "without text or split"),
     "framing": (
         lambda: exhume.zs.open(ZS).dump(io.BytesIO(), terminator=b";", length_prefixed="u64le"), WriterError, "exclude"
@@ -52,7 +52,7 @@ READING: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "per-operation, per-batch",
     ),
     "size of parts": (lambda: exhume.open(ZS).partitions(0), QueryError, "at least 1 byte"),
-    "options of parts": (lambda: exhume.open(ZS).partitions(perfix=b"a"), TypeError, "did you mean 'prefix'"),
+    "options of parts": (lambda: exhume.open(ZS).partitions(perfix=b"a"), TypeError, "did you mean 'prefix'"),  # type: ignore[call-arg]
     "format": (lambda: exhume.open(ZS, format=""), exhume.ExhumeError, "unknown format"),
     "swapped letters": (lambda: exhume.open(ZS, format="sz"), exhume.ExhumeError, "did you mean 'zs'"),
     "text file": (lambda: exhume.open(io.StringIO("x")), SourceError, "not open in binary mode"),  # type: ignore[call-overload]

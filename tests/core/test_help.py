@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import exhume
+from exhume.formats.clp_s.query.options import QueryOptions
 from tests.conftest import ROOT
 
 FORMATS = ("ark", "caf", "clpir", "clps", "databundle", "kvir", "leveldb", "zs")
@@ -151,6 +152,82 @@ def test_type_checkers_know_the_same_names() -> None:
         by_format = [node for node in functions if node.name == name]
         described = [one for one in registry.formats().values() if getattr(one, name) is not None]
         assert len(by_format) == len(described) + 1
+
+
+def methods() -> Iterator[tuple[str, Any]]:
+    """The methods of archives and other public classes, and the functions of modules that are imported by name."""
+    import exhume.distributed
+    from exhume.distributed import partition
+
+    classes = {value for value in PUBLIC.values() if isinstance(value, type)} | {partition.Partition}
+    for name in FORMATS:
+        module = getattr(exhume, name)
+        classes |= {one for one in vars(module).values() if isinstance(one, type) and issubclass(one, exhume.Archive)}
+    for one in sorted(classes, key=lambda one: one.__name__):
+        for name in dir(one):
+            if name[0] != "_" and callable(getattr(one, name, None)):
+                yield f"{one.__name__}.{name}", getattr(one, name)
+    yield from ((name, getattr(exhume.distributed, name)) for name in exhume.distributed.__all__)
+
+
+def test_every_option_of_a_method_is_typed() -> None:
+    """No `**options: Any`: type checkers know the options of each format."""
+    untyped = [
+        f"{name}(**{one.name}: {one.annotation})"
+        for name, function in methods()
+        if inspect.isfunction(function)
+        for one in inspect.signature(function).parameters.values()
+        if one.kind is one.VAR_KEYWORD and "Any" in str(one.annotation)
+    ]
+    assert untyped == []
+
+
+def tables() -> Iterator[tuple[str, Callable[..., Any], Any]]:
+    """Each format, what makes its table, and the class of its options."""
+    import importlib
+
+    from exhume import registry
+    from exhume.tabular import arrow
+
+    for described in registry.formats().values():
+        if described.content == "records":
+            module = importlib.import_module(f"{described.package}.arrow")
+            own = [one for name, one in vars(module).items() if name.endswith("TableOptions")]
+            yield (
+                described.id,
+                module.to_arrow,
+                max(own or [arrow.TableOptions], key=lambda one: len(one.__annotations__)),
+            )
+        else:
+            yield described.id, arrow.member_table, arrow.MemberTableOptions
+
+
+def test_options_of_tables_are_those_of_the_function() -> None:
+    """The class of the options states each of them with the type that the function has."""
+    found = list(tables())
+    assert len(found) == len(FORMATS)
+    for name, function, options in found:
+        takes: dict[str, str] = {}
+        for one in (*getattr(function, "passes_on", ()), function):
+            given = inspect.signature(one).parameters.values()
+            takes |= {each.name: str(each.annotation) for each in given if each.kind is each.KEYWORD_ONLY}
+        mine = {key: kind.__forward_arg__ for key, kind in options.__annotations__.items()}
+        if name == "clp-s":
+            mine = {key: kind for key, kind in mine.items() if key not in QueryOptions.__annotations__}
+        assert mine == takes, name
+
+
+def test_options_of_parts_are_those_of_all_formats() -> None:
+    import importlib
+
+    from exhume import registry
+    from exhume.parts.partition import ReadingOptions
+
+    wanted = {key for _, _, options in tables() for key in options.__annotations__}
+    for described in registry.formats().values():
+        if described.has("parts"):
+            wanted |= set(getattr(importlib.import_module(f"{described.package}.parts"), "TAKES", ()))
+    assert set(ReadingOptions.__annotations__) == wanted
 
 
 def test_an_ark_directory_of_several_logs_is_not_one_log(tmp_path: Path) -> None:

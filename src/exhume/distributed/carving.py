@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from exhume.archive import Progress, no_progress
 from exhume.counts import counted
-from exhume.distributed.runner import run
+from exhume.distributed.runner import RunOptions, run
 from exhume.engines.carve import find, join
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.io.opening import open_target
@@ -97,7 +97,7 @@ def carve_each(
     stop: int | None = None,
     span: int = SPAN,
     progress: Progress = no_progress,
-    **how: Any,
+    **how: Unpack[RunOptions],
 ) -> Iterator[Image]:
     """Carve images in sequence, all their spans in one run; `how` goes to `run`.
 
@@ -169,7 +169,7 @@ def carve(
     progress: Progress = no_progress,
     storage_options: dict[str, Any] | None = None,
     span: int = SPAN,
-    **how: Any,
+    **how: Unpack[RunOptions],
 ) -> Iterator[CarvedArchive]:
     """`exhume.carve` of a path or URL in spans of `span` bytes, on `jobs=` local workers or a `cluster=` (see `run`).
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Unpack
 
-from exhume.distributed.partition import Partition, partitions, parts_of
+from exhume.distributed.partition import Partition, PartitionOptions, partitions, parts_of
 from exhume.errors import MissingDependencyError
 
 KEY = "key"
@@ -16,7 +16,7 @@ KEY = "key"
 Targets = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-def to_bag(targets: Targets, **options: Any) -> Any:
+def to_bag(targets: Targets, **options: Unpack[PartitionOptions]) -> Any:
     """A `dask.bag.Bag` of the records of archives, one partition for each that `partitions` plans (its options).
 
     Raises `MissingDependencyError` without dask.
@@ -34,7 +34,7 @@ def _records(given: Iterable[Partition]) -> list[Any]:
     return [record for one in given for record in one.records()]
 
 
-def to_dataframe(targets: Targets, *, schema: Any = None, **options: Any) -> Any:
+def to_dataframe(targets: Targets, *, schema: Any = None, **options: Unpack[PartitionOptions]) -> Any:
     """A `dask.dataframe.DataFrame` over archives, one partition for each that `partitions` plans (its options).
 
     Columns are those of the format's `to_arrow`, with pandas' Arrow types.  The frame has the columns of all archives:

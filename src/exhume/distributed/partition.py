@@ -8,15 +8,25 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from exhume.io.parallel import map_ordered
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parts import Part
-from exhume.parts.partition import SIZE, Partition, parts_of, plan, with_part
+from exhume.parts.partition import SIZE, Partition, ReadingOptions, parts_of, plan, with_part
 
 PLANNERS = 16
 """Archives that are planned at a time: planning waits for storage."""
+
+
+class PartitionOptions(ReadingOptions, total=False):
+    """The keyword arguments of `partitions`."""
+
+    size: int | None
+    format: str | None
+    opening: Mapping[str, Any] | None
+    storage_options: Mapping[str, Any] | None
+    limits: Limits
 
 
 def partitions(
@@ -27,7 +37,7 @@ def partitions(
     opening: Mapping[str, Any] | None = None,
     storage_options: Mapping[str, Any] | None = None,
     limits: Limits = DEFAULT_LIMITS,
-    **options: Any,
+    **options: Unpack[ReadingOptions],
 ) -> list[Partition]:
     """Plan the reading of archives (paths or URLs) in parts of about `size` stored bytes, in their order.
 

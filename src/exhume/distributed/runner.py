@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from exhume.archive import Progress, no_progress
 from exhume.distributed.work import TaskResult, ThreadedCall, WorkerLost
@@ -59,6 +59,19 @@ class Backend(Protocol):
     def next(self) -> tuple[int, list[TaskResult] | WorkerLost]: ...
 
     def close(self) -> None: ...
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of `run` about where and how often units are run."""
+
+    cluster: str | Client | None
+    jobs: int
+    workers: Workers
+    retries: int
+    retry_delay: float
+    window: int | None
+    batch: int | None
+    at_once: int
 
 
 def run(

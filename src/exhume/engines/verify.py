@@ -206,7 +206,7 @@ def verify(
         >>> damaged = bytearray(Path("words.zs").read_bytes())
         >>> damaged[40] ^= 1
         >>> for finding in exhume.verify(damaged, format="zs"):
-        ...     print(finding.code, finding.severity, finding.span.start)
+        ...     print(finding.code, finding.severity, finding.span and finding.span.start)
         ZS-201 error 8
         ZS-203 error 40
     """

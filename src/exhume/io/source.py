@@ -9,7 +9,7 @@ import abc
 import contextlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 from exhume.counts import counted
@@ -219,6 +219,18 @@ class PositionedFile(io.RawIOBase):
         data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
+
+
+class MemberFile(PositionedFile):
+    """One member of an archive as a seekable raw file, over `read(start, end)`."""
+
+    def __init__(self, name: str, size: int, read: Callable[[int, int], bytes]) -> None:
+        super().__init__(size)
+        self.name = name
+        self._read = read
+
+    def _read_span(self, start: int, end: int) -> bytes:
+        return self._read(start, end)
 
 
 class SourceReader(PositionedFile):

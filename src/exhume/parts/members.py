@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from exhume.parts import Part, Selection, ranges
@@ -23,7 +23,8 @@ class Members(Protocol):
     def read_member(self, name: str, /) -> bytes:
         """The bytes of a member."""
 
-    def to_arrow(self, **options: Any) -> Any:
+    @property
+    def to_arrow(self) -> Callable[..., Any]:
         """The table of the members."""
 
 

@@ -6,9 +6,10 @@ those of one open archive, `exhume.distributed.partitions` those of many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from exhume.choices import check_keywords
 from exhume.errors import QueryError, Span, UnsupportedOperationError
@@ -17,7 +18,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parts import Part, Selection
 from exhume.redaction import redact
 from exhume.registry import get_format
-from exhume.tabular.arrow import member_table
+from exhume.tabular.arrow import MemberTableOptions, member_table
 
 if TYPE_CHECKING:
     import exhume
@@ -26,6 +27,42 @@ SIZE = 64 << 20
 """Stored bytes of a partition: seconds of work, and some hundred megabytes decompressed."""
 
 Options = tuple[tuple[str, Any], ...]
+
+
+Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
+
+
+class ReadingOptions(MemberTableOptions, total=False):
+    """The options of reading parts, of all formats: each takes its own, see `exhume.distributed.partitions`."""
+
+    all_versions: bool
+    begin_ms: int | None
+    data: bool
+    decode: bool
+    dictionaries: bool
+    end_ms: int | None
+    findings: list[Any] | None
+    errors: Literal["raise", "replace"]
+    ignore_case: bool
+    latched: bool
+    on_error: Literal["raise", "skip"]
+    on_missing: Literal["error", "skip"]
+    ordered: bool
+    prefix: bytes | None
+    query: str | None
+    reverse: bool
+    sequence: int | None
+    skip_damaged: bool
+    split: bool | Mapping[str, Any]
+    start: bytes | None
+    start_ns: int | None
+    stop: bytes | None
+    stop_ns: int | None
+    text: bool
+    topic: Topics | None
+    topics: Topics | None
+    widest: int | None
+    with_source: bool
 
 
 @dataclass(frozen=True, slots=True)

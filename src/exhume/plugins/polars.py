@@ -14,9 +14,9 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import polars
 from polars.io.plugins import register_io_source
@@ -27,6 +27,7 @@ from exhume.formats.clp_s.arrow import comparable
 from exhume.formats.clp_s.query.tree import Text, parse_literal
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.io.opening import Target
+from exhume.parts.partition import ReadingOptions
 from exhume.tabular.arrow import import_pyarrow
 
 COMPARISONS: Final = {"Eq": ":", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
@@ -41,7 +42,7 @@ KEYWORDS: Final = frozenset(("and", "or", "not"))
 AFFIXES: Final = {"StartsWith": "{}*", "EndsWith": "*{}", "Contains": "*{}*"}
 
 
-def scan(target: Target | Archive, **options: Any) -> polars.LazyFrame:
+def scan(target: Target | Archive, **options: Unpack[ReadingOptions]) -> polars.LazyFrame:
     """The table of an archive as a `polars.LazyFrame`, read again each time it is collected.
 
     Args:
@@ -58,12 +59,13 @@ def scan(target: Target | Archive, **options: Any) -> polars.LazyFrame:
     """
     archive = target if isinstance(target, Archive) else exhume.open(target)
     pa = import_pyarrow()
-    schema = polars.DataFrame(pa.Table.from_batches([], archive.to_arrow(**options).schema)).schema
+    table: Callable[..., Any] = archive.to_arrow  # it refuses the options of other formats
+    schema = polars.DataFrame(pa.Table.from_batches([], table(**options).schema)).schema
 
     def read(
         columns: list[str] | None, predicate: polars.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[polars.DataFrame]:
-        given = dict(options)
+        given: dict[str, Any] = dict(options)
         shown = list(schema) if columns is None else columns
         needed = dict.fromkeys([*shown, *(predicate.meta.root_names() if predicate is not None else ())])
         if predicate is not None and (query := pushed(archive, predicate)) is not None:
@@ -71,7 +73,7 @@ def scan(target: Target | Archive, **options: Any) -> polars.LazyFrame:
         if batch_size:
             given["batch_rows"] = batch_size
         left = n_rows
-        for batch in archive.to_arrow(columns=list(needed) or list(schema)[:1], **given):
+        for batch in table(columns=list(needed) or list(schema)[:1], **given):
             frame = polars.DataFrame(pa.Table.from_batches([batch]))
             if predicate is not None:
                 frame = frame.filter(predicate)

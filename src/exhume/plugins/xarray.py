@@ -19,6 +19,8 @@ from xarray.backends import BackendEntrypoint
 import exhume
 from exhume.engines.identify import identify
 from exhume.errors import ExhumeError, QueryError
+from exhume.formats.ark.collection import ArkLogSet
+from exhume.formats.ark.reader import ArkArchive
 from exhume.tabular.arrow import import_pyarrow
 
 TIME = "time_ns"
@@ -56,10 +58,11 @@ class ExhumeBackend(BackendEntrypoint):
         """
         dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
         with exhume.open(filename_or_obj) as log:
-            if log.format != "ark":
+            if isinstance(log, ArkLogSet):
+                raise log.several()
+            if not isinstance(log, ArkArchive):
                 raise QueryError(f"{log.format} archives have no arrays over time", expected="an Ark log")
-            given: dict[str, Any] = {"topic": channel} if channel is not None else {}
-            table = log.to_arrow(start_ns=start_ns, stop_ns=stop_ns, latched=False, **given).read_all()
+            table = log.to_arrow(topic=channel, start_ns=start_ns, stop_ns=stop_ns, latched=False).read_all()
         variables: dict[str, Any] = {}
         omitted = []
         for name, column in _leaves(table):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypedDict, TypeVar
 
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, QueryError, SourceError, shorten
@@ -40,6 +40,22 @@ PIECE_BYTES: Final = 1 << 20
 
 PIECE_MEMBERS: Final = 512
 """Members that a thread takes at a time at most."""
+
+
+class TableOptions(TypedDict, total=False):
+    """What every `to_arrow` takes; those of a format follow in its own module `arrow`."""
+
+    columns: Iterable[str] | None
+    batch_rows: int
+    losses: Counter[str] | None
+
+
+class MemberTableOptions(TableOptions, total=False):
+    """What `member_table` takes."""
+
+    digest: str
+    entries: Iterable[Member] | None
+    jobs: int
 
 
 def import_pyarrow() -> Any:

@@ -9,7 +9,7 @@ This module is imported when it is used (extra `arrow`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 from exhume.errors import UnsupportedOperationError
@@ -27,7 +27,8 @@ from pyarrow import compute, dataset  # noqa: E402 - after that check
 class Table(Protocol):
     """An archive as a dataset uses it."""
 
-    def to_arrow(self, **options: Any) -> Any:
+    @property
+    def to_arrow(self) -> Callable[..., Any]:
         """Its table as a `pyarrow.RecordBatchReader`; see `exhume.archive.Archive.to_arrow`."""
 
 

@@ -18,13 +18,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
 from exhume.choices import hint, passes_on
 from exhume.errors import EntryNotFoundError, QueryError, shorten
 from exhume.findings import Finding
 from exhume.formats.ark.columns import Columns, columns_of
 from exhume.formats.ark.lines import VALUES, Gathered
+from exhume.formats.ark.log import ChannelTableOptions
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.parallel_query import UntilError, read_each
@@ -210,6 +211,12 @@ class _RowQuery(Query):
             raise found.error
 
 
+class ArkTableOptions(ChannelTableOptions, total=False):
+    """What `to_arrow` takes."""
+
+    topic: Topics
+
+
 @dataclass(frozen=True)
 class ArkTable:
     """The messages of one channel name and type; `identifiers` are the GUIDs under which the manifest declares it."""
@@ -327,7 +334,7 @@ def tables(log: ArkLog, topics: Topics = None) -> dict[str, ArkTable]:
 
 
 @passes_on(ArkTable.to_arrow)
-def to_arrow(log: ArkLog, *, topic: Topics = None, **options: Any) -> Any:
+def to_arrow(log: ArkLog, *, topic: Topics = None, **options: Unpack[ChannelTableOptions]) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over one channel; the options are those of `ArkTable.to_arrow`.
 
     `topic` (name or GUID) may be left out when the log has one channel.  Raises `QueryError`, naming the channels, when

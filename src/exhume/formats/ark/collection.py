@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
 from exhume.choices import passes_on
@@ -38,7 +38,7 @@ from exhume.layout.sections import Section, SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    pass
+    from exhume.tabular.arrow import TableOptions
 
 
 def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ArkArchive:
@@ -155,15 +155,15 @@ class ArkLogSet(Archive):
         """Raises ARK-108: the directory has several logs."""
         raise self.several()
 
-    def messages(self, *args: Any, **options: Any) -> Iterator[Any]:
+    def messages(self, *args: object, **options: object) -> Iterator[Any]:
         """Raise ARK-108: the directory has several logs."""
         raise self.several()
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[TableOptions]) -> Any:
         """Raise ARK-108: the directory has several logs."""
         raise self.several()
 
-    def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
+    def arrow_tables(self, **options: Unpack[TableOptions]) -> Mapping[str, Callable[[], Any]]:
         """Raise ARK-108: the directory has several logs."""
         raise self.several()
 

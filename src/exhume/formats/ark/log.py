@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 from exhume.archive import RecordArchive
 from exhume.choices import check_choice, hint
@@ -28,8 +28,19 @@ from exhume.io.cached import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.tabular.arrow import TableOptions
 
 OnMissing = Literal["error", "skip"]
+
+
+class ChannelTableOptions(TableOptions, total=False):
+    """What `ArkTable.to_arrow` takes."""
+
+    start_ns: int | None
+    stop_ns: int | None
+    latched: bool
+    skip_damaged: bool
+    jobs: int
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ class Channel:
         registry = self.declaration.registry
         return registry.schema(self.type).constants() if registry is not None else {}
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[ChannelTableOptions]) -> Any:
         """The channel's messages as a table; see `ArkArchive.to_arrow`.  Works only for channels that a log returned.
 
         Raises `UnsupportedOperationError` for a channel that belongs to no open log.
@@ -118,6 +129,10 @@ class ArkLog(RecordArchive):
     """
 
     format = "ark"
+
+    if TYPE_CHECKING:  # `reader.ArkArchive` has it
+
+        def to_arrow(self, *, topic: Any = None, **options: Unpack[ChannelTableOptions]) -> Any: ...
 
     def __init__(
         self,

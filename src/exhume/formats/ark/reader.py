@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Finding, deduplicated
-from exhume.formats.ark.log import ArkLog, OnMissing, SplitReference
+from exhume.formats.ark.log import ArkLog, ChannelTableOptions, OnMissing, SplitReference
 from exhume.formats.ark.manifest import LoadedManifest
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.query import OnError, Topics, messages
@@ -22,6 +22,7 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.ark.arrow import ArkTableOptions
     from exhume.formats.ark.info import ArkInfo, ChannelInfo
     from exhume.layout.sections import SectionMap
 
@@ -170,7 +171,7 @@ class ArkArchive(ArkLog):
 
         return deduplicated(verify_log(self, quick=quick, jobs=jobs, progress=progress))
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[ArkTableOptions]) -> Any:
         """One channel as a table with nested fields (`topic=`, `start_ns=`, `stop_ns=`, `columns=`, …).
 
         See `exhume.formats.ark.arrow.to_arrow`.
@@ -180,14 +181,20 @@ class ArkArchive(ArkLog):
         check_keywords("to_arrow()", options, to_arrow)
         return to_arrow(self, **options)
 
-    def arrow_tables(self, *, topic: Topics = None, **options: Any) -> Mapping[str, Callable[[], Any]]:
+    if TYPE_CHECKING:  # with the options of the format
+
+        def to_dataset(self, *, cache_bytes: int | None = None, **options: Unpack[ArkTableOptions]) -> Any: ...
+
+    def arrow_tables(
+        self, *, topic: Topics = None, **options: Unpack[ChannelTableOptions]
+    ) -> Mapping[str, Callable[[], Any]]:
         """The functions that make the reader of each requested channel, by table name."""
         from exhume.formats.ark.arrow import tables
 
         return {name: partial(table.to_arrow, **options) for name, table in tables(self, topic).items()}
 
     def read_arrow_tables(
-        self, tables: Sequence[str], *, topic: Topics = None, **options: Any
+        self, tables: Sequence[str], *, topic: Topics = None, **options: Unpack[ChannelTableOptions]
     ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
         from exhume.formats.ark import arrow
         from exhume.formats.ark.multi_table import together

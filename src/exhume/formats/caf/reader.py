@@ -12,9 +12,10 @@ import io
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from exhume.archive import Entry, Info, MemberArchive, MemberFile, Progress, no_progress
+from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
 from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.findings import Finding, deduplicated
@@ -23,7 +24,7 @@ from exhume.formats.caf.index import check_version, parse_index
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
 from exhume.formats.caf.lookup import Lookup, find_member
 from exhume.formats.caf.table import Index
-from exhume.io.source import STREAM_CHUNK, Source
+from exhume.io.source import STREAM_CHUNK, MemberFile, Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -288,8 +289,8 @@ class CafArchive(MemberArchive):
         return self.source.chunks(start, end, chunk_size)
 
     def open_member(self, name: str) -> BinaryIO:
-        self.range_of(name)
-        return io.BufferedReader(MemberFile(self, name))
+        start, end = self.range_of(name)
+        return io.BufferedReader(MemberFile(name, end - start, partial(self.read_member, name)))
 
     def stored_range(self, name: str) -> tuple[Source, int, int]:
         return (self.source, *self.range_of(name))

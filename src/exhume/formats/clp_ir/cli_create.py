@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +10,10 @@ from exhume.cli.params import Choice, Verb
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_ir.writer import Encoding
+    from exhume.formats.kv_ir.writer import Codec
 
 
 @click.command("clp-ir", cls=Verb, short_help="Text messages with times, one after the other.")
@@ -21,8 +25,8 @@ from exhume.counts import counted
 @click.option("--pattern", metavar="PATTERN", help="How times are printed, as SimpleDateFormat has it.  "
               "[default: yyyy-MM-dd HH:mm:ss.SSSXXX]")  # fmt: skip
 @click.option("--zone", metavar="NAME", help="The time zone of the logger.  [default: UTC]")
-@click.option("--encoding", type=Choice(["four-byte", "eight-byte"]), help="How wide variables are.  "
-              "[default: four-byte]")  # fmt: skip
+@click.option("--encoding", type=Choice(["four-byte", "eight-byte"]), default="four-byte",
+              help="How wide variables are.  [default: four-byte]")  # fmt: skip
 @click.option(
     "--codec", type=Choice(["none", "zstd"]), help="Whether to put it in a zstd frame (default: by its name)."
 )
@@ -30,17 +34,36 @@ from exhume.counts import counted
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @plain_options
 def create(
-    run: Run, inputs: tuple[str, ...], output: str, timestamp_key: str, message_key: str, **options: Any
+    run: Run,
+    inputs: tuple[str, ...],
+    output: str,
+    timestamp_key: str,
+    message_key: str,
+    pattern: str | None,
+    zone: str | None,
+    encoding: Encoding,
+    codec: Codec | None,
+    level: int | None,
+    overwrite: bool,
 ) -> None:
     """Write JSON lines with times and messages as an IR stream of text.
 
     The lines are those that `exhume export --to jsonl` writes of such a stream; further keys are refused.  gzip and
     zstd are recognized; - is standard input.
     """
+    from exhume.formats.clp_ir.layout import DEFAULT_PATTERN, DEFAULT_ZONE
     from exhume.formats.clp_ir.lines import write_lines
     from exhume.formats.clp_ir.writer import create as open_writer
 
-    writer = open_writer(output, **{name: value for name, value in options.items() if value is not None})
+    writer = open_writer(
+        output,
+        pattern=DEFAULT_PATTERN if pattern is None else pattern,
+        zone=DEFAULT_ZONE if zone is None else zone,
+        encoding=encoding,
+        codec=codec,
+        level=level,
+        overwrite=overwrite,
+    )
     with run.progress("create") as progress, writer:
         write_lines(writer, inputs, keys=(timestamp_key, message_key), progress=towards(progress, *inputs))
     body = {"format": "clp-ir", "output": output, "events": writer.events}

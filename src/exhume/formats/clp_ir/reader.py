@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_choice, check_keywords
@@ -30,6 +30,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from exhume.findings import Finding
     from exhume.formats.clp_ir.info import ClpIrInfo
+    from exhume.tabular.arrow import TableOptions
 
 AT_ONCE = 1 << 16
 """Bytes of messages, about, whose events are objects at the same time."""
@@ -155,7 +156,7 @@ class ClpIrArchive(StreamArchive):
 
         return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[TableOptions]) -> Any:
         """A streaming `pyarrow.RecordBatchReader` over the events; see `exhume.formats.clp_ir.arrow.to_arrow`."""
         from exhume.formats.clp_ir.arrow import to_arrow
 

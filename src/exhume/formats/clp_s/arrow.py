@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
+from exhume.formats.clp_s.query.options import QueryOptions
 from exhume.formats.clp_s.read.arrow_columns import ArrowField, ColumnMaker, RowNumbers, TablePart
 from exhume.formats.clp_s.read.arrow_wide import Source, wide_rows
 from exhume.formats.clp_s.read.prefetch import Prefetcher
@@ -44,10 +45,9 @@ from exhume.formats.clp_s.read.printing import text_rows
 from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Shared
 from exhume.io.parallel import map_ordered
 from exhume.tabular import wide
-from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
+from exhume.tabular.arrow import BATCH_ROWS, TableOptions, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.query.options import QueryOptions
     from exhume.formats.clp_s.query.search import Search
     from exhume.formats.clp_s.read.tables import TableArchive
 
@@ -67,6 +67,15 @@ _INTEGERS: Final = frozenset({NodeType.INTEGER, NodeType.DELTA_INTEGER})
 _FLOATS: Final = frozenset({NodeType.FLOAT, NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT})
 _STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING})
 _ARRAYS: Final = frozenset({NodeType.UNSTRUCTURED_ARRAY, NodeType.STRUCTURED_ARRAY})
+
+
+class ClpSTableOptions(TableOptions, QueryOptions, total=False):
+    """What `to_arrow` takes."""
+
+    query: str | None
+    dictionaries: bool
+    jobs: int
+    widest: int | None
 
 
 def to_arrow(

@@ -21,6 +21,7 @@ SHOWN = 10
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.write.listing import NamedInput
+    from exhume.formats.clp_s.write.options import InputName, OnError
 
 
 @click.command("clp-s", cls=Verb)
@@ -73,7 +74,19 @@ def create(
     no_retain_float_format: bool,
     compression_level: int,
     properties: tuple[str, ...],
-    **options: Any,
+    version: str,
+    timestamp_key: str | None,
+    structurize_arrays: bool,
+    target_encoded_size: int,
+    min_table_size: int,
+    max_document_size: int,
+    creator_id: str | None,
+    on_error: OnError,
+    allow_loss: bool,
+    jobs: int,
+    directory: bool,
+    overwrite: bool,
+    input: InputName,
 ) -> ExitCode:
     """Compress JSON records, text logs and KV-IR streams (gzip and zstd are recognized; - is standard input).
 
@@ -91,7 +104,19 @@ def create(
         retain_float_format=not no_retain_float_format,
         level=compression_level,
         properties=dict(_property(text) for text in properties),
-        **options,
+        version=version,
+        timestamp_key=timestamp_key,
+        structurize_arrays=structurize_arrays,
+        target_encoded_size=target_encoded_size,
+        min_table_size=min_table_size,
+        max_document_size=max_document_size,
+        creator_id=creator_id,
+        on_error=on_error,
+        allow_loss=allow_loss,
+        jobs=jobs,
+        directory=directory,
+        overwrite=overwrite,
+        input=input,
     )
 
     def report(error: BadRecordError) -> None:

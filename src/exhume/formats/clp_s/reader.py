@@ -8,7 +8,7 @@ Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from exhume.archive import Entry, Progress, no_progress
@@ -20,6 +20,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.findings import Finding
+    from exhume.formats.clp_s.arrow import ClpSTableOptions
     from exhume.formats.clp_s.info import ClpSInfo
     from exhume.formats.clp_s.query.options import QueryOptions
     from exhume.formats.clp_s.query.search import Search
@@ -156,10 +157,15 @@ class ClpSArchive(TableArchive):
 
         return records.events(self, ordered=ordered, with_source=with_source)
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[ClpSTableOptions]) -> Any:
         """A streaming `pyarrow.RecordBatchReader` over the records; see `exhume.formats.clp_s.arrow.to_arrow`."""
         from exhume.formats.clp_s.arrow import to_arrow
         from exhume.formats.clp_s.query.options import Options
 
         check_keywords("to_arrow()", options, to_arrow, Options)
         return to_arrow(self, **options)
+
+    if TYPE_CHECKING:  # with the options of the format
+
+        def to_dataset(self, *, cache_bytes: int | None = None, **options: Unpack[ClpSTableOptions]) -> Any: ...
+        def arrow_tables(self, **options: Unpack[ClpSTableOptions]) -> Mapping[str, Callable[[], Any]]: ...

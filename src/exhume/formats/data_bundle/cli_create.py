@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -12,6 +12,7 @@ from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.messages import UserData
+    from exhume.formats.data_bundle.writer import CompressionName
 
 
 @click.command("databundle", cls=Verb)
@@ -54,7 +55,14 @@ def create(
     output: str,
     base_dir: str | None,
     user_data: str | None,
-    **options: Any,
+    compression: CompressionName,
+    level: int | None,
+    record_size: int,
+    alignment: int | None,
+    shards: int,
+    jobs: int,
+    raw_packed: bool | None,
+    index_compression: Literal["none", "snappy"],
 ) -> ExitCode:
     """Pack directories and files into a bundle.
 
@@ -67,7 +75,21 @@ def create(
     from exhume.formats.data_bundle.writer import DataBundleWriter
 
     attached = _read_user_data(user_data) if user_data is not None else {}
-    with run.progress("create") as progress, DataBundleWriter(output, progress=progress, **options) as writer:
+    with (
+        run.progress("create") as progress,
+        DataBundleWriter(
+            output,
+            compression=compression,
+            level=level,
+            record_size=record_size,
+            alignment=alignment,
+            shards=shards,
+            jobs=jobs,
+            raw_packed=raw_packed,
+            index_compression=index_compression,
+            progress=progress,
+        ) as writer,
+    ):
         skipped = add_inputs(writer, list(inputs), base=base_dir, user_data=attached)
         counts = writer.counts
     for path, reason in skipped:

@@ -41,6 +41,7 @@ from exhume.tabular.arrow import (
     BATCH_ROWS,
     MIXED,
     ROUNDED,
+    TableOptions,
     check_rows,
     choose,
     import_pyarrow,
@@ -175,6 +176,13 @@ def chosen(columns: Mapping[str, Column], names: Sequence[str]) -> Chosen:
 
 
 U = TypeVar("U", bound=Units)
+
+
+class KvIrTableOptions(TableOptions, total=False):
+    """What `to_arrow` takes."""
+
+    jobs: int
+    widest: int | None
 
 
 def to_arrow(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,7 @@ from exhume.formats.clp_s.cli import INPUT, listing
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.write.listing import NamedInput
+    from exhume.formats.kv_ir.writer import Codec
 
 
 @click.command("kv-ir", cls=Verb, short_help="Log events as key-value pairs, one after the other.")
@@ -38,7 +39,9 @@ def create(
     pairs: str,
     jobs: int,
     input: str,
-    **options: Any,
+    codec: Codec | None,
+    level: int | None,
+    overwrite: bool,
 ) -> None:
     """Write JSON lines, text logs or KV-IR streams as the events of one KV-IR stream (gzip and zstd are recognized; -
     is standard input).
@@ -51,7 +54,7 @@ def create(
     except WriterError as error:
         error.message = f"--metadata: {error.message}"
         raise
-    writer = open_writer(output, metadata=told, **options)
+    writer = open_writer(output, metadata=told, codec=codec, level=level, overwrite=overwrite)
     with run.progress("create") as progress, writer:
         write_lines(
             writer,

@@ -6,9 +6,9 @@ Spec: `docs/formats/kv_ir.md`, "Bytes".
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_choice, check_keywords
@@ -23,6 +23,8 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.findings import Finding
+    from exhume.formats.clp_s.query.options import QueryOptions
+    from exhume.formats.kv_ir.arrow import KvIrTableOptions
     from exhume.formats.kv_ir.info import KvIrInfo
     from exhume.layout.sections import SectionMap
 
@@ -131,12 +133,17 @@ class KvIrArchive(StreamArchive):
 
         return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[KvIrTableOptions]) -> Any:
         """A streaming `pyarrow.RecordBatchReader` over the events; see `exhume.formats.kv_ir.arrow.to_arrow`."""
         from exhume.formats.kv_ir.arrow import to_arrow
 
         check_keywords("to_arrow()", options, to_arrow)
         return to_arrow(self, **options)
+
+    if TYPE_CHECKING:  # with the options of the format
+
+        def to_dataset(self, *, cache_bytes: int | None = None, **options: Unpack[KvIrTableOptions]) -> Any: ...
+        def arrow_tables(self, **options: Unpack[KvIrTableOptions]) -> Mapping[str, Callable[[], Any]]: ...
 
     # -- events --------------------------------------------------------------------------------------------------
 
@@ -200,7 +207,13 @@ class KvIrArchive(StreamArchive):
         units.close()
 
     def search(
-        self, query: str, *, pairs: str = "both", timestamp_key: str | None = None, jobs: int = 1, **options: Any
+        self,
+        query: str,
+        *,
+        pairs: str = "both",
+        timestamp_key: str | None = None,
+        jobs: int = 1,
+        **options: Unpack[QueryOptions],
     ) -> Iterator[bytes]:
         """The events that a KQL query matches, as lines of JSON, in their order; `pairs` as for `json_chunks`.
 

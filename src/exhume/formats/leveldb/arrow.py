@@ -45,7 +45,7 @@ from exhume.formats.leveldb.ranges import (
     tally_of,
     versions_of,
 )
-from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, plain_text, rebatched
+from exhume.tabular.arrow import BATCH_ROWS, TableOptions, check_rows, choose, import_pyarrow, plain_text, rebatched
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.database import Database
@@ -80,6 +80,17 @@ class DatabaseArchive(Protocol):
     @property
     def database(self) -> Database:
         """The opened database."""
+
+
+class LevelDbTableOptions(TableOptions, total=False):
+    """What `to_arrow` takes."""
+
+    start: bytes | None
+    stop: bytes | None
+    prefix: bytes | None
+    all_versions: bool
+    sequence: int | None
+    jobs: int
 
 
 def to_arrow(

@@ -6,9 +6,9 @@ Spec: LevelDB doc/impl.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.choices import check_choice, check_keywords
@@ -33,6 +33,7 @@ from exhume.io.tree import MemoryTree, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.leveldb.arrow import LevelDbTableOptions
     from exhume.layout.sections import SectionMap
 
 
@@ -158,12 +159,17 @@ class LevelDbArchive(RecordArchive):
 
         return deduplicated(verify_database(self.database, quick=quick, jobs=jobs, progress=progress))
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[LevelDbTableOptions]) -> Any:
         """Rows as a table, the live ones unless others are asked for; see `exhume.formats.leveldb.arrow.to_arrow`."""
         from exhume.formats.leveldb.arrow import to_arrow
 
         check_keywords("to_arrow()", options, to_arrow)
         return to_arrow(self, **options)
+
+    if TYPE_CHECKING:  # with the options of the format
+
+        def to_dataset(self, *, cache_bytes: int | None = None, **options: Unpack[LevelDbTableOptions]) -> Any: ...
+        def arrow_tables(self, **options: Unpack[LevelDbTableOptions]) -> Mapping[str, Callable[[], Any]]: ...
 
     def close(self) -> None:
         self.database.close()

@@ -30,6 +30,7 @@ from exhume.tabular.arrow import (
     BAD_RECORD,
     BAD_TEXT,
     BATCH_ROWS,
+    TableOptions,
     check_rows,
     choose,
     import_pyarrow,
@@ -91,6 +92,18 @@ class RecordFormat:
 
 def _texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+
+
+class ZsTableOptions(TableOptions, total=False):
+    """What `to_arrow` takes."""
+
+    start: bytes | None
+    stop: bytes | None
+    prefix: bytes | None
+    text: bool
+    split: bool | Mapping[str, Any]
+    errors: Errors
+    jobs: int
 
 
 def to_arrow(

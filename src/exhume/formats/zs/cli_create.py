@@ -13,10 +13,10 @@ from exhume.cli.render import human_size
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
+from exhume.formats.zs.cli import check_framing, columns_of
 
 if TYPE_CHECKING:
-    pass
-from exhume.formats.zs.cli import check_framing, columns_of
+    from exhume.formats.zs.encode import Codec
 
 
 @click.command("zs", cls=Verb, short_help="Sorted records in compressed blocks under an index.")
@@ -71,7 +71,13 @@ def create(
     terminator: bytes | None,
     length_prefixed: str | None,
     sort: bool,
-    **options: Any,
+    codec: Codec,
+    level: str | None,
+    block_size: int,
+    branching_factor: int,
+    short_keys: bool,
+    jobs: int,
+    overwrite: bool,
 ) -> None:
     """Write the records of INPUT (files, or - for standard input) to a ZS file.
 
@@ -86,7 +92,18 @@ def create(
     end = b"\n" if terminator is None else terminator
     shape = framing(end, length_prefixed)
     described = _metadata(metadata, record_format)
-    writer = ZsWriter(output, metadata=described, default_metadata=not no_default_metadata, **options)
+    writer = ZsWriter(
+        output,
+        metadata=described,
+        default_metadata=not no_default_metadata,
+        codec=codec,
+        level=level,
+        block_size=block_size,
+        branching_factor=branching_factor,
+        short_keys=short_keys,
+        jobs=jobs,
+        overwrite=overwrite,
+    )
     with writer, run.progress(output) as progress, ExternalSorter() as sorter:
         for name in inputs:
             with nullcontext(sys.stdin.buffer) if name == "-" else open_input(name) as stream:

@@ -1,4 +1,4 @@
-"""The parts of an open file that its statistics, map of sections and table use; for type checkers."""
+"""The parts of an open file that its statistics, map of sections and table use, and its output; for type checkers."""
 
 from __future__ import annotations
 
@@ -34,3 +34,9 @@ class OpenFile(Protocol):
         jobs: int = 1,
     ) -> Iterator[T]:
         """The results of `function` for the payload of each data block in range."""
+
+
+class ByteSink(Protocol):
+    """The methods that `ZsArchive.dump` needs of its output."""
+
+    def write(self, data: bytes | memoryview, /) -> Any: ...

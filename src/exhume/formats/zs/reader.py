@@ -5,10 +5,10 @@ Spec: zs.txt; order of records and keys: "Key invariants"."""
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords
@@ -37,6 +37,8 @@ from exhume.native.kernel import (
 )
 
 if TYPE_CHECKING:
+    from exhume.formats.zs.arrow import ZsTableOptions
+    from exhume.formats.zs.model import ByteSink
     from exhume.layout.sections import SectionMap
 
 T = TypeVar("T")
@@ -46,12 +48,6 @@ PAYLOAD_CACHE = 16 << 20
 
 LOOKUP_SIZE = 4 << 20
 """Up to this many stored bytes, a range is read at once and kept; a larger one is streamed."""
-
-
-class ByteSink(Protocol):
-    """The methods that `dump` needs of its output."""
-
-    def write(self, data: bytes | memoryview, /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +208,17 @@ class ZsArchive(RecordArchive):
                     ordinal += 1
                     at += len(record)
 
-    def to_arrow(self, **options: Any) -> Any:
+    def to_arrow(self, **options: Unpack[ZsTableOptions]) -> Any:
         """Records, whole or split into fields, as a table; see `exhume.formats.zs.arrow.to_arrow`."""
         from exhume.formats.zs.arrow import to_arrow
 
         check_keywords("to_arrow()", options, to_arrow)
         return to_arrow(self, **options)
+
+    if TYPE_CHECKING:  # with the options of the format
+
+        def to_dataset(self, *, cache_bytes: int | None = None, **options: Unpack[ZsTableOptions]) -> Any: ...
+        def arrow_tables(self, **options: Unpack[ZsTableOptions]) -> Mapping[str, Callable[[], Any]]: ...
 
     def map_blocks(
         self,
