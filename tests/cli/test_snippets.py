@@ -54,7 +54,7 @@ def modules() -> dict[str, str]:
 
 @pytest.mark.slow
 def test_every_snippet_passes_mypy(tmp_path: Path) -> None:
-    """And every script, all at once: most of the time goes to what they import.  `make types` asks pyright as well."""
+    """And every script, all at once: most of the time goes to what they import.  `make pyright` checks them too."""
     pytest.importorskip("mypy")
     assert "README.md" in PAGES
     found = modules()
