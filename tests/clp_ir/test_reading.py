@@ -285,7 +285,7 @@ QUERIES = st.lists(st.sampled_from(["a", "b", "B", "1", "-", ".", "*", "?", "\\?
 
 @given(st.data(), st.booleans())
 def test_searches_look_across_variables(data: st.DataObject, wide: bool) -> None:
-    """A match may begin and end anywhere in a variable, and variables that do not fit are told all the same."""
+    """A match may begin and end anywhere in a variable, and variables that do not fit are reported all the same."""
     types = data.draw(st.lists(LOG_TYPE_BITS, min_size=1, max_size=3))
     time = at(START_MS) if wide else delta(1)
     units = []

@@ -100,5 +100,5 @@ def segments(path: str) -> tuple[str, ...]:
         import pyewf
 
         return tuple(pyewf.glob(path))
-    except (ImportError, OSError):  # opening it says so
+    except (ImportError, OSError):  # opening it reports that
         return ()

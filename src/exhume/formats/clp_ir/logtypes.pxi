@@ -1,4 +1,4 @@
-# Log types of a text stream, included by _kernel.pyx.  Most events have one of a few, so each is taken apart once: its
+# Log types of a message stream, included by _kernel.pyx.  Most events have one of a few, so each is taken apart once: its
 # text without escapes, its placeholders, and which variables a searched text could be in.
 
 cdef enum:
@@ -62,7 +62,7 @@ cdef inline size_t ci_slot(const uint8_t* p, Py_ssize_t size) noexcept nogil:
 
 
 cdef bint ci_take_apart(CiLogType* type, const uint8_t* p, Py_ssize_t size) except -2 nogil:
-    """The pieces of a log type; False if an escape is cut."""
+    """The parts of a log type; False if an escape is cut."""
     cdef const uint8_t* end = p + size
     cdef CiPiece piece
     enc_buf_room(&type.text, size + CI_PADDING)

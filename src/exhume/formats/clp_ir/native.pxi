@@ -515,7 +515,7 @@ cdef class ClpIrDecoder:
             if not piece[i].mark:
                 return 0
             self.add_clue(type, i, number, CI_INSIDE, 0, needle.size)
-            for at in range(1, needle.size):  # so many of its letters end the variable
+            for at in range(1, needle.size):  # this many of its letters end the variable
                 count = min(piece[i + 1].size, needle.size - at)
                 if (count == needle.size - at or piece[i + 1].mark) \
                         and self.part_stands(needle, at, count, text + piece[i + 1].start, pattern.fold):

@@ -89,7 +89,7 @@ def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Pi
     if value is None:
         return None
     config = parse_config(value, source.span(0, source.size))
-    path = f"{INDEX}/{Piece.ANY}.sst"  # nothing in a table says what its number was
+    path = f"{INDEX}/{Piece.ANY}.sst"  # a table does not state its number
     return _piece(f"table at {source.origin}", path, config.record_size, config.compression)
 
 

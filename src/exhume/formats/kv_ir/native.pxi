@@ -273,7 +273,7 @@ cdef enum:
 
 
 cdef inline bint ir_put_variable(Out* out, IrVariable* variable, uint8_t mark, bint wide) noexcept nogil:
-    """Add a variable, for which there is room; False when it does not fit its placeholder."""
+    """Add a variable, for which there is space; False when it does not fit its placeholder."""
     cdef uint64_t word
     if (variable.text != NULL) != (mark == CLP_KV_IR_MARKS_TEXT):
         return False
