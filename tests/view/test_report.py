@@ -282,6 +282,27 @@ def test_what_cannot_be_read_is_named(
     assert len(told["archives"]) == 4
 
 
+@pytest.mark.parametrize("names", [("words.zs", "locked.bin"), ("locked.bin",), ("words.zs",)])
+def test_a_verdict_is_not_ok_where_a_file_was_not_read(
+    names: tuple[str, ...], tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = tmp_path / "evidence"
+    evidence.mkdir()
+    for name in names:
+        shutil.copy(ROOT / "tests/samples/zs/words-deflate.zs", evidence / name)
+    opened = opening.open_target
+
+    def refuse(target: Any, **options: Any) -> Any:
+        if str(target).endswith("locked.bin"):
+            raise SourceError("Permission denied")
+        return opened(target, **options)
+
+    monkeypatch.setattr(opening, "open_target", refuse)
+    ran = exhume_cli("report", evidence, "-o", tmp_path / "case.html", "--json", "-q")
+    is_read = "locked.bin" not in names
+    assert (json.loads(ran.text)["verdict"], ran.code) == (("ok", 0) if is_read else ("incomplete", 1))
+
+
 def test_pieces_in_a_directory_are_put_together(tmp_path: Path, exhume_cli: Cli) -> None:
     """Two bundles whose files are loose in a folder each: no table takes the place of another, nor a shard."""
     ev = tmp_path / "ev"

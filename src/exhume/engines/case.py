@@ -141,13 +141,13 @@ class CaseReport:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on all archives together; None if there is none."""
+        """The verdict on all archives together, `incomplete` if a file could not be read; None if there is nothing."""
         kinds = {found.carved.verdict for found in self.archives}
-        if not kinds:
-            return None
         if kinds & {CarveVerdict.DAMAGED, CarveVerdict.PARTIAL}:
             return Verdict.DAMAGED
-        return Verdict.INCOMPLETE if CarveVerdict.INCOMPLETE in kinds else Verdict.OK
+        if CarveVerdict.INCOMPLETE in kinds or self.counts[Kind.UNREADABLE]:
+            return Verdict.INCOMPLETE
+        return Verdict.OK if kinds else None
 
     @property
     def counts(self) -> dict[str, int]:
