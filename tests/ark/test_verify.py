@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,11 @@ def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Ite
         yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(item)))))
 
 
-def in_every_way(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Iterator[list[Finding]]:
-    """The findings of messages one by one: by threads, by processes, by one job."""
+def in_every_way(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Generator[list[Finding], None, None]:
+    """The findings of messages one by one: by threads, by processes, by one job.
+
+    Its patches stay until its end: whoever takes a part closes it, or another test's undoing puts them back for good.
+    """
     with monkeypatch.context() as patch:  # undone here: what is broken may have bounds of its own
         patch.setattr(verify, "PIECE_BYTES", 1)
         patch.setattr(parallel_query, "WORTH", 0)
@@ -245,12 +249,12 @@ def test_a_disk_that_fails_is_not_a_finding(
         monkeypatch.setattr(
             ArkArchive, "split_source", lambda self, name, lie=lie: MisreportingSource(real(self, name), lie)
         )
-        ways = in_every_way(log.root, monkeypatch)
-        try:
-            assert next(ways) == []
-        except SourceError:
-            after += 1
-            continue
+        with closing(in_every_way(log.root, monkeypatch)) as ways:
+            try:
+                assert next(ways) == []
+            except SourceError:
+                after += 1
+                continue
         break
     assert after > 6
 
