@@ -287,7 +287,7 @@ MOST = 25
 """Findings that are kept of one archive; the rest are counted."""
 
 
-def describe(format: str, case: Broken, folder: Path) -> Iterator[tuple[str, Any]]:
+def describe(format: str, case: Broken, folder: Path) -> dict[str, Any]:
     """What `verify` finds in a broken archive, then what `salvage` makes of it, as JSON; `folder` is for files.
 
     None stands for the usual case: the number of findings if all are listed, those of `--quick` if they are the same.
@@ -296,11 +296,13 @@ def describe(format: str, case: Broken, folder: Path) -> Iterator[tuple[str, Any
     quiet = patch("os.fsync"), patch("uuid.uuid4", counted_guids(1))
     with chdir(folder), quiet[0], quiet[1], case.target(Path("archive")) as target:
         found = list(exhume.verify(target, format=format, limits=case.limits))
-        yield "findings", [_plain(finding.to_dict()) for finding in found[:MOST]]
-        yield "counts", Counter(finding.code for finding in found) if len(found) > MOST else None
         quick = list(exhume.verify(target, format=format, limits=case.limits, quick=True))
-        yield "quick", [str(finding) for finding in quick[:MOST]] if quick != found else None
-        yield "salvage", _plain(_salvage(format, case, target))
+        return {
+            "findings": [_plain(finding.to_dict()) for finding in found[:MOST]],
+            "counts": Counter(finding.code for finding in found) if len(found) > MOST else None,
+            "quick": [str(finding) for finding in quick[:MOST]] if quick != found else None,
+            "salvage": _plain(_salvage(format, case, target)),
+        }
 
 
 def _plain(value: Any) -> Any:
@@ -344,7 +346,7 @@ def write(format: str) -> None:
     for name, case in broken(format).items():
         with tempfile.TemporaryDirectory() as folder:
             parts = describe(format, case, Path(folder))
-            described[name] = {part: said for part, said in parts if said is not None}
+            described[name] = {part: said for part, said in parts.items() if said is not None}
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{format}.json").write_text(_lines(described) + "\n", encoding="utf-8")
 

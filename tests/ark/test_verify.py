@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +36,19 @@ def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Ite
         yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(item)))))
 
 
-def in_every_way(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Generator[list[Finding], None, None]:
-    """The findings of messages one by one: by threads, by processes, by one job.
-
-    Its patches stay until its end: whoever takes a part closes it, or another test's undoing puts them back for good.
-    """
+def in_one_way(path: Path, monkeypatch: pytest.MonkeyPatch, kernel: object, jobs: int, **options: Any) -> list[Finding]:
+    """The findings of messages one by one."""
     with monkeypatch.context() as patch:  # undone here: what is broken may have bounds of its own
         patch.setattr(verify, "PIECE_BYTES", 1)
         patch.setattr(parallel_query, "WORTH", 0)
         patch.setattr(parallel_query, "map_processes", here)
-        for kernel in (object(), None):
-            patch.setattr(parallel_query, "KERNEL", kernel)
-            for jobs in (1, 2):
-                yield list(exhume.verify(path, format="ark", jobs=jobs, **options))
+        patch.setattr(parallel_query, "KERNEL", kernel)
+        return list(exhume.verify(path, format="ark", jobs=jobs, **options))
+
+
+def in_every_way(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Iterator[list[Finding]]:
+    """The findings of messages one by one: by threads, by processes, by one job."""
+    return (in_one_way(path, monkeypatch, kernel, jobs, **options) for kernel in (object(), None) for jobs in (1, 2))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -249,12 +248,11 @@ def test_a_disk_that_fails_is_not_a_finding(
         monkeypatch.setattr(
             ArkArchive, "split_source", lambda self, name, lie=lie: MisreportingSource(real(self, name), lie)
         )
-        with closing(in_every_way(log.root, monkeypatch)) as ways:
-            try:
-                assert next(ways) == []
-            except SourceError:
-                after += 1
-                continue
+        try:
+            assert next(in_every_way(log.root, monkeypatch)) == []
+        except SourceError:
+            after += 1
+            continue
         break
     assert after > 6
 

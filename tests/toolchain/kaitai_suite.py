@@ -127,15 +127,14 @@ class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         problems = [text for _, text in (*result.failures, *result.errors)]
         return Result(name, "failed" if problems or not result.testsRun else "passed", "\n".join(problems))
 
-    def specs(self, asked: Sequence[str] = ()) -> Iterator[Result]:
+    def specs(self, asked: Sequence[str] = ()) -> list[Result]:
         """What came of each spec, or of those that are asked for."""
         sys.meta_path.insert(0, self)
         before, kaitai = Path.cwd(), sys.modules.get("kaitaistruct")
         sys.modules["kaitaistruct"] = _runtime()
         os.chdir(self.folder)
         try:
-            for name in asked or self.names:
-                yield self.run(name)
+            return [self.run(name) for name in asked or self.names]
         finally:
             os.chdir(before)
             sys.meta_path.remove(self)
@@ -299,7 +298,7 @@ def main(asked: list[str]) -> None:
     if TESTS is None:
         sys.exit("KAITAI_TESTS=/path/to/kaitai_struct_tests is missing")
     suite = Suite(Path(TESTS))
-    results = list(suite.specs(asked))
+    results = suite.specs(asked)
     for one in results:
         if asked:
             sys.stdout.write(f"{one.name}: {one.verdict}\n{one.why}\n")

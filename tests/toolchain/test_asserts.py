@@ -1,8 +1,13 @@
-"""Tests that cannot fail: each has to assert something outside of loops and conditions that may not run.
+"""Tests that prove nothing, or that change what others see.
+
+Each test has to assert something outside of loops and conditions that may not run.
 
 `make unreached` runs the tests, and finds the asserts that no run reaches; this looks at the text alone.  A loop counts
 where its text shows that it runs, as over a constant, or where it is over `tests.sizes.some(...)`, which fails if there
 is nothing.
+
+No generator patches anything: left half-way, it keeps its patch until the collector of garbage ends it, in the middle
+of another test.  Fixtures, context managers and hooks are generators that something always ends.
 """
 
 from __future__ import annotations
@@ -49,7 +54,7 @@ class Module:
         self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self.constants: dict[str, ast.expr] = {}
         self.imports: dict[str, Name] = {}
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        self.tree = tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self.functions.setdefault(node.name, node)
@@ -250,3 +255,92 @@ def test_the_check_itself(text: str, asserts: bool, tmp_path: Path) -> None:
     path = tmp_path / "test_it.py"
     path.write_text(f"EMPTY = ()\nFULL = {{1, 2}}\ndef check(): assert x\ndef test_it():\n{body}\n")
     assert Looks(path).function("test_it") is asserts
+
+
+PATCHES = {"setattr", "delattr", "setitem", "delitem", "setenv", "delenv", "syspath_prepend", "chdir", "context"}
+"""Methods of a `MonkeyPatch`, and functions, that change what other tests see."""
+PATCHED = {"os.environ", "sys.modules", "sys.meta_path", "sys.path"}
+ENDED = ("fixture", "contextmanager", "hookimpl")
+"""Decorators of generators that something always ends."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def own(function: Function) -> Iterator[ast.AST]:
+    """The nodes of a function's body without those of functions in it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, Function | ast.Lambda | ast.ClassDef):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def is_ended(function: Function) -> bool:
+    return any(word in ast.unparse(one) for one in function.decorator_list for word in ENDED)
+
+
+def patches(node: ast.AST, within: Module) -> bool:
+    """Whether a statement or call changes what other tests see until something undoes it."""
+    match node:
+        case ast.Call(ast.Name("patch" | "chdir" | "setattr" | "delattr")):
+            return True
+        case ast.Call(ast.Attribute(owner, name)):
+            of = ast.unparse(owner)
+            if of.rpartition(".")[2] in ("patch", "mock") or name in PATCHES:
+                return True
+            return of in PATCHED and name not in ("get", "items", "copy")
+        case ast.Call(ast.Name(name)) if name in within.functions or name in within.imports:
+            there = within.imports.get(name, Name(within.path, name))
+            function = module(there.path).functions.get(there.name)
+            return function is not None and is_ended(function) and leaks(function, module(there.path))
+        case ast.Subscript(owner, _, ast.Store() | ast.Del()):
+            return ast.unparse(owner) in PATCHED
+    return False
+
+
+def leaks(function: Function, within: Module) -> bool:
+    """Whether a generator holds a patch at a point where it may be left."""
+    nodes = list(own(function))
+    return any(isinstance(one, ast.Yield | ast.YieldFrom) for one in nodes) and any(
+        patches(one, within) for one in nodes
+    )
+
+
+def test_no_generator_patches_anything() -> None:
+    found = [
+        f"{path.relative_to(ROOT / 'tests').as_posix()}::{node.name}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(module(path).tree)
+        if isinstance(node, Function) and not is_ended(node) and leaks(node, module(path))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def it(m):\n    with m.context() as p:\n        p.setattr(x, 'y', 1)\n        yield", True),
+        ("def it(monkeypatch):\n    monkeypatch.setenv('A', 'b')\n    yield from x", True),
+        ("def it():\n    with patch('os.fsync'):\n        yield 1", True),
+        ("def it():\n    with mock.patch.object(os, 'fsync'):\n        yield 1", True),
+        ("def it():\n    os.chdir(x)\n    yield 1", True),
+        ("def it():\n    os.environ['A'] = 'b'\n    yield 1", True),
+        ("def it():\n    sys.modules.pop('json')\n    yield 1", True),
+        ("def it():\n    print(os.environ.get('A'))\n    yield 1", False),
+        ("@pytest.fixture\ndef it(monkeypatch):\n    monkeypatch.setenv('A', 'b')\n    yield", False),
+        (
+            "@contextmanager\ndef a():\n    os.chdir(x)\n    yield\ndef it():\n    with a():\n        yield",
+            True,
+        ),
+        ("@contextmanager\ndef quiet():\n    yield\ndef it():\n    with quiet():\n        yield", False),
+        ("def it(m):\n    m.setenv('A', 'b')\n    def inner():\n        yield\n    return inner", False),
+        ("def it(m):\n    def inner():\n        m.setenv('A', 'b')\n        yield\n    return inner", True),
+    ],
+)
+def test_the_check_of_generators(text: str, expected: bool, tmp_path: Path) -> None:
+    path = tmp_path / "test_it.py"
+    path.write_text(text)
+    it = module(path)
+    found = [one for one in ast.walk(it.tree) if isinstance(one, Function) and not is_ended(one) and leaks(one, it)]
+    assert bool(found) is expected
