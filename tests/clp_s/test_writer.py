@@ -225,7 +225,21 @@ def test_what_is_lost_is_counted(tmp_path: Path) -> None:
     assert printed[5] == b'{"c":1,"c":"x"}'
 
 
-@pytest.mark.parametrize("text", ["[1,2]", '{"a":1,"a":"x"}', '{"a":{"x":1},"a":{"y":1}}', '{"b":[{"k":1,"k":"x"}]}'])
+@pytest.mark.parametrize("log_order", [True, False])
+def test_of_two_simple_values_of_one_key_the_last_is_kept(tmp_path: Path, log_order: bool) -> None:
+    with create(tmp_path / "x", allow_loss=True, log_order=log_order) as writer:
+        writer.write_json_line(b'{"a":1,"n":null,"b":"u","a":2,"b":"x y","n":null,"b":"v"}')
+        writer.write_json_line(b'{"a":{"x":18446744073709551615,"z":[]},"a":{"x":1}}')
+    assert writer.losses == 6
+    with read(tmp_path / "x") as archive:
+        assert list(archive.verify()) == []
+        found = sorted(b"".join(archive.json_chunks()).splitlines())
+    assert found == [b'{"a":2,"n":null,"b":"v","b":"x y"}', b'{"a":{"x":1,"z":[]}}']
+
+
+@pytest.mark.parametrize(
+    "text", ["[1,2]", '{"a":1,"a":2}', '{"a":1,"a":"x"}', '{"a":{"x":1},"a":{"y":1}}', '{"b":[{"k":1,"k":"x"}]}']
+)
 def test_a_record_that_comes_back_otherwise_ends_with_3(
     text: str, tmp_path: Path, exhume_cli: Callable[..., Any]
 ) -> None:

@@ -171,6 +171,14 @@ def test_same_refusals(chosen: dict[str, Any], data: bytes, final: bool, single:
     agree(chosen, data, final=final, single=single and final)
 
 
+@pytest.mark.parametrize("log_order_type", [None, 0, 11])
+def test_same_choice_of_two_values_of_one_key(log_order_type: int | None) -> None:
+    chosen = {"core": True, "structurize": True, "retain_floats": True, "time_nodes": True, "lossy": True}
+    data = b"""{"a":1,"c":null,"b":[{"k":1,"k":2}],"a":{},"a":2,"c":null,"a":{"x":1.5},"b":[],"a":{"x":2.5,"x":"u"}}
+    {"ts":"2024-01-02T03:04:05Z","d":18446744073709551615,"ts":"2024-01-02T03:04:06Z","d":1,"ts":5,"a":{},"a":{}}"""
+    agree({**chosen, "log_order_type": log_order_type}, data, final=True)
+
+
 @settings(max_examples=30)
 @given(options, records, st.integers(0, 400))
 def test_same_wherever_the_data_end(chosen: dict[str, Any], record: dict[str, Any], end: int) -> None:

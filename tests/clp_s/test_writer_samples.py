@@ -27,16 +27,17 @@ VALUES: dict[str, tuple[str, type]] = {
     "--min-table-size": ("min_table_size", int),
 }
 
-REFUSED = {"dup-keys-same", "err-bigint", "err-malformed", "err-scalar-root"}
+REFUSED = {"err-bigint", "err-malformed", "err-scalar-root"}
 """Upstream stops half-way here, or writes what it cannot read."""
 
 LOSES = {
-    "array-root", "err-lone-surrogate", "err-ts-unparsable", "ts-pat-clash", "ts-pat-prefixed",
+    "array-root", "dup-keys-same", "err-lone-surrogate", "err-ts-unparsable", "ts-pat-clash", "ts-pat-prefixed",
     ("0.3.1", "err-ts-str-epoch"), ("0.5.1", "ts-epoch-double"), ("0.5.1", "ts-epoch-ms"), ("0.5.1", "ts-iso-z"),
 }  # fmt: skip
-"""Rejected unless loss is allowed: root arrays, lone surrogates, times that the format cannot store."""
+"""Rejected unless loss is allowed: root arrays, equal keys, lone surrogates, times that the format cannot store."""
 
 KEEPS_MORE = {
+    ("0.3.1", "dup-keys-same"), ("0.5.1", "dup-keys-same"),
     ("0.3.1", "clp-strings"), ("0.3.1", "clp-strings-underflow"), ("0.3.1", "ts-tz-suffix"), ("0.3.1", "ts-zero-frac"),
     ("0.3.1", "ts-pat-clash"), ("0.3.1", "err-ts-str-epoch"), ("0.3.1", "err-ts-unparsable"), ("0.5.1", "ts-zero-frac"),
     ("0.5.1", "err-ts-unparsable"), ("0.5.1", "ts-epoch-double"), ("0.5.1", "ts-pat-clash"),

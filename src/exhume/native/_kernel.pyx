@@ -4,11 +4,11 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memchr, memcmp, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 48
+VERSION = 49
 
 cdef extern from *:
     """

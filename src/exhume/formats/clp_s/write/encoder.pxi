@@ -876,7 +876,7 @@ cdef class ClpsEncoder:
         cdef int64_t depth = -1
         cdef uint8_t type
         cdef int fault
-        cdef bint in_array
+        cdef bint in_array, repeated = False
         cdef int32_t marker
         self.record_serial += 1
         self.ordered.n = 0
@@ -984,11 +984,43 @@ cdef class ClpsEncoder:
                 continue
             node = &(<EncNode*>self.nodes.p)[found]
             if node.stamp == self.record_serial:
-                return E_DUPLICATE_KEY
+                repeated = True  # lossy, or the name would have been refused
             node.stamp = self.record_serial
             enc_buf_i32(&self.ordered, found)
             if type != N_OBJECT and type != N_NULL_VALUE:
                 enc_buf_i32(&self.ordered_tokens, <int32_t>i)
+        if repeated:
+            self.keep_last()
+        return 0
+
+    cdef int keep_last(self) noexcept nogil:
+        """Keeps the last of each ordered node that the record has twice: a table with two such columns is unreadable."""
+        cdef int32_t* nodes = <int32_t*>self.ordered.p
+        cdef int32_t* tokens = <int32_t*>self.ordered_tokens.p
+        cdef size_t i = self.ordered.n >> 2, j = self.ordered_tokens.n >> 2
+        cdef size_t to = i, token_to = j
+        cdef size_t first = 1 if self.log_node >= 0 else 0  # it has a column, but no token
+        cdef EncNode* node
+        self.record_serial += 1
+        while i > first:
+            i -= 1
+            node = &(<EncNode*>self.nodes.p)[nodes[i]]
+            if self.has_column(nodes[i]):
+                j -= 1
+                if node.stamp != self.record_serial:
+                    token_to -= 1
+                    tokens[token_to] = tokens[j]
+            if node.stamp != self.record_serial:
+                to -= 1
+                nodes[to] = nodes[i]
+            node.stamp = self.record_serial
+        if first:
+            to -= 1
+            nodes[to] = nodes[0]
+        self.ordered.n -= to * sizeof(int32_t)
+        self.ordered_tokens.n -= token_to * sizeof(int32_t)
+        memmove(nodes, nodes + to, self.ordered.n)
+        memmove(tokens, tokens + token_to, self.ordered_tokens.n)
         return 0
 
     # --- records whose leaves are known, of KV-IR streams ---

@@ -69,10 +69,14 @@ class _Table:
         self.rows = 0
 
 
-def _losses(tokens: Sequence[Token], values: Iterable[Iterable[_Value]]) -> int:
-    """Return how many keys, strings and numbers of a record do not come back unchanged; an array comes back as {}."""
+def _losses(tokens: Sequence[Token]) -> int:
+    """Return how many keys and strings of a record do not come back unchanged; an array comes back as {}."""
     whole = not tokens or tokens[0].kind in (Kind.OPEN_OBJECT, Kind.EMPTY_OBJECT)
-    return (not whole) + sum(token.broken for token in tokens) + sum(value.lost for part in values for value in part)
+    return (not whole) + sum(token.broken for token in tokens)
+
+
+def _with_columns(values: Iterable[_Value]) -> list[_Value]:
+    return [value for value in values if value.type in COLUMN_TYPES]
 
 
 def _close(unordered: list[int], marker: int, kind: NodeType) -> None:
@@ -252,14 +256,12 @@ class PureEncoder:
         depth = self._depths[parent] if parent >= 0 else -1
         return 0 <= depth == len(self._path) - 1 and self._path[depth] == key
 
-    def _resolve(  # noqa: C901 - one loop, which every token of every record goes through
-        self, tokens: list[Token]
-    ) -> tuple[list[int], list[int], list[_Value], list[_Value]]:
+    def _resolve(self, tokens: list[Token]) -> tuple[list[int], list[int], list[_Value], list[_Value]]:
         """Nodes and values of a record: ordered and unordered ids, ordered and unordered values."""
-        ordered = [self._log_node] if self._log_node >= 0 else []
         unordered: list[int] = []
-        values: tuple[list[_Value], list[_Value]] = ([], [])
-        used: set[int] = set()
+        leaves: dict[int, _Value] = {}  # the last value of each ordered node
+        elements: list[_Value] = []
+        lost = 0
         # Frames: node, keys seen, is an array, inside an array, the position of its marker.
         frames: list[tuple[int, set[bytes], bool, bool, int]] = []
         for token in tokens:
@@ -287,19 +289,16 @@ class PureEncoder:
                     unordered.append(0)
                 frames.append((value.node, set(), is_array, in_array or is_array, marker))
                 continue
-            region = in_array or token.kind is Kind.EMPTY_ARRAY
-            if region:
+            lost += value.lost
+            if in_array or token.kind is Kind.EMPTY_ARRAY:
                 unordered.append(value.node)
-            else:
-                if value.node in used:
-                    raise _RefusedError(Status.DUPLICATE_KEY)
-                used.add(value.node)
-                ordered.append(value.node)
-            if value.type in COLUMN_TYPES:
-                values[region].append(value)
+                elements.append(value)
+            else:  # of two, only if lossy: a table with two such columns is unreadable
+                leaves[value.node] = value
         if self._lossy:
-            self.losses += _losses(tokens, values)
-        return ordered, unordered, *values
+            self.losses += _losses(tokens) + lost
+        log = [self._log_node] if self._log_node >= 0 else []
+        return [*log, *leaves], unordered, _with_columns(leaves.values()), _with_columns(elements)
 
     def _value(self, token: Token, is_time: bool) -> _Value:
         value = _Value(token.text)
