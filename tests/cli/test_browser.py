@@ -19,7 +19,7 @@ import pytest
 import exhume
 from exhume.cli.terminal.outline import Item, Outline, details, find_bytes
 from exhume.errors import Span
-from exhume.io.source import BytesSource, Source
+from exhume.io.source import BytesSource, Source, StoppedError
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
 
 Cli = Callable[..., Any]
@@ -190,6 +190,32 @@ def test_a_million_sections_are_folded_into_groups() -> None:
     assert outline.named("BLOCK-5000", 5000) == 50_000
     assert outline.named("block-5000", count) == 5000
     assert outline.named("other", 0) is None
+
+
+def test_a_newer_search_escape_and_quitting_stop_the_older(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searches: list[list[str]] = []
+
+    def endless(source: Source, wanted: bytes, start: int, stopped: Callable[[], bool]) -> int | None:
+        searches.append(now := ["searches"])
+        while not stopped():
+            time.sleep(0.001)
+        now.append("stopped")
+        return find_bytes(source, wanted, start, stopped)
+
+    def ended(count: int) -> Callable[[], bool]:
+        return lambda: len(searches) == count and all(one[-1] == "stopped" for one in searches)
+
+    async def steps(app: Any, press: Any) -> None:
+        monkeypatch.setattr("exhume.cli.terminal.browser.find_bytes", endless)
+        await press("slash", answer="river", until=lambda: len(searches) == 1)
+        await press("slash", answer="lake", until=lambda: len(searches) == 2 and len(searches[0]) == 2)
+        await press("escape", until=ended(2))
+        await press("slash", answer="river", until=lambda: len(searches) == 3)
+
+    drive(samples / "zs/words-none.zs", steps)
+    assert ended(3)()
+    with pytest.raises(StoppedError):
+        find_bytes(Unread(1), b"x", 0, lambda: True)
 
 
 def test_bytes_across_two_windows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

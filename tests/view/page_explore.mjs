@@ -86,6 +86,15 @@ try {
   await page.mouse.wheel(0, -400);
   await page.waitForFunction(() => /0x/.test(document.querySelector("#map").title));
   use.zoomed = await page.locator("#map").getAttribute("title");
+  await page.keyboard.press("r");
+  await page.waitForSelector("#records tbody tr");
+  const asked = page.waitForRequest((request) => /query=endless/.test(request.url()));
+  const givenUp = page.waitForEvent("requestfailed", (request) => /query=endless/.test(request.url()));
+  await page.locator("#query").fill("endless");
+  await page.keyboard.press("Enter");
+  await asked;
+  await page.keyboard.press("Escape");
+  use.given_up = (await givenUp).failure().errorText;
   await page.goto(archive + "#/schema_tree");
   await page.reload();
   await page.waitForSelector("html[data-ready=yes]");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import threading
 import time
@@ -21,6 +22,8 @@ from exhume.cli.exploring import explored, opener
 from exhume.cli.run import Run
 from exhume.engines.explained import PARSED_SIZE
 from exhume.formats.zs.writer import ZsWriter
+from exhume.io.source import StoppedError
+from exhume.io.tree import MemoryTree, Tree, stoppable
 from exhume.testing.damage import flip
 from exhume.view import explored as explored_module
 from exhume.view.explored import Explored
@@ -322,6 +325,94 @@ def test_a_search_reads_as_far_as_it_is_asked() -> None:
     assert not cursor.thread.is_alive()
 
 
+class Endless:
+    """Searches for `endless` read on and on; all others are real."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.threads: list[threading.Thread] = []
+        self.reading = threading.Event()
+        monkeypatch.setattr(exploring, "POLL", 0.01)
+        search = exploring.Records._search
+
+        def searched(rows: Any, archive: Any, query: str, put: Callable[[Any], None]) -> None:
+            self.threads.append(threading.current_thread())
+            while query == "endless":
+                archive.source.read_at(0, 1)
+                self.reading.set()
+            search(rows, archive, query, put)
+
+        monkeypatch.setattr(exploring.Records, "_search", searched)
+
+    def begin(self, ask: Callable[[], object]) -> threading.Thread:
+        """Ask in a thread, and wait until the search reads."""
+        self.reading.clear()
+        thread = threading.Thread(target=ask)
+        thread.start()
+        assert self.reading.wait(10)
+        return thread
+
+    def assert_ended(self, *asking: threading.Thread) -> None:
+        for thread in (*asking, *self.threads):
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+def test_a_newer_search_and_closing_stop_the_older(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = Endless(monkeypatch)
+    told: list[Answer] = []
+    gone = threading.Event()
+    with asking(CLPS) as asked:
+
+        def ask(**more: Any) -> None:
+            told.append(asked("api/records?query=endless", **more))
+
+        older = endless.begin(ask)
+        assert len(asked.json("records", query="level: ERROR")["rows"]) == 11
+        endless.assert_ended(older)
+        assert (told[0].status, b"another search began" in told[0].body) == (400, True)
+        left = endless.begin(lambda: ask(**{"waitress.client_disconnected": gone.is_set}))
+        other = threading.Thread(target=ask)  # another page with the same query
+        other.start()
+        while asked.shown._rows._cursor._asking < 2:  # type: ignore[union-attr]
+            time.sleep(0.001)
+        gone.set()
+        left.join(10)
+        assert endless.threads[-1].is_alive()
+        assert other.is_alive()
+        assert len(asked.json("records", query="level: ERROR")["rows"]) == 11
+        endless.assert_ended(other)
+        endless.begin(lambda: ask(**{"waitress.client_disconnected": gone.is_set})).join(10)
+        endless.assert_ended()
+        last = endless.begin(ask)
+    endless.assert_ended(last)
+    assert [one.status for one in told] == [400] * 5
+
+
+def test_a_browser_that_goes_away_stops_its_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = Endless(monkeypatch)
+    with serving(CLPS) as url:
+        _, _, host, path = url.split("/", 3)
+        connection = http.client.HTTPConnection(host, timeout=10)
+        endless.begin(lambda: connection.request("GET", f"/{path}api/records?query=endless")).join()
+        connection.close()
+        endless.assert_ended()
+
+
+def test_files_of_a_directory_are_read_until_stopped() -> None:
+    stop = threading.Event()
+    tree = stoppable(MemoryTree({"a": b"abc", "d/b": b"de"}, "there"), stop.is_set)
+    assert isinstance(tree, Tree)
+    assert (tree.names(), tree.name, tree.exists("a"), tree.listing()) == (
+        ["a", "d/b"], "there", True, [("a", "file"), ("d", "directory")],
+    )  # fmt: skip
+    inner = tree.subtree("d").source("b")
+    assert (tree.source("a").read_at(1, 2), inner.read_many([(0, 1), (1, 2)])) == (b"bc", [b"d", b"e"])
+    stop.set()
+    for read in (tree.source("a").read_at, inner.is_zero, tree.alone("d", "d").source("b").will_read):
+        with pytest.raises(StoppedError):
+            read(0, 1)
+
+
 def test_what_is_saved(words: Asked) -> None:
     data = (SAMPLES / "zs/words-deflate.zs").read_bytes()
     whole = words("download")
@@ -438,12 +529,15 @@ def test_the_verb_prints_the_address_and_ends(exhume_cli: Cli) -> None:
 
 @pytest.mark.node
 @pytest.mark.slow
-def test_a_person_can_explore(tmp_path: Path) -> None:
+def test_a_person_can_explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In light, dark and on a telephone: an archive with its records, and an image with the archives in it."""
+    endless = Endless(monkeypatch)
     data = (SAMPLES / "zs/words-none.zs").read_bytes()
     (tmp_path / "image.dd").write_bytes(bytes(5000) + flip(data, 400, 1) + bytes(3000) + CLPS.read_bytes())
     with serving(CLPS) as archive, serving(tmp_path / "image.dd") as image:
         told = run_browser("page_explore.mjs", archive, image, str(tmp_path), "level: ERROR")
+        assert endless.reading.is_set()
+        endless.assert_ended()
     for mode in ("light", "dark", "telephone"):
         seen = told[mode]
         assert (seen["errors"], seen["elsewhere"], seen["overflow"]) == ([], [], 0), mode
@@ -451,6 +545,7 @@ def test_a_person_can_explore(tmp_path: Path) -> None:
         assert (seen["all"], seen["matching"], seen["said"]) == (50, 11, "0 to 10, the last")
         assert seen["closed"]
     use = told["use"]
+    assert use["given_up"] == "net::ERR_ABORTED"
     assert (use["errors"], use["named"]["selected"], use["named"]["cursor"]) == ([], "metadata", 64)
     assert use["saves"] == ["download?section=1", "download?section=1&what=payload"]
     assert use["spaces"][1] == "payload of metadata (285 bytes)"

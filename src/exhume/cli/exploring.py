@@ -16,8 +16,8 @@ from exhume.cli.formatcli import contributed, format_cli, split_options
 from exhume.cli.runtime import Run
 from exhume.errors import EntryNotFoundError, QueryError, UnrecognizedFormatError, shorten
 from exhume.io.jsonout import jsonable
-from exhume.io.source import Source
-from exhume.io.tree import Tree
+from exhume.io.source import Source, StoppedError
+from exhume.io.tree import Tree, stoppable
 from exhume.recovery import CarvedArchive
 from exhume.registry import Format, get_format
 from exhume.view.explored import PATIENCE, Explored
@@ -88,18 +88,25 @@ def opener(run: Run, shown: Explored) -> Callable[[CarvedArchive], Explored] | N
     return open_carved
 
 
-class _ClosedError(Exception):
-    """Raised in a search that no one waits for any more."""
+POLL = 0.2
+"""Seconds after which a search looks whether anyone still waits for it."""
+
+
+def _never() -> bool:
+    return False
 
 
 class _Cursor:
-    """The items of a search, which runs in a thread of its own only as far as they are asked for."""
+    """The items of a search, which runs in a thread of its own, and only as far as they are asked for."""
 
     def __init__(self, search: Callable[[Callable[[Any], None]], None]) -> None:
         self._changed = threading.Condition()
         self._waiting: deque[Any] = deque()
         self._wanted = 0
-        self._ended = self._closed = False
+        self._asking = 0
+        self._ended = self._resting = False
+        self.closed = False
+        """Whether the search was stopped, or will be at its next item or read."""
         self._error: Exception | None = None
         self._turn = threading.Lock()
         self._at = 0
@@ -108,8 +115,9 @@ class _Cursor:
 
     def _run(self, search: Callable[[Callable[[Any], None]], None]) -> None:
         try:
+            self._rest()
             search(self._put)
-        except _ClosedError:
+        except StoppedError:
             pass
         except click.UsageError as error:
             self._error = QueryError(error.message)
@@ -121,45 +129,69 @@ class _Cursor:
 
     def _put(self, item: Any) -> None:
         with self._changed:
-            while not self._wanted and not self._closed:
-                self._changed.wait()
-            if self._closed:
-                raise _ClosedError
             self._wanted -= 1
             self._waiting.append(item)
             self._changed.notify_all()
+        self._rest()
 
-    def _has(self, count: int) -> bool:
+    def _rest(self) -> None:
+        """Wait until more is wanted.  Raises `StoppedError` if nothing is."""
+        with self._changed:
+            self._resting = True
+            while self._wanted <= 0 and not self.closed:
+                self._changed.wait()
+            self._resting = False
+            if self.closed:
+                raise StoppedError
+
+    def _has(self, count: int, gone: Callable[[], bool]) -> bool:
         """Whether so many items wait, once they do or the search has ended."""
         with self._changed:
             self._wanted = max(0, count - len(self._waiting))
             self._changed.notify_all()
-            while len(self._waiting) < count and not self._ended and not self._closed:
-                self._changed.wait()
-            if self._closed:
+            while len(self._waiting) < count and not self._ended and not self.closed:
+                if not self._changed.wait(POLL) and gone():
+                    if self._asking == 1:  # no other page waits for the same search
+                        self.close()
+                    raise QueryError("the page no longer waits for this search")
+            if self.closed:
                 raise QueryError("another search began")
             return len(self._waiting) >= count
 
-    def page(self, first: int, count: int) -> tuple[list[Any], bool] | None:
-        """Items from one on, and whether there are more; None if it passed them.  Raises what the search raised."""
+    def page(self, first: int, count: int, gone: Callable[[], bool] = _never) -> tuple[list[Any], bool] | None:
+        """Items from one on, and whether there are more; None if it passed them.  Raises what the search raised.
+
+        The search is stopped, and `QueryError` raised, once `gone()` says that no one waits for the items.
+        """
+        with self._changed:
+            self._asking += 1
+        try:
+            return self._page(first, count, gone)
+        finally:
+            with self._changed:
+                self._asking -= 1
+
+    def _page(self, first: int, count: int, gone: Callable[[], bool]) -> tuple[list[Any], bool] | None:
         with self._turn:
             if first < self._at:
                 return None
-            while self._at < first and self._has(1):
+            while self._at < first and self._has(1, gone):
                 self._waiting.popleft()
                 self._at += 1
-            full = self._has(count)
+            full = self._has(count, gone)
             if self._error is not None and not self._waiting:
                 raise self._error
+            more = self._has(count + 1, gone) or self._error is not None
             rows = [self._waiting.popleft() for _ in range(count if full else len(self._waiting))]
             self._at += len(rows)
-            return rows, self._has(1) or self._error is not None
+            return rows, more
 
-    def close(self) -> None:
-        """Let the search end at its next item."""
+    def close(self) -> bool:
+        """Let the search end at its next item or read; whether it was not reading, and is over."""
         with self._changed:
-            self._closed = True
+            self.closed = True
             self._changed.notify_all()
+            return self._ended or self._resting
 
 
 class _Window(Run):
@@ -183,19 +215,24 @@ class _Window(Run):
 class Records:
     """The records of an archive, or its members, as tables of those that match a query.
 
-    The next page continues where the last one ended; the pages before are kept, `MOST_PAGES` of them.
+    The next page continues where the last one ended; the pages before are kept, `MOST_PAGES` of them.  A new query ends
+    the search for the one before, at once: its next read fails.
     """
 
     def __init__(self, run: Run, source: Source | Tree, described: Format) -> None:
         self._run, self._source, self._described = run, source, described
         self._archive: Archive | None = None
+        self._stop = threading.Event()
         self._lock = threading.Lock()
         self._query = ""
         self._cursor: _Cursor | None = None
         self._pages: OrderedDict[tuple[int, int], dict[str, Any]] = OrderedDict()
 
-    def __call__(self, query: str, first: int, count: int) -> dict[str, Any]:
-        """A page of what matches.  Raises `QueryError` for a wrong query, and what reading raises."""
+    def __call__(self, query: str, first: int, count: int, gone: Callable[[], bool] = _never) -> dict[str, Any]:
+        """A page of what matches.  Raises `QueryError` for a wrong query, and what reading raises.
+
+        The search ends once `gone()` says that no one waits for the page.
+        """
         with self._lock:
             cursor = self._cursor
             if cursor is None or query != self._query:
@@ -203,11 +240,13 @@ class Records:
                 cursor = self._begin(query)
             elif (known := self._pages.get((first, count))) is not None:
                 return known
-        found = cursor.page(first, count)
+            elif cursor.closed:
+                cursor = self._begin(query)
+        found = self._page(cursor, first, count, gone)
         if found is None:  # a page that is no longer kept
             with self._lock:
                 cursor = self._begin(query)
-            found = cursor.page(first, count) or ([], False)
+            found = self._page(cursor, first, count, gone) or ([], False)
         hint = "name, for example *.txt" if self._described.content == "members" else HINTS.get(self._described.id, "")
         table = _table(found[0], first, found[1], hint)
         with self._lock:
@@ -217,15 +256,31 @@ class Records:
                     self._pages.popitem(last=False)
         return table
 
+    def _page(self, cursor: _Cursor, first: int, count: int, gone: Callable[[], bool]) -> tuple[list[Any], bool] | None:
+        try:
+            return cursor.page(first, count, gone)
+        finally:
+            if cursor.closed:
+                with self._lock:
+                    self._end(cursor)
+
     def _begin(self, query: str) -> _Cursor:
         """A cursor before the first record; the lock is held."""
         if self._cursor is not None:
-            self._cursor.close()
+            self._end(self._cursor)
         if self._archive is None:
-            self._archive = self._described.hook("open")(self._source, limits=self._run.limits)
+            self._stop = threading.Event()
+            source = stoppable(self._source, self._stop.is_set)
+            self._archive = self._described.hook("open")(source, limits=self._run.limits)
         self._query = query
         self._cursor = _Cursor(partial(self._search, self._archive, query))
         return self._cursor
+
+    def _end(self, cursor: _Cursor) -> None:
+        """End a search; one that reads loses its archive, which may be left half-way.  The lock is held."""
+        if not cursor.close() and cursor is self._cursor:
+            self._stop.set()
+            self._archive = None
 
     def _search(self, archive: Archive, query: str, put: Callable[[Any], None]) -> None:
         if self._described.content == "members":
@@ -244,10 +299,11 @@ class Records:
     def close(self) -> bool:
         """End the search; whether it has ended."""
         with self._lock:
-            cursor, self._cursor = self._cursor, None
-        if cursor is None:
-            return True
-        cursor.close()
+            cursor = self._cursor
+            if cursor is None:
+                return True
+            self._end(cursor)
+            self._cursor = None
         cursor.thread.join(PATIENCE)
         return not cursor.thread.is_alive()
 

@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 
 from exhume.errors import SourceError, Span
 from exhume.io.local import FileObjectSource, FileSource, open_path
-from exhume.io.source import BytesSource, Source
-from exhume.io.tree import Tree
+from exhume.io.source import BytesSource, Source, StoppableSource
+from exhume.io.tree import StoppableTree, Tree
 
 Target = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | Source | Tree
 
@@ -85,6 +85,9 @@ def parent_tree(source: Source, levels: int = 1) -> Tree | None:
     """
     if isinstance(source, FileSource):
         return source.parent(levels)
+    if isinstance(source, StoppableSource):
+        above = parent_tree(source.base, levels)
+        return None if above is None else StoppableTree(above, source.stopped)
     if not source.is_remote:
         return None
     from exhume.io.remote.tree import parent_tree as remote_parent

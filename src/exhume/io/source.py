@@ -309,6 +309,61 @@ class WindowSource(Source):
         self._base.close()
 
 
+class StoppedError(Exception):
+    """Reading was stopped by the caller.  Not an `ExhumeError`: nothing is wrong with the file."""
+
+
+class StoppableSource(Source):
+    """Another source until `stopped()`: from then on every read raises `StoppedError`.
+
+    Closing it closes nothing unless it is `owned`: what reads may be given up while others read the same file.
+    """
+
+    def __init__(self, base: Source, stopped: Callable[[], bool], *, owned: bool = False) -> None:
+        self.base, self.stopped, self._owned = base, stopped, owned
+        self.name, self.origin = base.name, base.origin
+
+    @property
+    def size(self) -> int:
+        return self.base.size
+
+    @property
+    def location(self) -> str | None:
+        return self.base.location
+
+    @property
+    def outermost(self) -> Source:
+        return self.base.outermost
+
+    @property
+    def cost(self) -> Cost:
+        return self.base.cost
+
+    def _check(self) -> None:
+        if self.stopped():
+            raise StoppedError
+
+    def _read(self, offset: int, size: int) -> bytes:
+        self._check()
+        return self.base.read_at(offset, size)
+
+    def is_zero(self, start: int, end: int) -> bool:
+        self._check()
+        return self.base.is_zero(start, end)
+
+    def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        self._check()
+        return self.base.read_many(ranges)
+
+    def will_read(self, start: int, stop: int) -> None:
+        self._check()
+        self.base.will_read(start, stop)
+
+    def close(self) -> None:
+        if self._owned:
+            self.base.close()
+
+
 def plan_reads(ranges: Sequence[tuple[int, int]], *, max_gap: int, max_size: int) -> list[tuple[int, int, list[int]]]:
     """Merge half-open ranges into fewer reads.
 

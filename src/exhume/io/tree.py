@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Self
 
 from exhume.errors import EntryNotFoundError, Span, UnsafePathError
 from exhume.io.portable import WINDOWS_NAMES
-from exhume.io.source import AT_HAND, BytesSource, Cost, Source
+from exhume.io.source import AT_HAND, BytesSource, Cost, Source, StoppableSource
 
 
 def check_relative(name: str, root: str = "") -> str:
@@ -153,3 +153,57 @@ class MemoryTree(Tree):
         lead = check_relative(name, self.name) + "/"
         files = {key[len(lead) :]: value for key, value in self._files.items() if key.startswith(lead)}
         return MemoryTree(files, f"{self.name}/{name}", self._prefix + lead)
+
+
+class StoppableTree(Tree):
+    """Another directory whose files are read until `stopped()`, as `StoppableSource` has it."""
+
+    def __init__(self, base: Tree, stopped: Callable[[], bool]) -> None:
+        self._base, self._stopped = base, stopped
+        self.name = base.name
+
+    def names(self, prefix: str = "") -> list[str]:
+        return self._base.names(prefix)
+
+    @property
+    def cost(self) -> Cost:
+        return self._base.cost
+
+    def listed_size(self, name: str) -> int | None:
+        return self._base.listed_size(name)
+
+    def exists(self, name: str) -> bool:
+        return self._base.exists(name)
+
+    def source(self, name: str) -> Source:
+        """Open one file.  Raises what the directory raises."""
+        return StoppableSource(self._base.source(name), self._stopped, owned=True)
+
+    def will_read(
+        self,
+        names: Iterable[str] = (),
+        *,
+        tails: Iterable[str] = (),
+        sizes: Iterable[str] = (),
+        spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+        listing: bool = False,
+    ) -> None:
+        self._base.will_read(names, tails=tails, sizes=sizes, spans=spans, listing=listing)
+
+    def subtree(self, name: str) -> Tree:
+        return StoppableTree(self._base.subtree(name), self._stopped)
+
+    def alone(self, name: str, called: str) -> Tree:
+        return StoppableTree(self._base.alone(name, called), self._stopped)
+
+    def listing(self, folder: str = "") -> list[tuple[str, str]]:
+        return self._base.listing(folder)
+
+    @property
+    def location(self) -> str | None:
+        return self._base.location
+
+
+def stoppable(opened: Source | Tree, stopped: Callable[[], bool]) -> Source | Tree:
+    """A source or directory that is read until `stopped()`; closing it leaves the original open."""
+    return (StoppableTree if isinstance(opened, Tree) else StoppableSource)(opened, stopped)  # type: ignore[arg-type]

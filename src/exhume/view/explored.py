@@ -45,9 +45,9 @@ READY = 0.25
 
 
 class Rows(Protocol):
-    """Records of an archive that match a query, as a table: from a row on, at most so many."""
+    """Records of an archive that match a query, as a table: from a row on, at most so many, unless `gone()`."""
 
-    def __call__(self, query: str, first: int, count: int) -> dict[str, Any]: ...
+    def __call__(self, query: str, first: int, count: int, gone: Callable[[], bool]) -> dict[str, Any]: ...
 
     def close(self) -> bool:
         """End what is running between requests; whether it has ended."""
@@ -358,11 +358,14 @@ class Explored:
             return []
         return stripes(found, list(found.sources)[space], (start, end))
 
-    def records(self, query: str, first: int, count: int) -> dict[str, Any]:
-        """Records that match a query; raises `QueryError` for a wrong query, or where there are no records."""
+    def records(self, query: str, first: int, count: int, gone: Callable[[], bool]) -> dict[str, Any]:
+        """Records that match a query; raises `QueryError` for a wrong query, or where there are no records.
+
+        The search ends, with `QueryError`, once `gone()` says that nobody waits for it.
+        """
         if self._rows is None:
             raise QueryError("this target has no records")
-        return self._rows(query, first, min(count, MOST_SECTIONS))
+        return self._rows(query, first, min(count, MOST_SECTIONS), gone)
 
     def archives(self) -> Iterable[CarvedArchive]:
         """The archives found in an image: none."""

@@ -16,18 +16,24 @@ function recordsOf(source, el, page) {
   element.setAttribute("aria-label", "records");
   const button = el("button", { type: "button", textContent: "records", title: "records as a table (r)" });
   button.setAttribute("aria-expanded", "false");
-  let first = 0, asked = null, number = 0;
+  let first = 0, asked = null, stopped = false;
+  let search = null; // the request that is not answered yet
 
+  // The process ends a search whose request was given up: by a newer one, by closing the table, or with the tab.
   async function show(from) {
-    const mine = ++number;
+    if (search) search.abort();
+    const mine = search = new AbortController();
+    first = from;
+    stopped = false;
     said.textContent = "searching …";
     let found;
-    try { found = await source.records(asked ?? "", from, STEP); } catch (error) {
-      if (mine === number) { said.textContent = String(error.message || error); table.replaceChildren(); before.disabled = after.disabled = true; }
+    try { found = await source.records(asked, from, STEP, mine.signal); } catch (error) {
+      if (mine === search && !mine.signal.aborted) { said.textContent = String(error.message || error); table.replaceChildren(); before.disabled = after.disabled = true; }
+      if (mine === search) search = null;
       return;
     }
-    if (mine !== number) return;
-    first = found.first;
+    if (mine !== search) return;
+    search = null;
     query.placeholder = found.hint;
     const head = el("tr", {}, ...["#", ...found.columns].map((name) => el("th", { textContent: name, scope: "col" })));
     const rows = found.rows.map((row, i) => el("tr", {}, el("td", { className: "number", textContent: String(first + i) }),
@@ -48,7 +54,9 @@ function recordsOf(source, el, page) {
   function toggle(open = element.hidden) {
     element.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
-    if (open) { query.focus(); if (asked === null) { asked = ""; show(0); } } else button.focus();
+    if (!open) { if (search) { search.abort(); stopped = true; } button.focus(); return; }
+    query.focus();
+    if (asked === null || stopped) { asked ??= ""; show(first); }
   }
   form.addEventListener("submit", (event) => { event.preventDefault(); asked = query.value; show(0); });
   before.onclick = () => show(Math.max(0, first - STEP));

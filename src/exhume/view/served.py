@@ -94,7 +94,7 @@ class Explorer:
             "named": lambda shown, q: {"section": shown.named(q.text("name"), q.optional("after"))},
             "bands": lambda shown, q: shown.bands(q.number("space"), q.number("start"), q.number("end")),
             "records": lambda shown, q: shown.records(
-                q.text("query", ""), q.number("first", 0), q.number("count", ROW_COUNT)
+                q.text("query", ""), q.number("first", 0), q.number("count", ROW_COUNT), q.gone
             ),
         }
 
@@ -119,7 +119,7 @@ class Explorer:
         if rest in _FILES:
             kind, content = _FILES[rest]
             return "200 OK", kind, [content().encode("utf-8")], []
-        query = _Query(environ.get("QUERY_STRING", ""))
+        query = _Query(environ.get("QUERY_STRING", ""), environ.get("waitress.client_disconnected", bool))
         api, _, name = rest.partition("/")
         if api == "api" and name in self._routes:
             return "200 OK", "application/json", [_json(self._routes[name](self._shown(query), query))], []
@@ -198,9 +198,10 @@ def _download(shown: Explored, query: _Query) -> tuple[str, int, Iterable[bytes]
 
 
 class _Query:
-    """The parameters of a request; what is missing or no number is refused."""
+    """The parameters of a request, and whether its sender is gone; what is missing or no number is refused."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, gone: Callable[[], bool] = bool) -> None:
+        self.gone = gone
         try:
             self._values: Mapping[str, list[str]] = parse_qs(text, keep_blank_values=True, max_num_fields=20)
         except ValueError as error:

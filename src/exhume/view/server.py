@@ -43,6 +43,7 @@ class Server:
                 host=LOOPBACK,
                 port=port,
                 threads=THREADS,
+                channel_request_lookahead=1,  # notices that a browser is gone while its request is answered
                 ident=None,
                 expose_tracebacks=False,
                 max_request_header_size=16 << 10,

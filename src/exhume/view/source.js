@@ -28,9 +28,9 @@ function embedded(contents) {
 // A page that a process serves: it asks for what is looked at.
 function served() {
   const archive = new URLSearchParams(location.search).get("archive");
-  async function ask(path, parameters = {}) {
+  async function ask(path, parameters = {}, signal = null) {
     const query = new URLSearchParams({ ...parameters, ...(archive === null ? {} : { archive }) });
-    const answer = await fetch(`${path}?${query}`, { cache: "no-store" });
+    const answer = await fetch(`${path}?${query}`, { cache: "no-store", signal });
     if (!answer.ok) {
       const said = await answer.text();
       let message = said.trim();
@@ -39,7 +39,7 @@ function served() {
     }
     return answer;
   }
-  const json = async (path, parameters) => (await ask(`api/${path}`, parameters)).json();
+  const json = async (path, parameters, signal) => (await ask(`api/${path}`, parameters, signal)).json();
   const link = (parameters) => `download?${new URLSearchParams({ ...parameters, ...(archive === null ? {} : { archive }) })}`;
   return {
     served: true,
@@ -60,7 +60,7 @@ function served() {
       return section === null ? -1 : section;
     },
     bands: (space, start, end) => json("bands", { space, start, end }),
-    records: (query, first, count) => json("records", { query, first, count }),
+    records: (query, first, count, signal) => json("records", { query, first, count }, signal),
     download: link,
     open: (key) => `?${new URLSearchParams({ archive: key })}`,
   };

@@ -7,6 +7,7 @@ the bytes on the screen are read when they scroll into view.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -15,6 +16,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Footer, Input, Static
+from textual.worker import get_current_worker
 
 from exhume.cli.params import BYTES, SIZE
 from exhume.cli.render import human_size, shown
@@ -25,6 +27,7 @@ from exhume.counts import counted
 from exhume.engines.explain import innermost
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
+from exhume.io.source import StoppedError
 
 MOST_FINDINGS = 10_000
 
@@ -277,13 +280,24 @@ class Browser(App[None]):
     @work(thread=True, exclusive=True, group="go")
     def _search(self, wanted: bytes, start: int) -> None:
         """Search bytes from an offset to the end, then from the beginning."""
-        payload, source = self._payload, self._source
-        if payload is not None:
-            at = self._data.find(wanted, start)
-            at = at if at >= 0 else self._data.find(wanted)
-            found = at if at >= 0 else None
-        else:
-            found = None if source is None else find_bytes(source, wanted, start)
+        payload, source, stopped = self._payload, self._source, self._stopped()
+        self.call_from_thread(self._say_title, "searching ... (Esc stops)")
+        try:
+            if payload is not None:
+                at = self._data.find(wanted, start)
+                at = at if at >= 0 else self._data.find(wanted)
+                found = at if at >= 0 else None
+            else:
+                found = None if source is None else find_bytes(source, wanted, start, stopped)
+        except StoppedError:
+            return
+        except ExhumeError as error:
+            self.call_from_thread(self._say_title)
+            self.call_from_thread(self.notify, str(error), severity="error", markup=False)
+            return
+        if stopped():
+            return
+        self.call_from_thread(self._say_title)
         if found is None:
             self.call_from_thread(self.notify, "not found", severity="warning")
         elif payload is not None:
@@ -294,12 +308,21 @@ class Browser(App[None]):
             if path is not None:
                 self.outline_tree.unfold(path[0], lambda item: item.kind == "field" and holds_byte(item, found))
 
+    def _stopped(self) -> Callable[[], bool]:
+        """Whether this thread's work is over: newer work began, Escape was pressed, or the user quit."""
+        worker = get_current_worker()
+        return lambda: worker.is_cancelled or not self.is_running
+
     def action_leave(self) -> None:
-        """Close a question, or go back from a payload to the file."""
+        """Close a question, stop a search, or go back from a payload to the file."""
         field = self.query_one("#ask", Input)
+        going = [worker for worker in self.workers if worker.group == "go" and worker.is_running]
         if field.display:
             field.display = False
             self.outline_tree.focus()
+        elif going:
+            self.workers.cancel_group(self, "go")
+            self._say_title()
         elif self._payload is not None and self._source is not None:
             section = self._payload.section
             self._show_file(self._source.name)
@@ -317,11 +340,19 @@ class Browser(App[None]):
     @work(thread=True, exclusive=True, group="verify")
     def _verify(self, then: bool = False) -> None:
         found: list[Finding] = []
+        stopped = self._stopped()
+
+        def told(*done: object) -> None:
+            if stopped():
+                raise StoppedError
+
         self.call_from_thread(self._say_title, "verifying ...")
         try:
-            for finding in self._archive.verify(jobs=1):
+            for finding in self._archive.verify(jobs=1, progress=told):
                 if len(found) < MOST_FINDINGS:
                     found.append(finding)
+        except StoppedError:
+            return
         except (ExhumeError, AttributeError) as error:  # a file with a specification has no rules
             self.call_from_thread(self.notify, str(error), severity="error")
             self.findings = None

@@ -17,7 +17,7 @@ from exhume.counts import counted
 from exhume.engines.explained import Explained, check_fields, explain_section
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
-from exhume.io.source import Source
+from exhume.io.source import Source, StoppedError
 from exhume.layout.sections import Section, SectionMap, SectionRun
 from exhume.layout.trees import Field
 
@@ -247,14 +247,18 @@ def details(item: Item) -> list[tuple[str, str]]:
     return [(name, printable(str(text))) for name, text in rows if text not in (None, "")]
 
 
-def find_bytes(source: Source, wanted: bytes, start: int) -> int | None:
+def find_bytes(source: Source, wanted: bytes, start: int, stopped: Callable[[], bool] = bool) -> int | None:
     """The offset of bytes in a file, searched from an offset on, then from the beginning; None without any.
 
-    Reads `WINDOW` bytes at a time.  Raises `SourceError` if reading fails.
+    Reads `WINDOW` bytes at a time, and nothing more once `stopped()`.  Raises `SourceError` if reading fails, and
+    `StoppedError`.
     """
-    for first in (max(0, start - source.origin), 0):
-        for at in range(first, source.size, WINDOW):
-            data = source.read_at(at, min(WINDOW + len(wanted) - 1, source.size - at))
+    first = min(max(0, start - source.origin), source.size)
+    for begin, end in ((first, source.size), (0, min(first + len(wanted) - 1, source.size))):
+        for at in range(begin, end, WINDOW):
+            if stopped():
+                raise StoppedError
+            data = source.read_at(at, min(WINDOW + len(wanted) - 1, end - at))
             if (found := data.find(wanted)) >= 0:
                 return source.origin + at + found
     return None
