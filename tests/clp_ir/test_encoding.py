@@ -94,6 +94,18 @@ BAD = {
     '{"timestamp": 5, "message": "x", "level": 1}': "a time and a message only",
     "[]": "not a JSON object",
 }
+OTHER_KINDS = {
+    b"2024-01-02 03:04:05.678 hello\n": "a plain-text log, not lines of JSON: create kv-ir and create clp-s read it",
+    b"\x80\0\1\2\3\n": "line 1: not UTF-8",
+}
+
+
+@pytest.mark.parametrize("data", OTHER_KINDS)
+def test_other_inputs_are_named(data: bytes, tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    ran = exhume_cli("create", "clp-ir", "-", "-o", tmp_path / "made", input=data)
+    assert ran.code == 1
+    assert OTHER_KINDS[data] in ran.err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("line", BAD)

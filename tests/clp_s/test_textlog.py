@@ -213,7 +213,7 @@ def test_jobs_do_not_matter(jobs: int, tmp_path: Path, monkeypatch: pytest.Monke
         (b'[{"a":1},\n', InputKind.JSON),
         (b'"text"\n', InputKind.JSON),
         (b"", InputKind.JSON),
-        (b"\n\n", InputKind.JSON),
+        (b"\n\n", InputKind.TEXT),
         (b"\xfd\x2f\xb5\x29....", InputKind.IR),
         (b"[2015-02-01 01:02:03] x\n", InputKind.TEXT),
         (b"2015-02-01 01:02:03 x\n", InputKind.TEXT),
@@ -261,7 +261,7 @@ def test_a_long_event_is_refused(tmp_path: Path) -> None:
 
 def test_a_time_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
     data = b"2015-02-01 01:02:03 a\nx\n2015-02-30 01:02:03 b\n"
-    with pytest.raises(BadRecordError, match="line 3: the value of the timestamp key"):
+    with pytest.raises(BadRecordError, match="line 3: the value of the timestamp key is no known timestamp"):
         archived(data, tmp_path, timestamp_key="timestamp")
     assert archived(data, tmp_path, timestamp_key="timestamp", allow_loss=True) == data
 

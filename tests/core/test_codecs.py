@@ -25,7 +25,7 @@ from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.stored import store
 from exhume.codecs.streams import inflate_file
 from exhume.codecs.xz import lzma2_extent
-from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames, zstd_partial, zstd_whole
+from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames, zstd_partial, zstd_stream, zstd_whole
 from exhume.errors import CodecError, LimitExceededError, MissingDependencyError, UnsupportedFeatureError
 from exhume.native.kernel import frame_records
 from tests.sizes import some
@@ -107,6 +107,10 @@ def test_zstd_frames_are_all_read() -> None:
     frames = b"".join(
         zstandard.ZstdCompressor(write_content_size=size).compress(d) for size, d in ((True, b"a"), (False, b"bc"))
     )
+    for kind in range(0x50, 0x60):
+        skipped = bytes((kind,)) + b"\x2a\x4d\x18\x03\0\0\0xyz"
+        pieces = [frames, skipped, frames]
+        assert b"".join(content for _, content, _ in zstd_stream(pieces)) == b"abcabc"
     skippable = b"\x50\x2a\x4d\x18\x03\0\0\0xyz"
     assert codecs.decompress("zstd", frames, max_size=10) == b"abc"
     assert codecs.decompress("zstd", skippable + frames, max_size=10) == b"abc"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import zstandard
@@ -195,11 +195,26 @@ def test_unstructured_streams_are_named() -> None:
         open_stream(data, format="kv-ir")
 
 
+@pytest.mark.parametrize("name", ["kv_ir/small.clp", "clp_ir/small.clp"])
+def test_frames_that_are_skipped_may_come_first(name: str, samples: Path, tmp_path: Path) -> None:
+    data = (samples / name).read_bytes()
+    path = tmp_path / "made.clp.zst"
+    path.write_bytes(b"\x5d\x2a\x4d\x18\x05\0\0\0notes" + b"\x50\x2a\x4d\x18\0\0\0\0" + wrapped(data))
+    found: list[Any] = []
+    for target in (data, path):
+        with exhume.open(target) as archive:
+            found.append((archive.format, list(cast("Any", archive).events())))
+            if target is path:
+                assert list(cast("Any", archive).follow(quiet_s=0)) == found[0][1]
+    assert found[0] == found[1]
+    assert exhume.verify(path).ok
+
+
 def test_a_frame_of_which_nothing_can_be_decompressed_is_named(exhume_cli: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "cut.clp.zst").write_bytes(wrapped(SMALL)[:30])
     refused = exhume_cli("info", tmp_path / "cut.clp.zst")
     assert refused.code == 1
-    assert "kv-ir (20%: a zstd frame of which nothing can be decompressed)" in refused.err
+    assert "format not certain: kv-ir (20%: a zstd frame of which nothing can be decompressed)" in refused.err
     assert exhume.identify(tmp_path / "cut.clp.zst")[0].format == "kv-ir"
     assert exhume_cli("cat", tmp_path / "cut.clp.zst", "--format", "kv-ir").err.endswith("[KVIR-308]\n")
     noise = bytes(range(256)) * 2000

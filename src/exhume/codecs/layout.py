@@ -15,8 +15,8 @@ from exhume.errors import CodecError
 DESCRIPTOR_AT = Frame.at.magic[1]
 ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(DESCRIPTOR_AT, "little")
 HAS_CHECKSUM = 1 << FrameDescriptor.shift.has_checksum
-_SKIPPABLE = frozenset(kind.to_bytes(DESCRIPTOR_AT, "little") for kind in FrameKind if kind != FrameKind.ZSTANDARD)
-FRAME_STARTS = _SKIPPABLE | {ZSTD_MAGIC}
+SKIPPABLE = frozenset(kind.to_bytes(DESCRIPTOR_AT, "little") for kind in FrameKind if kind != FrameKind.ZSTANDARD)
+FRAME_STARTS = SKIPPABLE | {ZSTD_MAGIC}
 """The first bytes of a frame, one that is skipped included: pzstd begins with one."""
 
 STORED_HEAD = ZSTD_MAGIC + bytes((0, 11 << WindowDescriptor.shift.exponent))
@@ -32,7 +32,7 @@ def raw_block_header(size: int, *, last: bool) -> bytes:
 
 def skip_skippable(data: Buffer, at: int) -> int:
     """The offset where the skippable frames that start at `at` end.  Raises `CodecError` when one is cut short."""
-    while bytes(data[at : at + DESCRIPTOR_AT]) in _SKIPPABLE:
+    while bytes(data[at : at + DESCRIPTOR_AT]) in SKIPPABLE:
         try:
             _, at = read_skippable_body(memoryview(data), at + DESCRIPTOR_AT, len(data))
         except LayoutError as error:

@@ -10,7 +10,7 @@ from typing import Any
 import zstandard
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
-from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, frame_end, skip_skippable, stored_checksum
+from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, SKIPPABLE, frame_end, skip_skippable, stored_checksum
 from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
 from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
@@ -24,11 +24,14 @@ AT_ONCE = 1 << 20
 
 
 def zstd_frame_size(data: Buffer, max_size: int, dictionary: int = 0) -> int | None:
-    """The decompressed size in bytes that a zstd frame states, or None, after a check of its header.
+    """The decompressed size in bytes that a zstd frame states, or None, after a check of its header; 0 for a skippable
+    frame.
 
     Raises `CodecError` when this is not a frame, `UnsupportedFeatureError` when it needs a dictionary other than that
     of the given number, and `LimitExceededError` when its size or window is too large.
     """
+    if bytes(data[: len(ZSTD_MAGIC)]) in SKIPPABLE:  # the library takes a part of its magic number for a dictionary's
+        return 0
     try:
         header = zstandard.get_frame_parameters(data)
     except zstandard.ZstdError as error:

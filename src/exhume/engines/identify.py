@@ -109,7 +109,8 @@ def recognize(source: Source | Tree) -> str:
         hint = f" (but inside it: {within})" if within else ""
         raise UnrecognizedFormatError(f"format not recognized{hint}", span=span)
     guesses = ", ".join(f"{c.format} ({c.confidence:.0%}: {', '.join(c.evidence)})" for c in candidates)
-    raise UnrecognizedFormatError("ambiguous format", span=span, actual=guesses)
+    doubt = "ambiguous format" if len(candidates) > 1 else "format not certain"
+    raise UnrecognizedFormatError(doubt, span=span, actual=guesses)
 
 
 def _candidates(source: Source | Tree) -> list[Identification]:

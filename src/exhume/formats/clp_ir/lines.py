@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.archive import Progress, no_progress
 from exhume.errors import WriterError
 from exhume.formats.clp_s.write.inputs import Input
-from exhume.formats.kv_ir.ingest import is_kv_ir
+from exhume.formats.clp_s.write.kinds import InputKind, recognize
 from exhume.formats.kv_ir.lines import Lines, cut_lines, parse_object
 
 if TYPE_CHECKING:
@@ -32,11 +32,24 @@ def write_lines(
     `SourceError`.
     """
     for lines in cut_lines(inputs, progress, "clp-ir"):
-        if lines.number == 1 and is_kv_ir(lines.data):
-            raise WriterError(
-                "a stream of a CLP logger, not lines of JSON: recode writes it again", format="clp-ir", span=lines.span
-            )
+        if lines.number == 1:
+            _check_kind(lines)
         _write(writer, lines, keys)
+
+
+def _check_kind(lines: Lines) -> None:
+    """Refuse an input that does not begin with lines of JSON, by what it is."""
+    try:
+        kind = recognize(lines.data, InputKind.AUTO, final=True)
+    except WriterError:
+        return  # what is wrong with its first line says more
+    if kind is InputKind.IR:
+        what = "a stream of a CLP logger, not lines of JSON: recode writes it again"
+    elif kind is InputKind.TEXT and lines.data.strip():
+        what = "a plain-text log, not lines of JSON: create kv-ir and create clp-s read it"
+    else:
+        return
+    raise WriterError(what, format="clp-ir", span=lines.span)
 
 
 def _write(writer: ClpIrWriter, lines: Lines, keys: tuple[str, str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import zstandard
 
-from exhume.codecs.zstd import ZSTD_MAGIC
+from exhume.codecs.layout import FRAME_STARTS, ZSTD_MAGIC
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.kv_ir.checks import StreamRules
 from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, UnitError, Units, new_engine, printed
@@ -97,7 +97,7 @@ class GrowingStream(Stream):
                 head = chunk = head + chunk
                 if len(head) < len(ZSTD_MAGIC):
                     continue
-                self.wrapped = head.startswith(ZSTD_MAGIC)
+                self.wrapped = head[: len(ZSTD_MAGIC)] in FRAME_STARTS
             if not self.wrapped:
                 self.stored += len(chunk)
                 self.size += len(chunk)

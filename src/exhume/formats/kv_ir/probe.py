@@ -45,8 +45,12 @@ def probe_stream(
     if isinstance(source, Tree):
         return None
     starts = tuple(signature.magic for signature in FORMAT.signatures)
-    if not source.read_up_to(0, max(map(len, starts))).startswith(starts):
-        return None
+    head = source.read_up_to(0, max(map(len, starts)))
+    if not head.startswith(starts):
+        from exhume.codecs.layout import FRAME_STARTS
+
+        if not head.startswith(tuple(FRAME_STARTS)):
+            return None
     from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_preamble
     from exhume.formats.kv_ir.stream import HEAD, Stream
 

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 import zstandard
 
-from exhume.codecs.zstd import ZSTD_MAGIC, ZSTD_WINDOW_MAX, zstd_frame_size
+from exhume.codecs.layout import FRAME_STARTS, ZSTD_MAGIC
+from exhume.codecs.zstd import ZSTD_WINDOW_MAX, zstd_frame_size
 from exhume.counts import counted
 from exhume.errors import (
     CodecError,
@@ -76,7 +77,7 @@ class Stream:
 
     def __init__(self, source: Source, rules: checks.StreamRules = checks.STREAM) -> None:
         self.source, self.rules = source, rules
-        self.wrapped = source.read_up_to(0, len(ZSTD_MAGIC)) == ZSTD_MAGIC
+        self.wrapped = source.read_up_to(0, len(ZSTD_MAGIC)) in FRAME_STARTS
         self.size = self.stored = 0
         self.short = False
 
