@@ -21,11 +21,13 @@ from exhume.cli import exploring
 from exhume.cli.exploring import explored, opener
 from exhume.cli.run import Run
 from exhume.engines.explained import PARSED_SIZE
+from exhume.errors import LimitExceededError
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.source import StoppedError
 from exhume.io.tree import MemoryTree, Tree, stoppable
 from exhume.testing.damage import flip
 from exhume.view import explored as explored_module
+from exhume.view import payloads
 from exhume.view.explored import Explored
 from exhume.view.image import ExploredImage
 from exhume.view.parts import SCRIPTS
@@ -224,11 +226,69 @@ def test_any_element_of_a_large_payload(tmp_path: Path) -> None:
 
 def test_what_is_too_large_says_so(words: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explored_module, "PARSED", 10)
+    monkeypatch.setattr(payloads, "PARSED", 10)
     words.checked()
     fields = words.json("fields", section=words.json("named", name="data-1")["section"])
     assert "payload" not in fields
-    assert "larger than 10 bytes: shown without its fields" in fields["note"]
+    assert "the bytes are shown, without fields" in fields["note"]
     assert fields["payload_size"] > 10
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["zs/words-deflate.zs", "clp_s/demo.clps", "kv_ir/small.clp.zst", "clp_ir/small.clp.zst", "data_bundle/zlib"],
+)
+def test_a_large_payload_is_read_in_windows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payloads, "PARSED", 10)
+    monkeypatch.setattr(payloads, "COUNTED", 0)
+    monkeypatch.setattr(payloads, "WINDOW", 7)
+    monkeypatch.setattr(payloads, "WINDOWS", 2)
+    with exhume.open(SAMPLES / name) as archive, asking(SAMPLES / name) as asked:
+        sections = enumerate(archive.sections())
+        known = {number: one.load() for number, one in sections if one.load is not None and one.pieces is not None}
+        large = {number: data for number, data in known.items() if len(data) > 10}
+        assert large
+        for number, data in list(large.items())[:6]:
+            fields = asked.json("fields", section=number)
+            assert "payload" not in fields
+            assert "its payload is larger than" in fields["note"]
+            assert fields["payload_size"] == len(data)
+            end = len(data)
+            for start, size in ((3, 20), (end - 5, 50), (0, 9), (end, 5), (end // 2, 1), (2, end)):
+                assert asked(f"api/bytes?section={number}&start={start}&size={size}").body == data[start : start + size]
+            saved = asked(f"download?section={number}&what=payload")
+            assert (saved.body, saved.headers["Content-Length"]) == (data, str(end))
+            part = asked(f"download?section={number}&what=payload&start=3&end=11&name=field")
+            assert (part.body, "field.payload" in part.headers["Content-Disposition"]) == (data[3:11], True)
+
+
+def test_a_payload_that_may_not_be_held_is_read_in_windows() -> None:
+    path = SAMPLES / "kv_ir/small.clp.zst"
+    with exhume.open(path) as whole, exhume.open(path, limits=exhume.Limits(payload_size=10)) as archive:
+        data, section = whole.sections()[0].load(), archive.sections()[0]._replace(payload_size=None)
+        with pytest.raises(LimitExceededError):
+            section.load()
+        kept = payloads.Payloads()
+        assert kept.read(0, section, 5, 20) == data[5:25]
+        assert (kept.size(0, section), kept.failure(0)) == (len(data), "")
+
+        def broken() -> Iterator[bytes]:
+            yield data[:7]
+            raise exhume.ExhumeError("damaged here")
+
+        assert kept.size(1, section._replace(pieces=broken)) == 7
+        assert kept.failure(1) == "decompressed up to byte 7: damaged here [EX-000]"
+        assert kept.read(1, section._replace(pieces=broken), 5, 20) == data[5:7]
+
+
+def test_a_field_is_saved(words: Asked) -> None:
+    number = words.json("named", name="data-1")["section"]
+    field = words.json("fields", section=number)["tree"]["k"][0]
+    data = (SAMPLES / "zs/words-deflate.zs").read_bytes()
+    found = words(f"download?section={number}&start={field['s']}&end={field['e']}&name={field['n']}")
+    assert found.body == data[field["s"] : field["e"]]
+    assert found.headers["Content-Disposition"].endswith(f"{field['n']}.bin")
+    assert words(f"download?section={number}&start=99999999").body == b""
 
 
 def test_verdicts_are_told_as_they_are_computed(tmp_path: Path) -> None:

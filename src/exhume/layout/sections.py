@@ -43,7 +43,8 @@ class Section(NamedTuple):
     last one is a checksum, computes it and compares.  `parse` returns the field tree of stored bytes that no schema
     of exhume describes; `parse_lazily` means that it costs little for a large section.  `claims` determines without a
     field tree whether every stored byte belongs to a field; False says nothing.  `measure` returns the size of a
-    payload that states none without keeping the payload.
+    payload that states none without keeping the payload, and `pieces` returns a payload of any size in chunks, where a
+    format can have one that is too large for memory; checksums of stored bytes are not compared for it.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Section(NamedTuple):
     note: str = ""
     claims: Callable[[], bool] | None = None
     measure: Callable[[], int] | None = None
+    pieces: Callable[[], Iterator[bytes]] | None = None
 
     @property
     def sort(self) -> tuple[object, ...]:

@@ -2,14 +2,14 @@
 
 The sections are found, rules are verified and images are searched by threads, while requests are answered with what is
 known already: `generation` changes when there is more.  Memory is bounded by the section map, one section's fields
-and `KEPT` bytes of decompressed payloads.
+and the payloads that are kept (`view/payloads.py`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Protocol
 
@@ -25,17 +25,12 @@ from exhume.layout.sections import Section, SectionMap
 from exhume.recovery import CarvedArchive
 from exhume.view.bands import ATTENTION
 from exhume.view.parts import is_bad, more_values, node_values, note_of, section_values, stripes
+from exhume.view.payloads import PARSED, Payloads
 
 MOST_FINDINGS = 500
 MOST_SECTIONS = 1000
 MOST_BYTES = 1 << 20
 """The most sections, and the most bytes, that one request is answered with."""
-
-PARSED = 256 << 20
-"""Sections and payloads of at most this many bytes are parsed; elements of long arrays become objects when shown."""
-
-KEPT = 64 << 20
-"""Bytes of decompressed payloads that are kept for the next request; the latest is, whatever its size."""
 
 PATIENCE = 5.0
 """Seconds that closing waits for a thread; an archive that one still reads stays open until the process ends."""
@@ -87,7 +82,7 @@ class Explored:
         self._failure = ""
         self._ready = threading.Event()
         self._lock = threading.Lock()
-        self._payloads: OrderedDict[int, bytes] = OrderedDict()
+        self._payloads = Payloads()
         self._findings: list[Finding] = []
         self._counts: Counter[Any] = Counter()
         self._progress: tuple[int, int | None, str] | None = None
@@ -247,19 +242,20 @@ class Explored:
         """The fields of a section: the first elements of long arrays, and those that hold the byte `at` of a part."""
         section = self.section(number)
         item = self._explained(number, at, part)
+        is_large = self._payloads.is_large(number, section)
         space = list(self.found.sources).index(section.span.source)
         out: dict[str, Any] = {"note": note_of(item), "bad": is_bad(item)}
-        if item.withheld:
-            out["note"] = "; ".join(
-                filter(None, (section.note, f"larger than {PARSED} bytes: shown without its fields"))
-            )
+        if item.withheld or is_large:
+            what = "its payload is" if is_large else "it is"
+            large = f"{what} larger than {PARSED / (1 << 20):g} MiB: the bytes are shown, without fields"
+            out["note"] = "; ".join(filter(None, (section.note, large, self._payloads.failure(number))))
         if item.stored is not None:
             out["tree"] = node_values(item.stored, space)
         if item.payload is not None:
             out["payload"] = node_values(item.payload, -1)
         if section.load is not None:
             try:
-                out["payload_size"] = len(self.payload(number))
+                out["payload_size"] = self._payloads.size(number, section)
             except ExhumeError as error:
                 out["note"] = out["note"] or f"the payload cannot be decoded: {error}"
         return out
@@ -272,13 +268,14 @@ class Explored:
         marks = []
         if at is not None:
             marks = [Span(section.span.source, at, at + 1) if part == "tree" else section.span.in_payload(at, at + 1)]
+        payload = payload and not self._payloads.is_large(number, section)
         with self._lock:
             item = explain_one(
                 self.found, section, list(self._findings), marks=marks, first=number == 0, limit=PARSED,
                 page=page, payload=payload, unchecked=unchecked,
             )  # fmt: skip
-            if item.data:
-                self._keep(number, item.data)
+        if item.data:
+            self._payloads.keep(number, item.data)
         return item
 
     def elements(self, number: int, part: str, path: str, first: int = 0, at: int | None = None) -> dict[str, Any]:
@@ -303,23 +300,20 @@ class Explored:
         shown = [node_values(child, space) for child in node.children]
         return {"k": [*before, *shown, *more_values(end, max(0, count - end))]}
 
-    def _keep(self, number: int, data: bytes) -> None:
-        self._payloads[number] = data
-        self._payloads.move_to_end(number)
-        while len(self._payloads) > 1 and sum(map(len, self._payloads.values())) > KEPT:
-            self._payloads.popitem(last=False)
+    def payload(self, number: int, start: int, size: int) -> bytes:
+        """Bytes of the decompressed payload of a section, from a position in it on.
 
-    def payload(self, number: int) -> bytes:
-        """The decompressed payload of a section.  Raises `EntryNotFoundError` if it has none, or what decoding does."""
-        section = self.section(number)
-        with self._lock:
-            known = self._payloads.get(number)
-            if known is None:
-                if section.load is None:
-                    raise EntryNotFoundError("this section has no payload", span=section.span, actual=section.name)
-                known = section.load()
-                self._keep(number, known)
-        return known
+        Raises `EntryNotFoundError` if it has none, or what decoding does.
+        """
+        return self._payloads.read(number, self.section(number), start, min(size, MOST_BYTES))
+
+    def payload_size(self, number: int) -> int:
+        """Bytes of a payload; raises as `payload` does."""
+        return self._payloads.size(number, self.section(number))
+
+    def payload_chunks(self, number: int, start: int, end: int) -> Iterator[bytes]:
+        """The bytes `[start, end)` of a payload, in order; raises as `payload` does."""
+        return self._payloads.chunks(number, self.section(number), start, end)
 
     def bytes_of(self, space: int, start: int, size: int) -> bytes:
         """Bytes of a file, from a position in it on."""
@@ -361,7 +355,7 @@ class Explored:
     def records(self, query: str, first: int, count: int, gone: Callable[[], bool]) -> dict[str, Any]:
         """Records that match a query; raises `QueryError` for a wrong query, or where there are no records.
 
-        The search ends, with `QueryError`, once `gone()` says that nobody waits for it.
+        The search ends, with `QueryError`, once `gone()` says that no one waits for it.
         """
         if self._rows is None:
             raise QueryError("this target has no records")

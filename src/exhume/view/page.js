@@ -178,13 +178,17 @@
     detail.append(el("b", { textContent: path.join(" › ") }), place, node.v === undefined ? "" : `  = ${node.v}`, node.c ? `  [${node.c}]` : "");
     if (node.o && !(finding && node.o.includes(finding.text))) detail.append("\n", el("b", { className: "badtext", textContent: node.o }));
     if (node.d || node.r) detail.append("\n", node.d || "", node.r ? `  (${node.r})` : "");
-    if (source.served && node.isSection) {
+    if (source.served && node.s !== undefined && !node.isSection) {
+      const what = inFile ? {} : { what: "payload" };
+      detail.append("\n", el("a", { href: source.download({ section: rootNumber(node), ...what, start: node.s, end: node.e, name: node.n }), textContent: "save these bytes" }));
+    } else if (source.served && node.isSection) {
       detail.append("\n", el("a", { href: source.download({ section: node.number }), textContent: "save the stored bytes" }));
       if (node.section.payload) detail.append("  ", el("a", { href: source.download({ section: node.number, what: "payload" }), textContent: "save the decompressed payload" }));
       if (node.section.archive) detail.append("  ", el("a", { href: source.open(node.section.archive), textContent: "open this archive" }));
     }
     detail.scrollTop = 0;
   }
+  function rootNumber(node) { while (node.parent) node = node.parent; return node.number; }
   function setSpace(index) {
     space = index;
     names.value = String(index);

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, quote
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError
 from exhume.io.jsonout import jsonable
 from exhume.recovery import CarvedArchive
-from exhume.view.explored import MOST_BYTES, Explored
+from exhume.view.explored import Explored
 from exhume.view.image import name_of
 from exhume.view.parts import script, style
 
@@ -179,22 +179,30 @@ def _bytes(shown: Explored, query: _Query) -> bytes:
     start, size, section = query.number("start"), query.number("size"), query.optional("section")
     if section is None:
         return shown.bytes_of(query.number("space"), start, size)
-    return shown.payload(section)[start : start + min(size, MOST_BYTES)]
+    return shown.payload(section, start, size)
 
 
 def _download(shown: Explored, query: _Query) -> tuple[str, int, Iterable[bytes]]:
-    """The name, the size and the bytes of what is saved: a payload, a section as it is stored, or the archive."""
+    """The name, the size and the bytes of what is saved: the archive, a section, its payload, or a field of them."""
     number = query.optional("section")
     if number is None:
         source = shown.source(0)
         return f"{shown.name.rpartition('/')[2]}.{shown.format}", source.size, source.chunks()
     section = shown.section(number)
+    part = query.text("name", "") or section.name
     if query.text("what", "stored") == "payload":
-        data = shown.payload(number)
-        return f"{section.name}.payload", len(data), [data]
+        size = shown.payload_size(number)
+        start, end = _range(query, 0, size)
+        return f"{part}.payload", end - start, shown.payload_chunks(number, start, end)
     source = shown.found.sources[section.span.source]
-    first = section.span.start - source.origin
-    return f"{section.name}.bin", section.span.size, source.chunks(first, first + section.span.size)
+    start, end = _range(query, section.span.start, section.span.end)
+    return f"{part}.bin", end - start, source.chunks(start - source.origin, end - source.origin)
+
+
+def _range(query: _Query, first: int, last: int) -> tuple[int, int]:
+    """The part `[start, end)` of `[first, last)` that a request wants; all of it if the request names none."""
+    start = min(last, max(first, query.number("start", first)))
+    return start, min(last, max(start, query.number("end", last)))
 
 
 class _Query:

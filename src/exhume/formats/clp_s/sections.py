@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from exhume.codecs.passing import PayloadStream
 from exhume.codecs.zstd import zstd_checksum, zstd_measured
 from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError, Span
@@ -122,8 +123,8 @@ def _files(archive: TableArchive) -> Iterator[tuple[Place, list[Section]]]:
 def _section(archive: TableArchive, name: str, entry: Place) -> Section:
     span = entry.span
     if name in TABLE_SECTIONS:
-        return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame",
-                       load=_streams_loader(archive), check=partial(_frame_check, archive))  # fmt: skip
+        return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame", load=_streams_loader(archive),
+                       pieces=partial(_streams_pieces, archive), check=partial(_frame_check, archive))  # fmt: skip
     if name not in PAYLOAD_SCHEMAS:
         return Section(name, span, SectionKind.DATA, note="a section that no known version writes")
     schema, head = "zstd_frame", 0
@@ -138,6 +139,7 @@ def _section(archive: TableArchive, name: str, entry: Place) -> Section:
         schema=schema,
         payload_schema=PAYLOAD_SCHEMAS[name],
         load=_loader(archive, entry.part(head)),
+        pieces=partial(_pieces, archive, entry.part(head)),
         measure=partial(_measured, archive, entry.part(head)),
         check=partial(_frame_check, archive),
     )
@@ -164,6 +166,16 @@ def _measured(archive: TableArchive, place: Place) -> int:
         if size > most:
             raise archive.too_large(place, "expansion", size)
     return size
+
+
+def _pieces(archive: TableArchive, place: Place) -> Iterator[bytes]:
+    chunks = place.source.chunks(place.start, place.end) if place.size > 0 else ()
+    yield from PayloadStream("zstd", chunks, max_size=archive.limits.expansion_budget(place.size))
+
+
+def _streams_pieces(archive: TableArchive) -> Iterator[bytes]:
+    for index in range(len(archive.table_metadata.streams)):
+        yield from _pieces(archive, archive.stream_place(index))
 
 
 def _streams_loader(archive: TableArchive) -> Callable[[], bytes]:
@@ -203,6 +215,7 @@ def _streams(archive: TableArchive, parent: str) -> Iterator[Section]:
             schema="zstd_frame",
             payload_size=stream.size,
             load=_stream_loader(archive, index),
+            pieces=partial(_pieces, archive, place),
             check=partial(_frame_check, archive),
             parent=parent,
             note=counted(len(tables.get(index, ())), "tables"),

@@ -91,6 +91,7 @@ def _record_sections(shard: Shard, index: int, place: int) -> tuple[Section, Sec
         compression_name(shard.header.compression),
         payload_size=size,
         load=partial(shard.record, index),
+        pieces=lambda: iter(shard.stream(index)),
         note=note,
     )
     return record, Section(f"{name}/padding@{shard.starts[index]}", source.span(end, bound), SectionKind.PADDING)

@@ -136,5 +136,6 @@ def _frames(stream: Stream, end: int, limits: Limits, schema: str, size: int | N
         payload_schema=schema,
         payload_size=size,
         load=load,
+        pieces=lambda: Stream(source).pieces(),
         check=check,
     )

@@ -15,6 +15,7 @@ from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile, header_check
 from exhume.formats.zs.head import Head, kind_of, read_head
+from exhume.formats.zs.large import LargeBlock
 from exhume.formats.zs.layout import Header, IndexEntry
 from exhume.formats.zs.layout_facts import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE
 from exhume.formats.zs.search import Index, IndexNode
@@ -199,6 +200,7 @@ class _Blocks:
             schema="zs::block",
             payload_schema=PAYLOAD_SCHEMAS.get(kind) if packed else None,
             load=(lambda: file.payload(file.read(start, end - start))) if packed else None,
+            pieces=(lambda: LargeBlock(file, start, end - start).payload()) if packed else None,
             check=lambda _: file.checked(file.read(start, end - start)),
             note=f"level {level}",
         )

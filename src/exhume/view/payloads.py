@@ -1,0 +1,139 @@
+"""The decompressed payloads of an explored archive: small ones as a whole, large ones window by window.
+
+A window of a large payload is decompressed when it is looked at, in one pass forwards; a window before it begins again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+from exhume.codecs.passing import Forward
+from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError
+from exhume.layout.sections import Section
+
+PARSED = 256 << 20
+"""Sections and payloads of at most this many bytes are parsed; larger ones are shown as bytes."""
+
+KEPT = 64 << 20
+"""Bytes of whole payloads that are kept for the next request; the latest is, whatever its size."""
+
+WINDOW = 1 << 20
+"""Bytes of a large payload that are decompressed at a time."""
+
+WINDOWS = 32
+"""Windows that are kept."""
+
+COUNTED = 256 << 10
+"""Stored bytes from which on a payload that states no size is counted before it is held: most are below `PARSED`."""
+
+
+class Payloads:
+    """What the sections of an archive decompress to, by the number of the section.  Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._whole: OrderedDict[int, bytes] = OrderedDict()
+        self._sizes: dict[int, int] = {}
+        self._failures: dict[int, str] = {}
+        self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._passing: tuple[int, Forward] | None = None
+
+    def keep(self, number: int, data: bytes) -> None:
+        """Keep a payload that was decompressed for another reason."""
+        with self._lock:
+            self._keep(number, data)
+
+    def _keep(self, number: int, data: bytes) -> None:
+        self._whole[number] = data
+        self._whole.move_to_end(number)
+        while len(self._whole) > 1 and sum(map(len, self._whole.values())) > KEPT:
+            self._whole.popitem(last=False)
+
+    def is_large(self, number: int, section: Section) -> bool:
+        """Whether a payload is read in windows: it is known to be larger than `PARSED`, or what may be held."""
+        with self._lock:
+            return self._is_large(number, section)
+
+    def _is_large(self, number: int, section: Section, *, refused: bool = False) -> bool:
+        if number in self._whole or section.pieces is None:
+            return False
+        if number not in self._sizes and (section.payload_size is not None or section.span.size > COUNTED or refused):
+            self._sizes[number] = section.payload_size or self._count(number, section.pieces())
+        return refused or self._sizes.get(number, 0) > PARSED
+
+    def _count(self, number: int, pieces: Iterable[bytes]) -> int:
+        size = 0
+        try:
+            for piece in pieces:
+                size += len(piece)
+        except ExhumeError as error:
+            self._failures[number] = f"decompressed up to byte {size}: {error}"
+        return size
+
+    def failure(self, number: int) -> str:
+        """Why a large payload ends early; empty if it does not."""
+        return self._failures.get(number, "")
+
+    def size(self, number: int, section: Section) -> int:
+        """Bytes of a payload; of a large damaged one, those before the damage.  Raises what `section.load` does."""
+        with self._lock:
+            data = self._data(number, section)
+            return self._sizes[number] if data is None else len(data)
+
+    def read(self, number: int, section: Section, start: int, size: int) -> bytes:
+        """Up to `size` bytes of a payload from a place on.  Raises what `section.load` does."""
+        with self._lock:
+            data = self._data(number, section)
+            if data is not None:
+                return data[start : start + size]
+            stop = min(start + size, self._sizes[number])
+            windows = range(start // WINDOW, -(-stop // WINDOW))
+            found = b"".join(self._window(number, section, index) for index in windows)
+            return found[start % WINDOW : start % WINDOW + max(0, stop - start)]
+
+    def chunks(self, number: int, section: Section, start: int, stop: int) -> Iterator[bytes]:
+        """The bytes `[start, stop)` of a payload, in order.  Raises what `section.load` does."""
+        with self._lock:
+            data = self._data(number, section)
+        if data is not None:
+            yield data[start:stop]
+            return
+        assert section.pieces is not None
+        forward = Forward(section.pieces())
+        forward.skip(start)
+        yield from forward.pieces(stop - start)
+
+    def _data(self, number: int, section: Section) -> bytes | None:
+        """A payload as a whole; None if it is large."""
+        known = self._whole.get(number)
+        if known is not None or self._is_large(number, section):
+            return known
+        if section.load is None:
+            raise EntryNotFoundError("this section has no payload", span=section.span, actual=section.name)
+        try:
+            known = section.load()
+        except LimitExceededError:
+            if not self._is_large(number, section, refused=True):
+                raise
+            return None
+        self._keep(number, known)
+        return known
+
+    def _window(self, number: int, section: Section, index: int) -> bytes:
+        known = self._windows.get((number, index))
+        if known is None:
+            before, forward = self._passing or (-1, Forward(()))
+            if before != number or forward.at > index * WINDOW:
+                assert section.pieces is not None
+                forward = Forward(section.pieces())
+            self._passing = number, forward
+            forward.skip(index * WINDOW - forward.at)
+            known = self._windows[number, index] = b"".join(
+                forward.pieces(min(WINDOW, self._sizes[number] - forward.at))  # damage may follow
+            )
+        self._windows.move_to_end((number, index))
+        while len(self._windows) > WINDOWS:
+            self._windows.popitem(last=False)
+        return known
