@@ -435,19 +435,42 @@ def test_records_larger_than_allowed(tmp_path: Path) -> None:
 
 def test_streams() -> None:
     assert plan_streams([], 10) == []
-    assert plan_streams([(5, 0), (50, 1), (7, 2), (0, 3)], 10) == [([1], 50), ([2, 0, 3], 12)]
-    assert plan_streams([(0, 0), (0, 1)], 10) == [([0, 1], 0)]
-    assert plan_streams([(3, 0), (11, 1), (0, 2)], 10) == [([1], 11), ([0, 2], 3)]
+    assert plan_streams([5, 50, 7, 0], 10) == [([1], 50), ([2, 0, 3], 12)]
+    assert plan_streams([0, 0], 10) == [([0, 1], 0)]
+    assert plan_streams([3, 11, 0], 10) == [([1], 11), ([0, 2], 3)]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 16, 17, 43, 300])
 def test_table_order_is_by_size(count: int) -> None:
-    tables = [((number * 7919) % 13, number) for number in range(count)]
-    ordered = largest_first(tables)
-    assert sorted(ordered) == sorted(tables)
-    assert [size for size, _ in ordered] == sorted((size for size, _ in tables), reverse=True)
+    sizes = [(number * 7919) % 13 for number in range(count)]
+    ordered = largest_first(sizes)
+    assert sorted(ordered) == list(range(count))
+    assert [sizes[number] for number in ordered] == sorted(sizes, reverse=True)
     if count <= 16:
-        assert ordered == sorted(tables, key=lambda table: -table[0])
+        assert ordered == sorted(range(count), key=lambda number: -sizes[number])
+
+
+@pytest.mark.parametrize("count", [17, 18, 19, 33, 64, 100, 301])
+def test_tables_of_equal_size_are_in_the_order_of_an_introsort(count: int) -> None:
+    numbers = list(range(count))
+    assert largest_first([16] * count) == _introsort(numbers)
+
+
+def _introsort(numbers: list[int]) -> list[int]:
+    """Numbers of equal rank, as a quicksort down to 16 items leaves them: it exchanges all that are equal."""
+    ranges = [(0, len(numbers))]
+    while ranges:
+        first, last = ranges.pop()
+        while last - first > 16:
+            middle = first + (last - first) // 2
+            numbers[first], numbers[middle] = numbers[middle], numbers[first]
+            low, high = first + 1, last - 1
+            while low < high:
+                numbers[low], numbers[high] = numbers[high], numbers[low]
+                low, high = low + 1, high - 1
+            ranges.append((low, last))
+            last = low
+    return numbers
 
 
 def test_options_are_what_create_takes() -> None:

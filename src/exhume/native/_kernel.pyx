@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 49
+VERSION = 50
 
 cdef extern from *:
     """

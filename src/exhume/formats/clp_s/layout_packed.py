@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from exhume_ksy.facts.clp_s_dictionary import ClpSDictionary
@@ -69,9 +70,20 @@ def pack_table_heads(num_tables: int) -> bytes:
     return struct.pack(format.num_separate_column_schemas, 0) + struct.pack(format.num_tables, num_tables)
 
 
+@lru_cache(maxsize=256)
+def _schema(num_entries: int) -> struct.Struct:
+    """A schema of so many entries."""
+    return struct.Struct(f"{Schema.prefix}{num_entries}{SchemaEntry.packed[1:]}")
+
+
 def pack_schema(number: int, entries: Sequence[int], num_ordered: int) -> bytes:
     """One schema of the schema map."""
-    return SCHEMA.pack(number, len(entries), num_ordered) + many(SchemaEntry.packed, entries)
+    return _schema(len(entries)).pack(number, len(entries), num_ordered, *entries)
+
+
+def schema_entries(schema: bytes) -> tuple[int, ...]:
+    """The entries of a packed schema."""
+    return _schema(SCHEMA.unpack_from(schema)[1]).unpack(schema)[3:]
 
 
 def pack_range(key: bytes, ids: Sequence[int], encoding: int, begin: float, end: float, *, epochs: bool) -> bytes:

@@ -144,7 +144,7 @@ cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column,
     cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
     cdef const unsigned char* marks = maps.marks[which].p
     cdef const uint64_t* ends = <const uint64_t*>maps.ends[which].p
-    cdef uint64_t here = to.b.n >> 3, base = here + (to.b_out >> 3)
+    cdef uint64_t here = to.b.n >> 3, base = here + (enc_b_moved(to) >> 3)
     cdef int64_t first_id = clp_s_table_classic_variable_first_id(0)
     cdef uint64_t* out
     cdef int64_t* variable
@@ -197,34 +197,37 @@ cdef int enc_put_column(ClpsEncoder self, EncColumn* to, const EncColumn* column
     return 0
 
 
-cdef int enc_put_table(ClpsEncoder self, EncTable* table, const EncMaps* maps, const int64_t* patterns) except -1 nogil:
-    """Appends the rows of a table to the one of the same schema, which is added if it is new."""
+cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const int64_t* patterns) except -1 nogil:
+    """Appends the rows of a table of `piece` to the one of the same schema, which is added if it is new."""
+    cdef const EncMaps* maps = &piece.maps
+    cdef EncTable* table = &(<EncTable*>piece.tables.p)[place]
     cdef const int32_t* nodes = <const int32_t*>maps.nodes.p
-    cdef const int32_t* local = <const int32_t*>table.entries.p
-    cdef int32_t count = <int32_t>(table.entries.n >> 2)
+    cdef int32_t count = 0
+    cdef const int32_t* local = piece.entries_of(place, &count)
+    cdef int32_t num_ordered = local[-1]
     cdef int32_t* ids
     cdef int32_t* ranks
     cdef EncTable* to
     cdef EncColumn* column
     cdef int32_t i, low, high, number, rank = 0, index = 0
     self.sorted_ids.n = 0
-    enc_buf_i32(&self.sorted_ids, table.num_ordered)
+    enc_buf_i32(&self.sorted_ids, num_ordered)
     for i in range(count):
         enc_buf_i32(&self.sorted_ids, local[i] if clp_s_schema_ids_entry_is_marker(local[i]) else nodes[local[i]])
-    qsort(self.sorted_ids.p + sizeof(int32_t), table.num_ordered, sizeof(int32_t), enc_compare_ids)
+    qsort(self.sorted_ids.p + sizeof(int32_t), num_ordered, sizeof(int32_t), enc_compare_ids)
     number = self.table_of()
     to = &(<EncTable*>self.tables.p)[number]
     ids = <int32_t*>(self.sorted_ids.p + sizeof(int32_t))
-    enc_buf_room(&self.text, (table.num_ordered + 1) * sizeof(int32_t))
+    enc_buf_room(&self.text, (num_ordered + 1) * sizeof(int32_t))
     ranks = <int32_t*>self.text.p
-    for i in range(table.num_ordered):
+    for i in range(num_ordered):
         ranks[i] = rank
         rank += self.has_column(ids[i])
     for i in range(count):
         if clp_s_schema_ids_entry_is_marker(local[i]) or not self.has_column(nodes[local[i]]):
             continue
         column = &table.columns[index]
-        if i >= table.num_ordered:
+        if i >= num_ordered:
             enc_put_column(self, &to.columns[index], column, maps, patterns)
         elif index == 0 and self.log_node >= 0:
             if column.type == N_DELTA_INTEGER:
@@ -232,7 +235,7 @@ cdef int enc_put_table(ClpsEncoder self, EncTable* table, const EncMaps* maps, c
             else:
                 enc_put_words(&to.columns[0].a, <uint64_t*>column.a.p, column.a.n >> 3, <uint64_t>self.records)
         else:
-            low, high = 0, table.num_ordered
+            low, high = 0, num_ordered
             while low < high:
                 if ids[(low + high) >> 1] < nodes[local[i]]:
                     low = ((low + high) >> 1) + 1
@@ -248,12 +251,12 @@ cdef bint enc_keeps_order(ClpsEncoder piece, const int32_t* nodes) noexcept nogi
     """Whether the columns of each table are in the same order there, and so the strings of a record in dictionaries."""
     cdef EncTable* table
     cdef const int32_t* local
-    cdef int32_t j
+    cdef int32_t j, count = 0
     cdef size_t i
     for i in range(piece.num_tables):
         table = &(<EncTable*>piece.tables.p)[i]
-        local = <const int32_t*>table.entries.p
-        for j in range(1, table.num_ordered if table.rows else 0):
+        local = piece.entries_of(i, &count)
+        for j in range(1, local[-1] if table.rows else 0):
             if nodes[local[j - 1]] > nodes[local[j]]:
                 return False
     return True
@@ -261,7 +264,6 @@ cdef bint enc_keeps_order(ClpsEncoder piece, const int32_t* nodes) noexcept nogi
 
 cdef bint enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* patterns) except -1 nogil:
     cdef EncMaps* maps = &piece.maps
-    cdef EncTable* table
     cdef size_t i, num_names = self.num_names, num_nodes = self.num_nodes
     cdef int64_t known
     enc_map_nodes(self, piece, &maps.nodes)
@@ -274,9 +276,8 @@ cdef bint enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* pattern
     known += enc_map_entries(&self.log_types, &piece.log_types, maps, 1)
     known += enc_map_entries(&self.array_types, &piece.array_types, maps, 2)
     for i in range(piece.num_tables):
-        table = &(<EncTable*>piece.tables.p)[i]
-        if table.rows:
-            enc_put_table(self, table, maps, patterns)
+        if (<EncTable*>piece.tables.p)[i].rows:
+            enc_put_table(self, piece, i, patterns)
     self.size += piece.size - known
     self.records += piece.records
     self.losses += piece.losses

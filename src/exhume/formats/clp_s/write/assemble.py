@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -50,33 +51,25 @@ def parts_of_archive(
 
     Raises `WriterError` for an archive of nothing but empty records.
     """
-    schemas = [encoder.schema(number) for number in range(encoder.num_schemas())]
-    sized = [(sum(sizes), number) for number, (_, _, _, sizes) in enumerate(schemas)]
-    plan = plan_streams(sized, options.min_table_size)
-    if schemas and not any(size for _, size in plan):
+    sizes, rows = array("Q"), array("q")
+    for numbers, found in zip((sizes, rows), encoder.sizes(), strict=True):
+        numbers.frombytes(found)
+    plan = plan_streams(sizes, options.min_table_size)
+    if plan and not any(size for _, size in plan):
         raise WriterError("an archive of nothing but empty records needs log order: clp-s cannot read it otherwise")
-    tables: list[tuple[int, int, int, int]] = []
-    for stream, (numbers, _) in enumerate(plan):
-        offset = 0
-        for number in numbers:
-            tables.append((stream, offset, number, schemas[number][2]))
-            offset += sum(schemas[number][3])
 
     framing = Framing(options.level)
     dictionaries = [encoder.dictionary(which) for which in range(3)]
     payloads: list[Payload]
     payloads = [([size], partial(encoder.entries, which)) for which, (_, size) in enumerate(dictionaries)]
-    payloads += [
-        ([size for number in numbers for size in schemas[number][3]], partial(encoder.columns, numbers))
-        for numbers, _ in plan
-    ]
+    payloads += [(_column_sizes(encoder, tables), partial(encoder.columns, tables)) for tables, _ in plan]
     # The header and the metadata section come first but are known last: sections can be written only after they exist,
     # so they are collected compressed (a fraction of what the encoder holds).
     done = framing.several(payloads, options.jobs)
     entries = [Frames(folder) for _ in dictionaries]
-    for found, (count, _) in zip(entries, dictionaries, strict=True):
-        found.add([NUM_ENTRIES.pack(count)])
-        found.add(next(done))
+    for spooled, (count, _) in zip(entries, dictionaries, strict=True):
+        spooled.add([NUM_ENTRIES.pack(count)])
+        spooled.add(next(done))
     streams: list[tuple[int, int]] = []
     packed = Frames(folder)
     for frames, (_, size) in zip(done, plan, strict=True):
@@ -84,30 +77,47 @@ def parts_of_archive(
         packed.add(frames)
     sections: list[Iterable[bytes]] = [
         [framing.one(build.build_schema_tree(encoder.nodes_list()))],
-        [framing.one(build.build_schema_ids([(entries, ordered) for entries, ordered, _, _ in schemas]))],
-        [framing.one(build.build_table_metadata(streams, tables))],
+        [framing.one(build.build_schema_ids(encoder.schema(number)[:2] for number in range(len(sizes))))],
+        [framing.one(build.build_table_metadata(streams, _tables(plan, sizes, rows)))],
     ]
-    sizes = [sum(map(len, pieces)) for pieces in sections]
-    for found in (*entries, packed):
-        sections.append(found)
-        sizes.append(found.size)
+    stored = [sum(map(len, pieces)) for pieces in sections]
+    for spooled in (*entries, packed):
+        sections.append(spooled)
+        stored.append(spooled.size)
     metadata = framing.one(
         build.build_metadata(
-            sizes,
+            stored,
             build.build_timestamps(time_ranges(encoder, options), patterns.ids),
             ranges if options.has_range_index else [],
         )
     )
-    total = HEADER_SIZE + len(metadata) + sum(sizes)
+    total = HEADER_SIZE + len(metadata) + sum(stored)
     header = build.build_header(options.version_tuple, original_size, total, len(metadata))
     return header + metadata, sections
 
 
-def plan_streams(tables: list[tuple[int, int]], min_table_size: int) -> list[tuple[list[int], int]]:
+def _column_sizes(encoder: Encoder, tables: Iterable[int]) -> Iterator[int]:
+    """Bytes of each column of tables that are back to back."""
+    for number in tables:
+        yield from encoder.schema(number)[3]
+
+
+def _tables(
+    plan: Iterable[tuple[list[int], int]], sizes: Sequence[int], rows: Sequence[int]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Stream, offset in it, schema id and records of each table, in stored order."""
+    for stream, (numbers, _) in enumerate(plan):
+        offset = 0
+        for number in numbers:
+            yield stream, offset, number, rows[number]
+            offset += sizes[number]
+
+
+def plan_streams(sizes: Sequence[int], min_table_size: int) -> list[tuple[list[int], int]]:
     """Which tables are compressed together: numbers and total size of each stream, largest tables first.
 
     Args:
-        tables: Size and number of each table.
+        sizes: Size of each table.
         min_table_size: A stream ends with the table that takes it above this.
 
     A table without bytes (records of nothing but nulls) joins an existing stream: upstream cannot read a last stream
@@ -116,7 +126,8 @@ def plan_streams(tables: list[tuple[int, int]], min_table_size: int) -> list[tup
     plan: list[tuple[list[int], int]] = []
     numbers: list[int] = []
     total = 0
-    for size, number in largest_first(tables):
+    for number in largest_first(sizes):
+        size = sizes[number]
         if not size and not numbers and plan:
             plan[-1][0].append(number)
             continue
@@ -130,46 +141,60 @@ def plan_streams(tables: list[tuple[int, int]], min_table_size: int) -> list[tup
     return plan
 
 
-def largest_first(tables: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Tables by size, descending, with ties in the order in which upstream leaves them.
+def largest_first(sizes: Sequence[int]) -> list[int]:
+    """Numbers of tables by size, descending, with ties in the order in which upstream leaves them.
 
     Upstream's sort is an introsort (quicksort with the median of three down to 16 items, then insertion sort), which
     is not stable: with it, tables of equal size come out in the same order, and so do the records when printed.
     """
-    items = list(tables)
-    ranges = [(0, len(items), 2 * max(len(items).bit_length() - 1, 0))]
+    items, order = array("Q", sizes), array("I", range(len(sizes)))
+    ranges = [(0, len(items), 2 * max(len(items).bit_length() - 1, 0), False)]
     while ranges:
-        first, last, depth = ranges.pop()
+        first, last, depth, alike = ranges.pop()
         while last - first > _SMALL:
             if not depth:  # upstream falls back to a heap sort; only hostile sizes get here
-                items[first:last] = sorted(items[first:last], key=lambda table: -table[0])
+                places = sorted(range(first, last), key=items.__getitem__, reverse=True)
+                order[first:last] = array("I", map(order.__getitem__, places))
+                items[first:last] = array("Q", map(items.__getitem__, places))
                 break
             depth -= 1
-            cut = _partition(items, first, last)
-            ranges.append((cut, last, depth))
+            alike = alike or items[first : first + 1] * (last - first) == items[first:last]
+            cut = _turn(order, first, last) if alike else _partition(items, order, first, last)
+            ranges.append((cut, last, depth, alike))
             last = cut
-    return sorted(items, key=lambda table: -table[0])  # insertion sort: stable from here on
+    # Insertion sort: stable from here on.
+    return list(map(order.__getitem__, sorted(range(len(items)), key=items.__getitem__, reverse=True)))
 
 
-def _partition(items: list[tuple[int, int]], first: int, last: int) -> int:
+def _turn(order: array[int], first: int, last: int) -> int:
+    """What `_partition` does where all sizes are equal: it exchanges each item with its counterpart."""
+    middle = first + (last - first) // 2
+    order[first], order[middle] = order[middle], order[first]
+    order[first + 1 : last] = order[first + 1 : last][::-1]
+    return first + 1 + (last - first - 1) // 2
+
+
+def _partition(items: array[int], order: array[int], first: int, last: int) -> int:
     """Move the median of three to the front and divide the rest around it; return where the second part begins."""
     a, b, c = first + 1, first + (last - first) // 2, last - 1
-    if items[a][0] > items[b][0]:
-        median = b if items[b][0] > items[c][0] else c if items[a][0] > items[c][0] else a
+    if items[a] > items[b]:
+        median = b if items[b] > items[c] else c if items[a] > items[c] else a
     else:
-        median = a if items[a][0] > items[c][0] else c if items[b][0] > items[c][0] else b
+        median = a if items[a] > items[c] else c if items[b] > items[c] else b
     items[first], items[median] = items[median], items[first]
-    pivot = items[first][0]
+    order[first], order[median] = order[median], order[first]
+    pivot = items[first]
     low, high = first + 1, last
     while True:
-        while items[low][0] > pivot:
+        while items[low] > pivot:
             low += 1
         high -= 1
-        while pivot > items[high][0]:
+        while pivot > items[high]:
             high -= 1
         if low >= high:
             return low
         items[low], items[high] = items[high], items[low]
+        order[low], order[high] = order[high], order[low]
         low += 1
 
 

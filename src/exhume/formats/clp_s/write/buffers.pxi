@@ -26,6 +26,7 @@ cdef extern from *:
 
 cdef enum:
     ENC_LARGE = 4 << 20     # bytes from which on
+    ENC_FIRST = 24          # bytes of a buffer at first: what the smallest allocation has room for
 
 cdef struct EncBuf:
     unsigned char* p
@@ -34,7 +35,7 @@ cdef struct EncBuf:
 
 
 cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
-    cdef size_t cap = b.cap * 2 if b.cap else 64
+    cdef size_t cap = b.cap * 2 if b.cap else ENC_FIRST
     while cap < b.n + extra:
         cap *= 2
     cdef unsigned char* p = <unsigned char*>realloc(b.p, cap)

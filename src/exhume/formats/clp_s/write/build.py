@@ -102,34 +102,32 @@ def pack_patterns(patterns: Sequence[tuple[int, bytes]]) -> bytes:
 
 def build_schema_tree(nodes: Sequence[tuple[int, bytes, int]]) -> bytes:
     """The payload of `/schema_tree` from parent id, key and type of each node.  Spec: Merged parse tree."""
-    parts = [packed.NUM_NODES.pack(len(nodes))]
-    parts += [packed.NODE.pack(parent, len(key)) + key + packed.NODE_TYPE.pack(kind) for parent, key, kind in nodes]
-    return b"".join(parts)
+    out = bytearray(packed.NUM_NODES.pack(len(nodes)))
+    for parent, key, kind in nodes:
+        out += packed.NODE.pack(parent, len(key)) + key + packed.NODE_TYPE.pack(kind)
+    return bytes(out)
 
 
-def build_schema_ids(schemas: Sequence[tuple[Sequence[int], int]]) -> bytes:
+def build_schema_ids(schemas: Iterable[tuple[Sequence[int], int]]) -> bytes:
     """The payload of `/schema_ids` from entries and number of ordered ones; a schema's id is its position.
 
     Written in the order of the entries, like upstream does.  Spec: Schema map.
     """
-    parts = [packed.NUM_SCHEMAS.pack(len(schemas))]
-    numbers = sorted(range(len(schemas)), key=lambda number: list(schemas[number][0]))
-    parts += [packed.pack_schema(number, *schemas[number]) for number in numbers]
-    return b"".join(parts)
+    rows = [packed.pack_schema(number, *schema) for number, schema in enumerate(schemas)]
+    rows.sort(key=packed.schema_entries)
+    return b"".join((packed.NUM_SCHEMAS.pack(len(rows)), *rows))
 
 
-def build_table_metadata(streams: Sequence[tuple[int, int]], tables: Sequence[tuple[int, int, int, int]]) -> bytes:
+def build_table_metadata(streams: Sequence[tuple[int, int]], tables: Iterable[tuple[int, int, int, int]]) -> bytes:
     """The payload of `/table_metadata`.  Spec: Table metadata.
 
     Args:
         streams: Offset in `/0` and uncompressed size of each packed stream.
         tables: Stream id, offset in the stream, schema id and records of each table.
     """
-    parts = [packed.NUM_STREAMS.pack(len(streams))]
-    parts += [packed.STREAM.pack(*stream) for stream in streams]
-    parts.append(packed.pack_table_heads(len(tables)))
-    parts += [packed.TABLE.pack(*table) for table in tables]
-    return b"".join(parts)
+    listed = b"".join(packed.TABLE.pack(*table) for table in tables)
+    parts = [packed.NUM_STREAMS.pack(len(streams)), *(packed.STREAM.pack(*stream) for stream in streams)]
+    return b"".join((*parts, packed.pack_table_heads(len(listed) // packed.TABLE.size), listed))
 
 
 def build_dictionary(entries: Sequence[bytes]) -> bytes:

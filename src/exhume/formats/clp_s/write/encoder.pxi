@@ -23,19 +23,22 @@ cdef struct EncNode:
     uint8_t has_time        # a value of the timestamp key was stored here
     int64_t stamp           # the record that used it last as an ordered leaf
 
+cdef struct EncMoved:
+    # What of a column is in the spill already, before what is here.
+    size_t a_size
+    size_t b_size
+    EncBuf a_parts          # u64 offset and size in the spill, for each part of them
+    EncBuf b_parts
+
 cdef struct EncColumn:
+    # There may be as many tables as records: few have anything in the spill.
     uint8_t type
     int64_t last
     EncBuf a
     EncBuf b
-    size_t a_out            # bytes of both that are in the spill already, before those here
-    size_t b_out
-    EncBuf a_parts          # u64 offset and size in the spill, for each part of them
-    EncBuf b_parts
+    EncMoved* moved         # or NULL
 
-cdef struct EncTable:
-    EncBuf entries             # i32
-    int32_t num_ordered
+cdef struct EncTable:       # its entries are those of the same number among `schemas`
     int32_t num_columns
     int64_t rows
     EncColumn* columns
@@ -83,8 +86,17 @@ cdef inline bint enc_has_count(const EncColumn* column) noexcept nogil:
     return column.type == N_CLP_STRING or column.type == N_UNSTRUCTURED_ARRAY
 
 
+cdef inline size_t enc_a_moved(const EncColumn* column) noexcept nogil:
+    return column.moved.a_size if column.moved != NULL else 0
+
+
+cdef inline size_t enc_b_moved(const EncColumn* column) noexcept nogil:
+    return column.moved.b_size if column.moved != NULL else 0
+
+
 cdef inline size_t enc_column_size(const EncColumn* column) noexcept nogil:
-    return column.a_out + column.a.n + column.b_out + column.b.n + (sizeof(uint64_t) if enc_has_count(column) else 0)
+    return enc_a_moved(column) + column.a.n + enc_b_moved(column) + column.b.n \
+        + (sizeof(uint64_t) if enc_has_count(column) else 0)
 
 
 cdef unsigned char* enc_copy_part(unsigned char* out, const unsigned char* p, size_t size, size_t at, size_t start,
@@ -171,10 +183,11 @@ cdef class ClpsEncoder:
             for j in range(table.num_columns):
                 enc_buf_free(&table.columns[j].a)
                 enc_buf_free(&table.columns[j].b)
-                enc_buf_free(&table.columns[j].a_parts)
-                enc_buf_free(&table.columns[j].b_parts)
+                if table.columns[j].moved != NULL:
+                    enc_buf_free(&table.columns[j].moved.a_parts)
+                    enc_buf_free(&table.columns[j].moved.b_parts)
+                    free(table.columns[j].moved)
             free(table.columns)
-            enc_buf_free(&table.entries)
         for buffer in (0,):
             enc_buf_free(&self.names)
             enc_buf_free(&self.nodes)
@@ -1165,6 +1178,14 @@ cdef class ClpsEncoder:
             value += 1
         return 0
 
+    cdef inline const int32_t* entries_of(self, size_t index, int32_t* count) noexcept nogil:
+        """The entries of a table, preceded by how many of them are ordered; `count` is how many there are."""
+        cdef const unsigned char* at = self.schemas.data.p + (<uint64_t*>self.schemas.starts.p)[index]
+        cdef uint64_t size
+        memcpy(&size, at, sizeof(size))
+        count[0] = <int32_t>(size >> 2) - 1
+        return <const int32_t*>(at + sizeof(size)) + 1
+
     cdef int32_t table_of(self) except -1 nogil:
         """The table for the entries in `sorted_ids`, added if it is new."""
         cdef int64_t id = enc_dictionary_id(&self.schemas, self.sorted_ids.p, self.sorted_ids.n)
@@ -1177,12 +1198,10 @@ cdef class ClpsEncoder:
         enc_buf_room(&self.tables, sizeof(EncTable))
         table = &(<EncTable*>self.tables.p)[id]
         memset(table, 0, sizeof(EncTable))
-        enc_buf_put(&table.entries, ids + 1, count * sizeof(int32_t))
-        table.num_ordered = ids[0]
         for i in range(count):
             if not clp_s_schema_ids_entry_is_marker(ids[i + 1]) and self.has_column(ids[i + 1]):
                 columns += 1
-        table.columns = <EncColumn*>calloc(columns + 1, sizeof(EncColumn))
+        table.columns = <EncColumn*>calloc(max(columns, 1), sizeof(EncColumn))
         self.num_tables += 1
         self.tables.n = self.num_tables * sizeof(EncTable)
         if table.columns == NULL:
@@ -1201,7 +1220,7 @@ cdef class ClpsEncoder:
         cdef const unsigned char* end = p + size
         cdef unsigned char c, last_mark = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
         cdef EncBuf* out = &self.text
-        cdef int64_t first = (column.b_out + column.b.n) >> 3
+        cdef int64_t first = (enc_b_moved(column) + column.b.n) >> 3
         cdef int64_t value, id
         cdef size_t length
         cdef size_t before = self.variables.data.n + types.data.n + column.b.n
@@ -1240,7 +1259,7 @@ cdef class ClpsEncoder:
         value = 8 + <int64_t>(self.variables.data.n + types.data.n + column.b.n - before)
         # Upstream counts the positions of placeholders into the size of a new log type.
         if types.count > length:
-            value += column.b_out + column.b.n - (<size_t>first << 3)
+            value += enc_b_moved(column) + column.b.n - (<size_t>first << 3)
         return value
 
     cdef int put_value(self, EncColumn* column, EncToken* token) except -1 nogil:
@@ -1454,26 +1473,55 @@ cdef class ClpsEncoder:
         return self.num_tables
 
     def schema(self, size_t index):
-        cdef EncTable* table = &(<EncTable*>self.tables.p)[index]
-        cdef int32_t* ids = <int32_t*>table.entries.p
+        cdef EncTable* table
+        cdef int32_t count = 0, i
+        cdef const int32_t* ids
+        cdef int j
+        if index >= self.num_tables:
+            raise IndexError(index)
+        table = &(<EncTable*>self.tables.p)[index]
+        ids = self.entries_of(index, &count)
+        sizes = [enc_column_size(&table.columns[j]) for j in range(table.num_columns)]
+        return [ids[i] for i in range(count)], ids[-1], table.rows, sizes
+
+    def sizes(self):
+        """Bytes and records of every table, as uint64 and int64."""
+        cdef bytes sizes = bytes_of(NULL, self.num_tables * sizeof(uint64_t))
+        cdef bytes rows = bytes_of(NULL, self.num_tables * sizeof(int64_t))
+        cdef uint64_t* size = <uint64_t*>bytes_text(sizes)
+        cdef int64_t* row = <int64_t*>bytes_text(rows)
+        cdef EncTable* table
         cdef size_t i
         cdef int j
-        sizes = [enc_column_size(&table.columns[j]) for j in range(table.num_columns)]
-        return [ids[i] for i in range(table.entries.n >> 2)], table.num_ordered, table.rows, sizes
+        for i in range(self.num_tables):
+            table = &(<EncTable*>self.tables.p)[i]
+            row[i] = table.rows
+            size[i] = 0
+            for j in range(table.num_columns):
+                size[i] += enc_column_size(&table.columns[j])
+        return sizes, rows
 
     def spill(self, spill, size_t least):
         """Move columns of at least `least` bytes out of memory."""
         cdef size_t i
         cdef int j
         cdef EncTable* table
+        cdef EncColumn* column
         if self.busy:
             raise ValueError("the encoder is at work")
         self.spilled = spill
         for i in range(self.num_tables):
             table = &(<EncTable*>self.tables.p)[i]
             for j in range(table.num_columns):
-                self._spill_part(&table.columns[j].a, &table.columns[j].a_parts, &table.columns[j].a_out, least)
-                self._spill_part(&table.columns[j].b, &table.columns[j].b_parts, &table.columns[j].b_out, least)
+                column = &table.columns[j]
+                if column.a.n < least and column.b.n < least:
+                    continue
+                if column.moved == NULL:
+                    column.moved = <EncMoved*>calloc(1, sizeof(EncMoved))
+                    if column.moved == NULL:
+                        raise MemoryError
+                self._spill_part(&column.a, &column.moved.a_parts, &column.moved.a_size, least)
+                self._spill_part(&column.b, &column.moved.b_parts, &column.moved.b_size, least)
 
     cdef int _spill_part(self, EncBuf* data, EncBuf* parts, size_t* out, size_t least) except -1:
         cdef uint64_t offset
@@ -1523,13 +1571,16 @@ cdef class ClpsEncoder:
                 column = &table.columns[j]
                 size = enc_column_size(column)
                 if at < stop and start < at + size:
-                    p = self._copy_spilled(p, &column.a_parts, at, start, stop)
-                    p = enc_copy_part(p, column.a.p, column.a.n, at + column.a_out, start, stop)
+                    if column.moved != NULL:
+                        p = self._copy_spilled(p, &column.moved.a_parts, at, start, stop)
+                    p = enc_copy_part(p, column.a.p, column.a.n, at + enc_a_moved(column), start, stop)
                     if enc_has_count(column):
-                        count = (column.b_out + column.b.n) >> 3
-                        p = enc_copy_part(p, <unsigned char*>&count, sizeof(count), at + column.a_out + column.a.n,
-                                          start, stop)
-                    p = self._copy_spilled(p, &column.b_parts, at + size - column.b.n - column.b_out, start, stop)
+                        count = (enc_b_moved(column) + column.b.n) >> 3
+                        p = enc_copy_part(p, <unsigned char*>&count, sizeof(count),
+                                          at + enc_a_moved(column) + column.a.n, start, stop)
+                    if column.moved != NULL:
+                        p = self._copy_spilled(p, &column.moved.b_parts, at + size - column.b.n - column.moved.b_size,
+                                               start, stop)
                     p = enc_copy_part(p, column.b.p, column.b.n, at + size - column.b.n, start, stop)
                 at += size
         if p != <unsigned char*>bytes_text(out) + (stop - start):

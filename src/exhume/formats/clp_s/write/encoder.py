@@ -77,6 +77,9 @@ class Encoder(Protocol):
     def schema(self, index: int) -> tuple[list[int], int, int, list[int]]:
         """Entries, number of ordered ones, records, and the sizes of the table's columns in bytes, of one schema."""
 
+    def sizes(self) -> tuple[bytes, bytes]:
+        """Bytes (uint64) and records (int64) of every table."""
+
     def spill(self, spill: Spill, least: int) -> None:
         """Move columns of `least` bytes or more into a temporary file, which serves as long as the encoder is used.
 

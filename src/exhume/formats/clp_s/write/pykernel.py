@@ -139,6 +139,7 @@ class PureEncoder:
         self._dictionaries: tuple[dict[bytes, int], ...] = ({}, {}, {})
         self._payload_size = [0, 0, 0]
         self._tables: dict[tuple[int, tuple[int, ...]], _Table] = {}
+        self._numbered: list[_Table] = []
         self._log_node = -1
         if log_order_type is not None:
             metadata = self._node(ROOT, b"", NodeType.METADATA)
@@ -373,6 +374,7 @@ class PureEncoder:
             types = [self._nodes[entry][2] for entry in key[1] if entry < MAX_IDS]
             columns = [_Column(node_type) for node_type in types if node_type in COLUMN_TYPES]
             table = self._tables[key] = _Table(list(key[1]), len(order), columns)
+            self._numbered.append(table)
         at = 0
         if self._log_node >= 0:
             column = table.columns[0]
@@ -478,21 +480,25 @@ class PureEncoder:
 
     def num_schemas(self) -> int:
         """See `Encoder.num_schemas`."""
-        return len(self._tables)
+        return len(self._numbered)
 
     def schema(self, index: int) -> tuple[list[int], int, int, list[int]]:
         """See `Encoder.schema`."""
-        table = list(self._tables.values())[index]
+        table = self._numbered[index]
         return table.entries, table.num_ordered, table.rows, list(map(len, table.columns))
+
+    def sizes(self) -> tuple[bytes, bytes]:
+        """See `Encoder.sizes`."""
+        sizes = array("Q", (sum(map(len, table.columns)) for table in self._numbered))
+        return sizes.tobytes(), array("q", (table.rows for table in self._numbered)).tobytes()
 
     def spill(self, spill: Spill, least: int) -> None:
         """See `Encoder.spill`: columns stay in memory here."""
 
     def columns(self, indices: list[int], start: int, stop: int) -> bytes:
         """See `Encoder.columns`."""
-        tables = list(self._tables.values())
         pieces = []
-        for column in (column for index in indices for column in tables[index].columns):
+        for column in (column for index in indices for column in self._numbered[index].columns):
             if stop > 0 and start < len(column):
                 pieces.append(b"".join(column.pieces())[max(start, 0) : stop])
             start, stop = start - len(column), stop - len(column)
