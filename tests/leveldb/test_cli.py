@@ -85,12 +85,31 @@ def test_cat_and_search(database: Path, exhume_cli: Cli) -> None:
     assert exhume_cli("search", "--exit-code", database, "nothing").code == 4
 
 
+@pytest.mark.parametrize("change", ["pebble", "no manifest"])
+def test_what_cannot_be_checked_is_a_loss_of_every_listing(
+    database: Path, exhume_cli: Cli, tmp_path: Path, change: str
+) -> None:
+    """Whatever reads on where `verify` has a problem ends with 3, also when the problem is one of opening."""
+    if change == "pebble":
+        (database / "marker.format-version.000012.013").write_bytes(b"")
+    else:
+        (database / "CURRENT").write_text("MANIFEST-000009\n")
+    code = "LDB-124" if change == "pebble" else "LDB-102"
+    out = tmp_path / "rows.csv"
+    calls = ["list --all-versions", "list --key apple", "list --sequence 5 --json", "cat --sequence 5"]
+    for call in (*([*call.split(), database] for call in calls), ["search", database, ""]):
+        result = exhume_cli(*call)
+        assert (result.code, code in result.err) == (3, True), call
+    export = exhume_cli("export", database, "--to", "jsonl", "--all-versions", "-o", out)
+    assert (export.code, "could not be read: 1" in export.err) == (3, True)
+
+
 def test_damage_is_told_while_listing(database: Path, exhume_cli: Cli) -> None:
     table = database / "000005.ldb"
     table.write_bytes(flip(table.read_bytes(), 20))
     assert exhume_cli("list", database).code == 1
     every = exhume_cli("list", "--all-versions", "--json", database)
-    assert every.code == 0
+    assert every.code == 3
     assert "LDB-202" in every.err
     assert "bad" in {e["checksum"] for e in json.loads(every.out)["entries"]}
 

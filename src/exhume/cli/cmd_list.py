@@ -42,6 +42,8 @@ def command(run: Run, targets: tuple[str, ...], recursive: Many | None, **option
     """List members, blocks, channels or tables of an archive.
 
     The sections of a damaged archive are listed as far as they can be determined, the rest as unread; exit code 3.
+    Versions and past states are listed as far as they can be read; what is damaged or not supported is reported, with
+    exit code 3.
     """
     shown = {name: options.pop(name) for name in ("long", "glob", "sections")}
     shown |= {"values": options, "given": given_options(click.get_current_context())}

@@ -15,6 +15,7 @@ from exhume.errors import EntryNotFoundError, Span, shorten
 
 if TYPE_CHECKING:
     from exhume.archive import Entry
+    from exhume.formats.data_bundle.history import FileVersion, History
     from exhume.formats.data_bundle.index import FileRow
     from exhume.formats.data_bundle.reader import DataBundleArchive
 
@@ -71,12 +72,13 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 def entries(run: Run, archive: DataBundleArchive, options: dict[str, Any]) -> Iterator[Entry]:
     """`exhume list`: live members, one directory, every version, or a past state."""
-    if options.get("all_versions"):
-        yield from _versions(archive)
-    elif options.get("sequence") is not None:
-        history = archive.history()
+    if options.get("all_versions") or options.get("sequence") is not None:
+        history = _history(run, archive)
         try:
-            yield from (archive.entry_of(row) for row in history.at(options["sequence"]).values())
+            if options.get("all_versions"):
+                yield from map(_version_entry, history.files())
+            else:
+                yield from (archive.entry_of(row) for row in history.at(options["sequence"]).values())
         finally:
             history.close()
     elif options.get("directory") is not None:
@@ -98,20 +100,34 @@ def _directory(archive: DataBundleArchive, name: str) -> Iterator[Entry]:
             raise EntryNotFoundError("not a directory", span=Span(archive.name, 0, 0), actual=shorten(name))
 
 
-def _versions(archive: DataBundleArchive) -> Iterator[Entry]:
+def _history(run: Run, archive: DataBundleArchive) -> History:
+    """The history of a bundle; what is wrong with its index is printed on standard error."""
+    history = archive.history()
+    for finding in (*archive.database.problems, *history.problems):
+        if finding.severity != "note":
+            run.note(f"{finding.severity}: {finding}")
+        archive.is_incomplete |= finding.is_problem
+    return history
+
+
+def outcome(run: Run, archive: DataBundleArchive) -> ExitCode:
+    """The outcome of a listing: a loss if a part of the index could not be read."""
+    return ExitCode.LOSS if archive.is_incomplete else ExitCode.DONE
+
+
+def _version_entry(found: FileVersion) -> Entry:
     from exhume.archive import Entry
 
-    for found in archive.versions():
-        kind = "deletion" if found.row is None else "directory" if found.row.meta.is_directory else "file"
-        details = found.to_dict()
-        yield Entry(
-            kind=kind,
-            name=found.path,
-            offset=found.version.place.offset,
-            size=found.row.meta.size if found.row is not None else None,
-            source=details.pop("file"),
-            details=details,
-        )
+    kind = "deletion" if found.row is None else "directory" if found.row.meta.is_directory else "file"
+    details = found.to_dict()
+    return Entry(
+        kind=kind,
+        name=found.path,
+        offset=found.version.place.offset,
+        size=found.row.meta.size if found.row is not None else None,
+        source=details.pop("file"),
+        details=details,
+    )
 
 
 def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
@@ -122,14 +138,14 @@ def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: d
     if sequence is None:
         cat_members(run, archive, names, start, stop, options["jobs"])
         return None
-    history = archive.history()
+    history = _history(run, archive)
     try:
         rows = history.at(sequence)
         if run.machine:
             chosen = [_row(archive, rows, name, sequence) for name in names or sorted(rows)]
             files = (row for row in chosen if not row.meta.is_directory)
             print_members(run, archive, ((row.path, history.view.read(row, start, stop)) for row in files), start)
-            return None
+            return outcome(run, archive)
         for name in names or sorted(rows):
             row = _row(archive, rows, name, sequence)
             if row.meta.is_directory:
@@ -141,7 +157,7 @@ def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: d
                 run.out.write(history.view.read(row, start, stop))
     finally:
         history.close()
-    return None
+    return outcome(run, archive)
 
 
 def _row(archive: DataBundleArchive, rows: Mapping[str, FileRow], name: str, sequence: int) -> FileRow:

@@ -96,6 +96,8 @@ class DataBundleArchive(MemberArchive):
         from exhume.formats.leveldb.model import SequenceRule
 
         self.tree = source
+        self.is_incomplete = False
+        """Whether a listing on the command line met damage in the index, or something that could not be checked."""
         hint_opening(source)
         if sequence_rule is not None:
             check_choice("sequence_rule", sequence_rule, SequenceRule)

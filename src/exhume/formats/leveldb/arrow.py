@@ -137,10 +137,12 @@ def to_arrow(
     def pieces() -> Iterator[tuple[Any, Any]]:
         database, report = archive.database, checks.collector(damaged)
         if all_versions:
+            _count_problems(database, losses)
             yield from database.map_versions(made, report, jobs=jobs)
         elif sequence is None:
             yield from database.map_live(made, start, stop, jobs=jobs, lean=True)
         else:
+            _count_problems(database, losses)
             found = database.state(sequence, report=report, unreferenced=True)
             for family, versions in groupby(found, attrgetter("column_family")):
                 while part := list(islice(versions, BATCH_ROWS)):
@@ -152,6 +154,11 @@ def to_arrow(
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, rebatched(pieces(), batch_rows, formed, jobs=jobs))
+
+
+def _count_problems(database: Database, losses: Counter[str] | None) -> None:
+    if losses is not None:
+        losses["files of the database that could not be read"] += sum(one.is_problem for one in database.problems)
 
 
 def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:

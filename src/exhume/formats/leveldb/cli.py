@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from exhume.archive import Entry
     from exhume.cli.exit_code import ExitCode
     from exhume.cli.runtime import Run
+    from exhume.findings import Finding
+    from exhume.formats.leveldb.checks import Report
     from exhume.formats.leveldb.kernel import LeveldbRows
     from exhume.formats.leveldb.model import Version
     from exhume.formats.leveldb.reader import LevelDbArchive
@@ -68,11 +71,11 @@ def entries(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Itera
     from exhume.formats.leveldb.reader import version_entry
 
     if options.get("key") is not None:
-        found: Iterable[Version] = archive.database.history(options["key"], _tell(run))
+        found: Iterable[Version] = archive.database.history(options["key"], _tell(run, archive))
     elif options.get("all_versions"):
-        found = archive.database.versions(_tell(run))
+        found = archive.database.versions(_tell(run, archive))
     elif options.get("sequence") is not None:
-        found = archive.database.state(options["sequence"], report=_tell(run), unreferenced=True)
+        found = archive.database.state(options["sequence"], report=_tell(run, archive), unreferenced=True)
     else:
         yield from archive.entries()
         return
@@ -94,30 +97,33 @@ def listed(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterat
 
     database, everything, jobs = archive.database, options.get("all_versions"), options.get("jobs", 1)
     if everything:
-        return database.map_versions(made, _tell(run), older=False, jobs=jobs)
+        return database.map_versions(made, _tell(run, archive), older=False, jobs=jobs)
     database.require_sound()
     return database.map_versions(made, checks.strict, unreferenced=False, older=False, jobs=jobs)
 
 
-def _tell(run: Run) -> Any:
-    """A report that prints damage on standard error; the listing continues."""
+def _tell(run: Run, archive: LevelDbArchive) -> Any:
+    """A report that prints damage on standard error, preceded by what opening met; the listing continues."""
     from exhume.formats.leveldb import checks
 
-    return checks.collector(
-        lambda finding: run.note(f"{finding.severity}: {finding}") if finding.severity != "note" else None
-    )
+    def tell(finding: Finding) -> None:
+        if finding.severity != "note":
+            run.note(f"{finding.severity}: {finding}")
+        archive.is_incomplete |= finding.is_problem
+
+    for finding in archive.database.problems:
+        tell(finding)
+    return checks.collector(tell)
 
 
 def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
-    """The outcome of a listing: a loss if there were values that cannot be determined, which is noted."""
+    """The outcome of a listing: a loss if something could not be read, or a value not be determined, which is noted."""
     from exhume.cli.exit_code import ExitCode
     from exhume.formats.leveldb.checks import UNRESOLVED
 
-    unresolved = sorted(archive.database.unresolved)
-    if not unresolved:
-        return ExitCode.DONE
-    run.note(f"{UNRESOLVED.severity}: {UNRESOLVED.code} {UNRESOLVED.title}: {', '.join(unresolved)}")
-    return ExitCode.LOSS
+    if unresolved := sorted(archive.database.unresolved):
+        run.note(f"{UNRESOLVED.severity}: {UNRESOLVED.code} {UNRESOLVED.title}: {', '.join(unresolved)}")
+    return ExitCode.LOSS if unresolved or archive.is_incomplete else ExitCode.DONE
 
 
 def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
@@ -125,16 +131,18 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
 
     Raises `click.UsageError` for several processes to look up keys.
     """
-    sequence = options.get("sequence")
+    from exhume.formats.leveldb import checks
     from exhume.io.values import LargeValue
 
+    sequence = options.get("sequence")
+    rows = partial(_rows, archive, sequence, checks.strict if sequence is None else _tell(run, archive))
     if names:
         if options["jobs"] != 1:
             raise click.UsageError("--jobs has no effect on keys that are named")
         if run.machine:
-            _print_rows(run, archive, _named(archive, names, sequence))
+            _print_rows(run, archive, _named(archive, names, rows))
         else:
-            for _, value in _named(archive, names, sequence):
+            for _, value in _named(archive, names, rows):
                 for piece in value if isinstance(value, LargeValue) else (value or b"",):
                     run.out.write(piece)
         return outcome(run, archive)
@@ -145,7 +153,7 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
             for part in parts:
                 run.out.write(part)
     else:
-        _print_rows(run, archive, _rows(archive, sequence))
+        _print_rows(run, archive, rows())
     return outcome(run, archive)
 
 
@@ -167,22 +175,26 @@ def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[Row]) -> None:
             run.out.text("}\n")
 
 
-def _named(archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None) -> Iterator[Row]:
-    """The rows of these keys.  Raises `EntryNotFoundError`."""
+def _named(archive: LevelDbArchive, names: tuple[str, ...], rows: Callable[..., Iterator[Row]]) -> Iterator[Row]:
+    """The rows of these keys among `rows`, which takes bounds.  Raises `EntryNotFoundError`."""
     from exhume.choices import hint
     from exhume.errors import EntryNotFoundError, Span
 
     for name in names:
         key = BYTES.convert(name, None, None)
-        found = next((row for row in _rows(archive, sequence, key, key + b"\0") if row[0] == key), None)
+        found = next((row for row in rows(key, key + b"\0") if row[0] == key), None)
         if found is None:
-            keys = (key.decode(errors="backslashreplace") for key, _ in _rows(archive, sequence))
+            keys = (key.decode(errors="backslashreplace") for key, _ in rows())
             raise EntryNotFoundError(f"no such key{hint(name, keys)}", span=Span(archive.name, 0, 0), actual=name)
         yield found
 
 
 def _rows(
-    archive: LevelDbArchive, sequence: int | None, start: bytes | None = None, stop: bytes | None = None
+    archive: LevelDbArchive,
+    sequence: int | None,
+    report: Report,
+    start: bytes | None = None,
+    stop: bytes | None = None,
 ) -> Iterator[Row]:
     """Keys and values, live or as of a sequence number; the value is None where it cannot be determined."""
     database = archive.database
@@ -190,7 +202,7 @@ def _rows(
     if sequence is None:
         found = database.live_rows(start, stop)
     else:
-        found = ((v.key, v.known_value) for v in database.state(sequence, unreferenced=True))
+        found = ((v.key, v.known_value) for v in database.state(sequence, report=report, unreferenced=True))
     yield from found
 
 
@@ -212,7 +224,9 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
             return len(rows), make(rows)
 
         for archive in archives:
-            for number, made in archive.database.map_versions(chosen, _tell(run), jobs=jobs):
+            for number, made in archive.database.map_versions(
+                chosen, _tell(run, archive), unreferenced=not live, jobs=jobs
+            ):
                 count += number
                 yield archive, made
 
@@ -238,7 +252,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
     else:
         for _, text in found(_live_lines if live else _lines):
             run.out.utf8(text)
-    if any(outcome(run, archive) is ExitCode.LOSS for archive in archives):
+    if ExitCode.LOSS in [outcome(run, archive) for archive in archives]:
         return ExitCode.LOSS
     return ExitCode.DONE if count else ExitCode.NO
 

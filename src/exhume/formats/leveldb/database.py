@@ -158,7 +158,7 @@ class Database(LiveDatabase):
             table = self.table(file)
             footer = table.footer_or_none()
             if footer is not None and footer.family == "rocksdb":
-                ranges += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.ignore)]
+                ranges += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(report)]
         families = {f.column_family for f in tables} | {n for log in logs for n in log.items}
         return LiveState(logs, max([known, *(log.last_sequence for log in logs)]), ranges, sorted(families))
 

@@ -82,6 +82,8 @@ class LevelDbArchive(RecordArchive):
     ) -> None:
         super().__init__(source, limits=limits)
         self._scanned: list[Finding] = []
+        self.is_incomplete = False
+        """Whether a listing on the command line met damage, or something that could not be checked."""
         if isinstance(source, Tree):
             self.database = Database(source, limits=limits, sequence_rule=sequence_rule)
             if not any(f.kind in ("table", "log", "manifest", "current") for f in self.database.files):
