@@ -41,7 +41,7 @@ class Told:
         if isinstance(value, memoryview):
             return value.tolist() if value.format != "B" else bytes(value[:4096])
         if isinstance(value, list) and hasattr(value, "_where"):
-            return self.value(list(value), depth), self.value(value.columns, depth)  # type: ignore[attr-defined]
+            return self.value(list(value), depth), self.value(value._if_any(), depth)  # type: ignore[attr-defined]
         if isinstance(value, list):
             return [self.value(one, depth + 1) for one in value]
         if type(value).__name__.endswith("Columns"):
@@ -61,7 +61,7 @@ class Told:
         return self.value(found, depth + 1)
 
 
-_AROUND = ("view", "end", "problem", "io", "parent", "root", "_run")
+_AROUND = ("view", "end", "problem", "io", "parent", "root", "big", "_run")
 
 
 def _members(value: Any) -> list[str]:

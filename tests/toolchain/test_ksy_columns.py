@@ -66,19 +66,46 @@ SIZED = """types:
     {id: ended, terminator: 0, include: true}, {id: far, type: far}]}
   far: {seq: [{id: z, type: u1}], instances: {double: {value: z * 2}}}
 """
+UPWARD = """meta: {id: one, encoding: UTF-8}
+seq: [{id: magic, type: u1}, {id: head, type: head}, {id: rows, type: row, repeat: eos}]
+types:
+  head:
+    seq: [{id: width, type: u2le}, {id: kind, type: u1, enum: kinds}, {id: wide, type: b1}, {id: low, type: b7},
+      {id: odd, type: u1, if: wide}]
+    instances: {half: {value: width / 2}}
+  row:
+    meta: {endian: {switch-on: _root.magic % 4, cases: {0: le, 1: be, 2: be}}}
+    seq: [{id: n, type: u2}, {id: body, size: _parent.head.width % 5, type: {switch-on: _root.head.kind, cases: {
+      'kinds::pair': pair, 'kinds::deep': deep, 'kinds::word': u1}}}, {id: few, type: u2, if: _root.head.wide},
+      {id: more, size: _root.head.half % 3}, {id: within, type: within},
+      {id: last, size: _root.head.odd % 3, if: n % 2 == 1 and _root.head.wide}]
+  within: {seq: [{id: x, type: u4le, if: _parent.n > 9}, {id: y, size: (_parent._parent.magic + _root.head.low) % 4}]}
+  pair: {seq: [{id: a, type: u1}, {id: b, type: s2be}]}
+  deep: {seq: [{id: n, type: u1}, {id: next, type: deep, if: n > 200}]}
+enums: {kinds: {0: pair, 1: deep, 2: word}}
+"""
+"""Rows that depend on what is before them."""
+INHERITED = """meta: {id: one, encoding: UTF-8}
+seq: [{id: magic, type: u1}, {id: list, type: list}]
+types:
+  list:
+    meta: {endian: {switch-on: _root.magic, cases: {1: le, _: be}}}
+    seq: [{id: rows, type: row, size: 8, repeat: eos}]
+    types: {row: {seq: [{id: a, type: u2}, {id: b, type: f4, if: a > 9}, {id: c, type: u1, repeat: eos}]}}
+"""
 EVERY = {"cases": CASES, "sized cases": SIZED_CASES, "optional": OPTIONAL, "lists": LISTS, "ended": SIZED}
 
 
 def compiled(text: str, folder: Path, *, native: bool = False) -> Specification:
     file = folder / "one.ksy"
-    file.write_text(HEAD + text, encoding="utf-8")
+    file.write_text(text if text.startswith("meta") else HEAD + text, encoding="utf-8")
     return compile_ksy(file, native=native)
 
 
-def by_objects(specification: Specification, data: bytes) -> Any:
+def by_objects(specification: Specification, data: bytes, path: str = "rows") -> Any:
     """The table that the objects make."""
     with one_file(open_target(data)) as source:
-        rows = SpecificationRows(specification, source, "rows", ())
+        rows = SpecificationRows(specification, source, path, ())
         field, found = rows._whole()
         tabulator = Tabulator(field, len(data))
         return tabulator.pa.Table.from_batches([tabulator.batch(list(found))])
@@ -120,6 +147,44 @@ def test_columns_are_what_objects_are(tmp_path: Path, text: str) -> None:
     assert whole > 5
 
 
+@pytest.mark.parametrize(
+    ("path", "text"), [("rows", UPWARD), ("list.rows", INHERITED)], ids=["upward", "order of the parent"]
+)
+def test_rows_that_depend_on_what_is_before_them_have_columns(tmp_path: Path, path: str, text: str) -> None:
+    specification = compiled(text, tmp_path)
+    draw, columns, objects = random.Random(5), 0, 0
+    for kind in [*range(4)] * 4 if path == "rows" else [0, 1, 1, 0]:
+        head = bytes([kind, 4, 0, kind, draw.choice([3, 0x82]), 7]) if path == "rows" else bytes([kind])
+        whole = head + draw.randbytes(60)
+        ends = (size for size in range(len(whole), len(head), -1) if len(told_rows(specification, whole[:size], path)))
+        for data in (whole, whole[: next(ends, 0)], head):
+            expected = told(lambda data=data: by_objects(specification, data, path))
+            table = told(lambda data=data: specification.batches(data, path).read_all())
+            assert table[0] == expected[0], data.hex()
+            assert len(expected) < 3 or data in (head, b"") or table == expected, data.hex()
+            rows = told_rows(specification, data, path)
+            try:
+                found = [str(one) for one in specification.columns(data, path)]
+            except SpecificationError:  # a structure within its own type, or a field that is absent
+                objects += len(rows)
+            except ExhumeError:
+                assert not rows
+            else:
+                columns += len(found)
+                assert found == rows
+    assert columns > 5
+    assert objects > 5 or path != "rows"
+
+
+def told_rows(specification: Specification, data: bytes, path: str) -> list[str]:
+    """The objects of a list; none where something does not fit."""
+    try:
+        found = specification.read(data)
+    except ExhumeError:
+        return []
+    return [str(one) for one in (found.rows if path == "rows" else found.list.rows)]
+
+
 def test_columns_are_read_without_objects(tmp_path: Path) -> None:
     specification = compiled(LISTS.replace("{id: n, type: u1}", "{id: n, type: u1}, {id: sort, type: u1}"), tmp_path)
     row = bytes([129, 5, 100, 1, 45, 1]) + b"x\0" + bytes(2) + b"\7\2"
@@ -154,3 +219,14 @@ def test_lists_of_constant_bytes_stay_objects(tmp_path: Path) -> None:
     assert specification.to_arrow(data, "rows")["equal"].to_pylist() == [[], [b"\1\2"]]
     with pytest.raises(ExhumeError, match=r"field rows\[0\]\.marks\[1\]"):
         specification.to_arrow(b"\5\1\2\1\3\1\2\7", "rows")
+
+
+@pytest.mark.parametrize("name", ["rows", "run", "paused", "layout_error", "no_columns_error"])
+def test_types_that_are_called_as_something_of_readers(tmp_path: Path, name: str) -> None:
+    row = f"{{{name}: {{seq: [{{id: n, type: u1}}, {{id: x, type: u2, if: n > _root.head}}]}}}}"
+    head = f"meta: {{id: one, endian: le}}\nseq: [{{id: head, type: u1}}, {{id: list, type: {name}, repeat: eos}}]\n"
+    specification = compiled(f"{head}types: {row}\n", tmp_path)
+    found = specification.read(b"\1\0\2ab").list
+    assert (found[1].x, found.x_valid.tolist()) == (0x6261, [0, 1])
+    with pytest.raises(TruncatedError, match=r"list\[0\]\.x"):
+        specification.columns(b"\1\2a", "list")

@@ -40,10 +40,10 @@ ANNOTATIONS = frozenset(("dict",))
 """Names of Python that only occur in annotations, which nothing evaluates."""
 
 HELPERS = frozenset({
-    "FAILURES", "Lazily", "LayoutError", "Paused", "Rows", "Run", "Stream", "Structure", "Traced", "View", "all_taken",
-    "bits", "ended", "failed", "find",
+    "FAILURES", "Lazily", "LayoutError", "NoColumnsError", "Paused", "Rows", "Run", "Stream", "Structure", "Traced",
+    "View", "all_taken", "bits", "ended", "failed", "find",
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "new", "number", "numbers",
-    "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "xored",
+    "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "word", "xored",
 })  # fmt: skip
 """What readers take from the module that they share (`exhume.compiler.emit.layout`)."""
 
@@ -60,12 +60,12 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_accepts", "_big", "_each", "_fields", "_inside", "_io", "_parent", "_reader",
-    "_root", "_run", "_scan", "_value2member_map_", "at", "base", "end", "extent", "held", "io", "left",
+    "_root", "_run", "_scan", "_value2member_map_", "at", "base", "big", "end", "extent", "held", "io", "left",
     "offset", "parent", "path", "places", "problem", "resume_at", "root", "steps", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""
 
-KEYWORDS = frozenset(("include", "run", "short"))
+KEYWORDS = frozenset(("big", "include", "parent", "root", "run", "short"))
 """Arguments that are given by name."""
 
 IMPORTS = {"struct": {""}, "array": {"array"}, "__future__": {"annotations"}, "collections.abc": {"Callable"}}

@@ -29,7 +29,8 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         end: Where the stream of the list ends.
         many: How many elements there are; None: up to the end, or until `last`.
         run: The budgets of the reading, which hold for all batches together.
-        rows: Reads so many elements from a position as columns; None where there are none.
+        rows: Reads so many elements from a position as columns, or returns None if this file has none; None where
+        no file has any.
         element: Reads the element at a position, by its number, and says where it ends.
         last: Whether an element, by its number and where it ends, is the last.
     """
@@ -44,7 +45,7 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
 
     def batches(self, data: Any, path: str, rows: int) -> Iterator[Sequence[Any]]:
         """The elements as columns or lists, in batches; raises `LayoutError` after those before what does not fit."""
-        found = self._by_columns(path, rows) if self.rows is not None else self._one_by_one(path, rows)
+        found = self._by_columns(path, rows) if self.rows is not None else self._one_by_one(path, rows, self.at, 0)
         done = self.at
         for batch, at in found:
             yield batch
@@ -57,6 +58,8 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         if self.rows is None:
             return None
         found = self.rows(self.at, self.many)
+        if found is None:
+            return None
         if found.problem is not None:
             raise _moved(found.problem, path, 0)
         return found
@@ -67,6 +70,9 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         while index < self.many if self.many is not None else at < self.end:
             wanted = ask if self.many is None else min(ask, self.many - index)
             found = self.rows(at, wanted)
+            if found is None:
+                yield from self._one_by_one(path, rows, at, index)
+                return
             whole = self.many is None and found.resume_at >= self.end
             if len(found):
                 yield found, found.resume_at
@@ -77,10 +83,10 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
                 ask = max(1, min(rows, BATCH_BYTES * len(found) // max(1, found.resume_at - at)))
             at = found.resume_at
 
-    def _one_by_one(self, path: str, rows: int) -> Iterator[tuple[Sequence[Any], int]]:
+    def _one_by_one(self, path: str, rows: int, at: int, index: int) -> Iterator[tuple[Sequence[Any], int]]:
         assert self.element is not None
         held: list[Any] = []
-        at, index, start = self.at, 0, self.at
+        start = at
         while index < self.many if self.many is not None else self.last is not None or at < self.end:
             before = at
             try:

@@ -41,6 +41,9 @@ class Tabulator(Protocol):
     def choice(self, kinds: Sequence[Kind]) -> Kind:
         """The kind of the column for what a choice may be, of one name."""
 
+    def empty(self, kind: Kind, path: str, around: Sequence[Type]) -> Any:
+        """The column of something that no row has; `around` are the types of the structures in which it is."""
+
 
 class ArrowColumns:
     """The arrays of one batch; `tabulator` knows names, types and the budget."""
@@ -49,6 +52,7 @@ class ArrowColumns:
         import numpy as np
 
         self.np, self.pa, self.tabulator, self.rows = np, tabulator.pa, tabulator, rows
+        self.around: list[Type] = []
 
     def _whole(self, name: str, many: Sequence[int]) -> Any:
         """The column of a name: as many values as there are rows, or parts of them."""
@@ -74,9 +78,11 @@ class ArrowColumns:
 
     def _structure(self, type: Type, prefix: str, path: str, many: Sequence[int], absent: Any) -> Any:
         found = {}
+        self.around.append(type)
         for field in self.tabulator.varied(type, f"{path}."):
             if (one := self.column(field, prefix, f"{path}.", many)) is not None:
                 found[field.id] = one
+        self.around.pop()
         return self.tabulator.struct(found, self._missing(absent, many), path)
 
     def _missing(self, absent: Any, many: Sequence[int]) -> list[Any]:
@@ -112,9 +118,11 @@ class ArrowColumns:
             rows, first = range(int(chosen.sum())), kinds[0]
             one = self.tabulator.choice(kinds)
             self.tabulator.room.take(many)
-            part = self._one(
-                field, first if isinstance(first, Structure) else one, f"{name}_{word}", f"{path}.{word}", rows, None
-            )
+            case_kind = first if isinstance(first, Structure) else one
+            if rows:
+                part = self._one(field, case_kind, f"{name}_{word}", f"{path}.{word}", rows, None)
+            else:  # it may be one that has no columns
+                part = self.tabulator.empty(case_kind, f"{path}.{word}", self.around)
             if part is not None:
                 found[word] = part.take(pa.array(np.cumsum(chosen) - 1, mask=~chosen))
         return self.tabulator.struct(found, self._missing(case == 0, many), path)

@@ -134,7 +134,7 @@ class SpecificationRows:
                 if rows is not None:
                     return rows
             rows = self._whole()[1]
-            rows = rows.columns if hasattr(type(rows), "_is_compiled") else rows
+            rows = rows._if_any() if hasattr(type(rows), "_is_compiled") else rows  # noqa: SLF001 - of ours
         except ExhumeError:
             raise
         except RAISED as error:

@@ -101,7 +101,8 @@ class Tabulator:
         self.room = _Room(self.size)
         self._around = [kind.type] if isinstance(kind, Structure) else []
         if hasattr(type(rows), "_is_compiled"):
-            rows = rows.columns if rows._is_compiled else list(rows)  # noqa: SLF001 - of readers that we made
+            found = rows._if_any() if rows._is_compiled else None  # noqa: SLF001 - of readers that we made
+            rows = list(rows) if found is None else found
         if not isinstance(kind, Structure):
             made = self.array(kind, list(rows), self.field.id, DEEPEST)
             columns = {} if made is None else {self.field.id: made}
@@ -209,6 +210,13 @@ class Tabulator:
             return self._none(path, "nothing in it has a column")
         missing = self.pa.array([one is None for one in values], self.pa.bool_())
         return self.pa.StructArray.from_arrays(list(inner.values()), list(inner), mask=missing)
+
+    def empty(self, kind: Kind, path: str, around: Sequence[Type]) -> Any:
+        """The column of something that no row has; `around` are the types of the structures in which it is."""
+        before, self._around = self._around, [*self._around, *around]
+        made = self.array(kind, [], path, DEEPEST - path.count(".") - 1)
+        self._around = before
+        return made
 
     def numeric(self, kind: Kind) -> Any:
         """The type of a column of numbers; None if it depends on their values."""

@@ -54,7 +54,7 @@ CLASSES = {
 
 OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
 """Attributes of every structure that are not fields (`Structure` in `exhume.compiler.emit.layout`)."""
-_APART = frozenset(("Stream", "Structure"))
+_APART = frozenset(("NoColumnsError", "Paused", "Rows", "Stream", "Structure"))
 """Classes under other names than their own, which a type may have as well."""
 
 

@@ -24,7 +24,7 @@ from exhume.compiler.emit.wide import WideScan
 from exhume.compiler.fixed import only_number, type_size
 from exhume.compiler.front.kinds import DECIDED, Bits, Integer, Plain, Structure
 from exhume.compiler.front.model import Type
-from exhume.compiler.needs import is_position
+from exhume.compiler.needs import inherits_order, is_position
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_OF_A_STEP = 64
@@ -55,10 +55,21 @@ def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -
     return takes and not any(one.value is None for one in type.instances.values())
 
 
+def around_text(module: Module, type: Type) -> list[str]:
+    """The arguments of the function that fills columns that are around the rows. Raises as `scan_text` does."""
+    scan = _scan_of(module, type)
+    _text(scan, module, type)
+    return list(around_rows(scan))
+
+
 def scan_text(module: Module, type: Type) -> str:
     """The class of columns and the function that fills it. Raises `UnsupportedError` for what has no columns."""
-    scan = _scan_of(module, type)
-    if type.endian == DECIDED:
+    return _text(_scan_of(module, type), module, type)
+
+
+def _text(scan: Scan, module: Module, type: Type) -> str:
+    wide = isinstance(scan, WideScan)
+    if type.endian == DECIDED and not wide:
         raise UnsupportedError("a byte order that depends on the data has no columns", type.where)
     for one in type.instances.values():
         if one.value is not None and is_position(one.value):
@@ -72,6 +83,8 @@ def scan_text(module: Module, type: Type) -> str:
         upward.remove("root")
     if foreign and not sized and not each:
         upward.insert(0, "io")
+    if wide and inherits_order(type):
+        upward.append("big")
     methods = [*scan.byte_fields, *scan.number_fields]
     slots = [
         "view",
@@ -167,6 +180,7 @@ def _told() -> list[str]:
 
 def _said(scan: Scan, type: Type, each: bool) -> list[str]:
     """The same where the reader of one element is asked what that is."""
+    given = "".join(f", {'parent' if one == 'above' else one}={one}" for one in around_rows(scan))
     failures, failed = scan.module.helper("FAILURES"), scan.module.helper("failed")
     stop = "first + turn" if each else "end"
     out = [f"    except {failures} as error:"]
@@ -175,19 +189,25 @@ def _said(scan: Scan, type: Type, each: bool) -> list[str]:
     if each:
         out.append(f"{lead}if 0 <= turn <= columns.end - first:")
         lead += "    "
-    out += [f"{lead}try:", f"{lead}    {type.reader_name}(view, first, {stop}, run=run)"]
+    out += [f"{lead}try:", f"{lead}    {type.reader_name}(view, first, {stop}, run=run{given})"]
     out += [f"{lead}except LayoutError as error:", f"{lead}    columns.problem = error"]
     out.append('        columns.problem.within(f"[{len(columns.at)}]")')
     return [*out, "        columns.problem = columns.problem.with_traceback(None)"]
 
 
-def _opening(type: Type) -> list[str]:
+def around_rows(scan: Scan) -> dict[str, str]:
+    """The arguments of the function that returns columns that are around the rows, each with its annotation."""
+    return dict(scan.arguments_around()) if isinstance(scan, WideScan) else {}
+
+
+def _opening(scan: Scan, type: Type) -> list[str]:
     """The start of the function that returns columns."""
     reader = type.reader_name.replace("read_", "scan_", 1)
     about = f"The `{type.where}` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."
     given, begin = "view: View, at: int, end: int, count: int | None = None", []
     if type.root.model.foreign:
         given += ", run: Run | None = None" + (", each: int = 0" if type.raw.get("-sized") else "")
+        given += "".join(f", {name}: {said}" for name, said in around_rows(scan).items())
         begin = ["    if run is None:", "        run = Run(end - at)"]
     return [f"def {reader}({given}) -> {type.class_name}Columns:", *written_doc(about), *begin]
 
@@ -203,7 +223,7 @@ def _taken(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     made += ["        self.view = view", "        self.end = end"]
     made += [f"        self.at = range(at, at + {size} * many, {size})", BEGINS, *PROBLEM]
     made += [f"        self.resume_at = at + {size} * many", RESUME, f"        self.{name} = {taken}"]
-    out = _opening(type)
+    out = _opening(scan, type)
     out += ["    room = end - at if end > at else 0", f"    whole = room // {size}"]
     out += [f"    many = -(-room // {size}) if count is None else count if count > 0 else 0"]
     if run:
@@ -218,6 +238,7 @@ def _taken(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
 def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     """What makes empty columns, and the function that fills them."""
     columns = _columns(scan)
+    outward = scan.outward() if isinstance(scan, WideScan) else []
     scan.module.arrays = True
     run = ", run" if type.root.model.foreign else ""
     more = (run and ", run: Run") + (", each: int" if run and type.raw.get("-sized") else "")
@@ -246,7 +267,7 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
         held = sum(array(code).itemsize for _, code, _ in scan.columns)
         tail.add(f"run.steps -= {1 + held // BYTES_OF_A_STEP}", "if run.steps < 0:", "    raise run.over(first)")
     tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in scan.columns))
-    out = [*_opening(type), *head.lines, "    try:"]
+    out = [*_opening(scan, type), *head.lines, *outward, "    try:"]
     out.append("        while at < end if count is None else len(columns.at) < count:")
     out.append("            first = at")
     out += scan.lines.lines + tail.lines

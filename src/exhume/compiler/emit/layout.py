@@ -416,43 +416,69 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: 
                 one._scan = readers[one._scan]
 
 
+class NoColumnsError(Exception):
+    """Rows that have columns in other files only; in this one they are objects."""
+
+    def __str__(self) -> str:
+        return "these rows have no columns, only objects"
+
+
+def word(value: Any, least: int, most: int) -> int:
+    """A number that all rows are read by, once it is seen to have its width."""
+    if isinstance(value, int) and least <= value <= most:
+        return int(value)
+    raise NoColumnsError
+
+
 class Rows(list):
     """The elements of a list, and what reads them as columns (`kind`), which is done when one is asked for.
 
-    They begin at `at`, in a stream that ends at `end`; `each` is the size of one, where all have the same.
+    They begin at `at`, in a stream that ends at `end`; `more` is what else is given to what reads columns: the size
+    of an element, where all have the same, and what is around the list.
     """
 
     __slots__ = ("_columns", "_where")
 
-    def __init__(self, rows: Any, kind: Any, view: View, at: int, end: int, *each: int) -> None:
+    def __init__(self, rows: Any, kind: Any, view: View, at: int, end: int, *more: Any) -> None:
         super().__init__(rows)
         self._columns: Any = None
-        self._where = kind, view, at, end, each
+        self._where = kind, view, at, end, more
 
     @property
     def _is_compiled(self) -> bool:
         """Whether reading the rows once more, as columns, takes less time than asking each of the objects."""
         return hasattr(self._where[0]._scan, "python")
 
+    def _if_any(self) -> Any:
+        """All columns; None where the rows of this file have none."""
+        try:
+            return self.columns
+        except NoColumnsError:
+            return None
+
     @property
     def columns(self) -> Any:
-        """All columns; those whose names are not names of methods of lists are attributes of the list as well."""
+        """All columns; those whose names are not names of methods of lists are attributes of the list as well.
+
+        Raises `NoColumnsError` if the rows of this file have none.
+        """
         if self._columns is None:
-            kind, view, at, end, each = self._where
-            self._columns = made = kind._scan(view, at, end, len(self), Run(end - at), *each)
+            kind, view, at, end, more = self._where
+            made = kind._scan(view, at, end, len(self), Run(end - at), *more)
             if made.problem is not None:
                 raise made.problem
-            for name in ("parent", "root") if self else ():
+            self._columns = made
+            for name in ("parent", "root", "big") if self else ():
                 if hasattr(made, name):
-                    setattr(made, name, getattr(self[0], f"_{name}"))
+                    setattr(made, name, getattr(self[0], f"_{name}") if name != "big" else more[-1])
             if hasattr(made, "io") and self:
                 made.io = self[0]._io
         return self._columns
 
     def __getattr__(self, name: str) -> Any:
-        if name[:1] == "_":
+        if name[:1] == "_" or (made := self._if_any()) is None:
             raise AttributeError(name)
-        return getattr(self.columns, name)
+        return getattr(made, name)
 
 
 def _over(rows: Any, reader: Any) -> Any:

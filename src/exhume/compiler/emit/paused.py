@@ -28,8 +28,9 @@ class PausedReader(Reader):
         lines, count = self.lines, field.expr("repeat-expr")
         many = "None" if count is None else self._count(count)
         lines.add(f"many = {many}")
-        rows = self._rows(field)
-        if not rows:
+        rows, type = self._rows(field), tabled(field)
+        element = not rows or (type is not None and bool(type.raw.get("-around")))
+        if element:
             with lines.block("def element(at: int, index: int, run: Run) -> tuple[object, int]:"):
                 self.index = "index"
                 self._read_valid_raw(field, '""', True)
@@ -41,7 +42,7 @@ class PausedReader(Reader):
                 lines.add(f"return {self.code(until)}")
                 self.item = None
         self.index = ""
-        given = ["rows" if rows else "None", "None" if rows else "element", "None" if until is None else "last"]
+        given = ["rows" if rows else "None", "element" if element else "None", "None" if until is None else "last"]
         lines.add(f"raise {self.module.helper('Paused')}(at, end, many, run, {', '.join(given)})", f"{into} = None")
 
     def _rows(self, field: Field) -> bool:
@@ -54,13 +55,24 @@ class PausedReader(Reader):
         if field.size is not None:
             lines.add(f"each = {self.code(field.size)}")
             size = ", each"
+        around = "".join(f", {one}" for one in self.around_rows(field, type))
         scan, needs = self.module.name_of(type, type.reader_name.replace("read_", "scan_", 1)), self.module.needs[type]
         with lines.block("def rows(at: int, count: int) -> object:"):
-            lines.add(f"found = {scan}(view, at, end, count, run{size})", *([] if size else ["found.io = io"]))
+            call = f"found = {scan}(view, at, end, count, run{size}{around})"
+            if around:
+                with lines.block("try:"):
+                    lines.add(call)
+                with lines.block(f"except {self.module.helper('NoColumnsError')}:"):
+                    lines.add("return None")
+            else:
+                lines.add(call)
+            lines.add(*([] if size else ["found.io = io"]))
             if needs.parent:
                 lines.add(f"found.parent = {self._parent_of(field, type)}")
             if needs.root and type.inside:
                 lines.add(f"found.root = {self.above('_root') if type.root is self.type.root else 'None'}")
+            if "big" in type.raw.get("-around", ()):
+                lines.add("found.big = big")
             lines.add("return found")
         return True
 

@@ -90,6 +90,8 @@ class Reader(Statements):
                 lines.add("value._root = root")
             lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in type.params))
         self._decide_order()
+        if keeps_order(type):
+            lines.add("value._big = big")
         if varint(type):
             self._groups()
             return "\n".join([opening, *written_doc(self._about()), *lines.lines])
@@ -141,8 +143,6 @@ class Reader(Statements):
                     lines.add(f"big = {decides['cases']['_'] == 'be'}")
                 else:
                     lines.add('raise LayoutError("", at, at, "a byte order", on)')
-        if keeps_order(self.type):
-            lines.add("value._big = big")
 
     def _about(self) -> str:
         what = f": its {self.type.scalar}" if self.type.scalar else ""

@@ -130,6 +130,9 @@ class Scan(Reader):
         self.read.add(field.id)
         self.keep([field])
 
+    def begin_nested(self, inner: Scan, field: Field) -> None:
+        """Let a structure within know the field that it is."""
+
     def _nested(self, field: Field, kind: Structure) -> None:
         if "valid" in field.raw:
             raise UnsupportedError("a structure with a rule has no columns")
@@ -141,6 +144,7 @@ class Scan(Reader):
         ):
             raise UnsupportedError("a structure in bytes that are cut out otherwise has no columns")
         inner = self.__class__(self, self.module, kind.type, f"{self.prefix}{field.id}_")
+        self.begin_nested(inner, field)
         inner.above_path = f"{self.above_path}{field.id}."
         lines, rest = self.lines, f"rest_{self.local(field)}"
         if sized:

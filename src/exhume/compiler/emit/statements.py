@@ -92,8 +92,21 @@ class Statements(Values):
         assert isinstance(field.one, Structure)
         type = field.one.type
         columns = self.module.name_of(type, f"{type.class_name}Columns")
-        each = f", {self.code(field.size)}" if field.size is not None else ""
-        self.lines.add(f"{into} = {self.module.helper('Rows')}({into}, {columns}, view, first, end{each})")
+        more = f", {self.code(field.size)}" if field.size is not None else ""
+        more += "".join(f", {one}" for one in self.around_rows(field, type))
+        self.lines.add(f"{into} = {self.module.helper('Rows')}({into}, {columns}, view, first, end{more})")
+
+    def around_rows(self, field: Field, type: Type) -> list[str]:
+        """What is given to the function that reads elements as columns of what is around them, as Python."""
+        out = []
+        for one in type.raw.get("-around", ()):
+            if one == "above":
+                out.append(self._parent_of(field, type))
+            elif one == "root":
+                out.append(self.above("_root") if type.root is self.type.root else "None")
+            else:
+                out.append(one)
+        return out
 
     def _loop(self, field: Field, into: str, path: str, nested: bool) -> None:
         """Statements that read one element after the other."""

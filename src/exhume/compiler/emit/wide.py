@@ -6,15 +6,31 @@ shorter or longer (`sets`), and columns of the table state which of their values
     x_case      what a choice is: the number of it, by `choices`, from 1; 0 for nothing
     x_valid     1 where a field is there, 0 where its condition is not met (its columns have 0 there)
     x_until     how many elements there are up to the end of this row
+
+Fields of the structures around the list, which are the same for all rows, are read once before them (`outward`).
 """
 
 from __future__ import annotations
 
+import re
+
 from exhume.compiler.emit.code import Module
+from exhume.compiler.emit.outward import OutwardScan
 from exhume.compiler.emit.scan import MOST_LINES, Column, Scan, numbers_in_place
 from exhume.compiler.fixed import Numbers, contents
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure, Switch, choices
+from exhume.compiler.front.kinds import (
+    BYTES,
+    DECIDED,
+    TEXT,
+    Bits,
+    Integer,
+    Kind,
+    Plain,
+    Structure,
+    Switch,
+    choices,
+)
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.needs import expressions, words
 from exhume.compiler.refusal import UnsupportedError
@@ -22,9 +38,11 @@ from exhume.compiler.varints import scalar_of
 
 CODED = frozenset(("terminator", "pad-right", "process"))
 MOST_CHOICES = 255
+MOST_FAILURES = 50
+"""Cases without columns, which all rows of a file are or are not."""
 
 
-class WideScan(Scan):
+class WideScan(OutwardScan):
     """The reading of one such row."""
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
@@ -39,8 +57,10 @@ class WideScan(Scan):
     def sequence(self) -> bool:
         """The fields in their order.  Raises `UnsupportedError` for what has no columns."""
         type = self.type
-        if type in self.around[:-1] or type.opaque or type.endian == DECIDED:
+        if type in self.around[:-1] or type.opaque:
             raise UnsupportedError("a structure within its own type, or of a type that is given, has no columns")
+        if self.outer is not None and type.endian == DECIDED and (type.decides or self.outer.type.endian != DECIDED):
+            raise UnsupportedError("a byte order that changes from row to row has no columns")
         if len(self.lines.lines) > MOST_LINES:
             raise UnsupportedError("a row of too many fields")
         return super().sequence()
@@ -118,6 +138,27 @@ class WideScan(Scan):
     def _read_case(
         self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, said: str
     ) -> None:
+        """One case; where all rows are of it or none is, it need not have columns."""
+        assert isinstance(field.one, Switch)
+        lines, row = self.lines, self.row
+        if not re.fullmatch(r"asked[0-9]+", self.code(field.one.on)):
+            self._read_columns(field, kind, into, path, stop, base, said)
+            return
+        before, depth, sets, constants = len(lines.lines), lines.depth, len(self.sets), dict(row.constants)
+        try:
+            self._read_columns(field, kind, into, path, stop, base, said)
+        except UnsupportedError:
+            row.failures += 1
+            if row.failures > MOST_FAILURES:
+                raise
+            del lines.lines[before:], self.sets[sets:]
+            lines.depth, row.constants = depth, constants
+            lines.add(f"raise {self.module.helper('NoColumnsError')}")
+
+    def _read_columns(
+        self, field: Field, kind: Kind, into: str, path: str, stop: str, base: str | None, said: str
+    ) -> None:
+        """Statements that read one case."""
         assert isinstance(field.one, Switch)
         every = choices(field.one)
         number, name = next((i, one) for i, one in enumerate(every, 1) if _is_among(kind, every[one]))
@@ -207,6 +248,7 @@ class WideScan(Scan):
             raise UnsupportedError("a structure up to the end has no column")
         lines = self.lines
         self.inside = inner = WideScan(self, self.module, kind.type, f"{name}_")
+        inner.within = field
         inner.above_path = f"{self.above_path}{field.id}."
         if sized:
             stop = self.sized_end(field, self.path(field))

@@ -22,7 +22,7 @@ _SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "
 _MORE = ("if", "size", "size-eos", "terminator", "pad-right", "process", "valid")
 _REPEATS = ("repeat", "repeat-expr", "repeat-until", "if")
 _PLACES = ("pos", "io", "value", "parent")
-RESERVED = frozenset(("None", "True", "False", "LayoutError", "View", "UnicodeDecodeError", "AttributeError"))
+RESERVED = frozenset(("None", "True", "False", "LayoutError", "View", "UnicodeDecodeError", "AttributeError", "Run"))
 """Names of classes that readers use."""
 
 KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS, "doc", "doc-ref", *_PLACES))

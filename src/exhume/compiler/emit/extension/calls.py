@@ -267,7 +267,7 @@ cdef class Rows:
     """The elements of columns as objects, one after the other."""
 
     cdef Reader reader
-    cdef object columns, at, view, parent, root, run
+    cdef object columns, at, view, parent, root, run, big
     cdef Stream io
     cdef int64_t end, each
     cdef Py_ssize_t index
@@ -291,7 +291,7 @@ cdef class Rows:
         if type(self.run) is Run and enter(&call, self.view, &p, &n, io, self.run):
             try:
                 found = self.reader.function(
-                    self.view, p, n, at, end, io, self.parent, self.root, False, <Run> self.run, None, &after
+                    self.view, p, n, at, end, io, self.parent, self.root, self.big, <Run> self.run, None, &after
                 )
                 if self.each >= 0:
                     io.at = after
@@ -309,6 +309,7 @@ def rows(Reader reader, columns):
     made.end, made.run = place(columns.end), columns._run
     made.each = place(getattr(columns, "_each", -1))
     made.parent, made.root = getattr(columns, "parent", None), getattr(columns, "root", None)
+    made.big = bool(getattr(columns, "big", False))
     io = getattr(columns, "io", None)
     made.io = <Stream> io if type(io) is Stream else stream_of(columns.view, 0, place(columns.end))
     return made

@@ -251,6 +251,10 @@ class Expressions:
                     return self._member(self.source.modules[of], name, one)
             case ast.Call(func=ast.Name(name), args=[view, at, end]) if self.source.shared.get(name) == "Stream":
                 return f"stream_of({self.object(view)}, {self.place(at)}, {self.place(end)})", STREAM
+            case ast.Call(func=ast.Name("word"), args=[of, least, most]) if self.source.shared.get("word") == "word":
+                text, kind = self.expr(of)
+                widest = max(self.expr(one)[1].bits for one in (least, most))  # type: ignore[union-attr]
+                return f"word_in({boxed(text, kind)}, {self.word(least)}, {self.word(most)})", Word(widest)
             case ast.Call(func=ast.Name("Run"), args=[size]):
                 return f"run_of({self.place(size)})", RUN
             case ast.Call(func=ast.Name("find"), args=[run, view, ast.Constant(bytes(mark)), at, end]) if (

@@ -160,6 +160,17 @@ cdef int64_t place(object number) except? -9:
     return near(sat(number))
 
 
+cdef inline int64_t word_in(object value, int64_t least, int64_t most) except? -9:
+    """A number that all rows are read by."""
+    cdef int64_t found
+    if not PyLong_Check(value):
+        again()
+    found = sat(value)
+    if not least <= found <= most:
+        again()
+    return found
+
+
 cdef inline int64_t slot_word(object value, Py_ssize_t offset, int bits) except? -9:
     """The number in a field, whose readers put none with more bits there."""
     cdef int over = 0
