@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.archive import Progress, no_progress
 from exhume.errors import WriterError
 from exhume.formats.clp_s.write.inputs import Input
-from exhume.formats.clp_s.write.kinds import InputKind, recognize
 from exhume.formats.kv_ir.lines import Lines, cut_lines, parse_object
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ def write_lines(
 
 def _check_kind(lines: Lines) -> None:
     """Refuse an input that does not begin with lines of JSON, by what it is."""
+    from exhume.formats.clp_s.write.kinds import InputKind, recognize  # whoever searches needs none of it
+
     try:
         kind = recognize(lines.data, InputKind.AUTO, final=True)
     except WriterError:
