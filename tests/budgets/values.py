@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +19,7 @@ import exhume
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.leveldb.log import build_batch, build_log
+from tests.forks import Forks
 from tests.leveldb.make_samples import PUT, build_database, write_files
 from tools.blocks import write_block
 
@@ -116,15 +115,17 @@ VALUES: dict[str, tuple[str, Callable[[Path, int], None], Cases]] = {
 """What is large in an archive of a format, how it is made, and what verbs cost.  Others may be added here."""
 
 
-def peak(target: Path, words: str, folder: Path) -> float:
+WORK = "os.dup2(os.open(os.devnull, os.O_WRONLY), 1); child(words[1:], Path(words[0]))"
+"""A process that writes down its peak.  Its output goes nowhere: passing it on would cost memory that the next has."""
+
+
+def peak(forks: Forks, target: Path, words: str, folder: Path) -> float:
     """Peak memory of a command line in MiB.  Raises `RuntimeError` if it fails."""
     told = folder / "told"
     verb, *options = words.format(out=folder / "out").split()
-    command = [sys.executable, "-c", "import sys; from tests.budgets.cost import child; from pathlib import Path; "
-               "child(sys.argv[2:], Path(sys.argv[1]))", str(told), verb, str(target), *options, "-q"]  # fmt: skip
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
-    if done.returncode or (found := json.loads(told.read_text()))[0]:
-        raise RuntimeError(f"{words}: {done.stderr.decode()[-2000:]}")
+    done = forks.run(str(told), verb, str(target), *options, "-q")
+    if done.code or (found := json.loads(told.read_text()))[0]:
+        raise RuntimeError(f"{words}: {done.err[-2000:]}")
     return float(found[2])
 
 
@@ -132,13 +133,14 @@ def factors(name: str) -> dict[str, tuple[float, float]]:
     """The peak with the smaller value in MiB, and the factor, of each command line."""
     _, make, cases = VALUES[name]
     peaks: dict[str, list[float]] = {words: [] for words in cases}
-    for size in SIZES:
-        with tempfile.TemporaryDirectory(prefix="exhume-values-") as temporary:
-            target = Path(temporary) / "target"
-            make(target, size)
-            for words in cases:
-                with tempfile.TemporaryDirectory(dir=temporary) as folder:
-                    peaks[words].append(peak(target, words, Path(folder)))
+    with Forks("import os; from pathlib import Path; from tests.budgets.cost import child", WORK) as forks:
+        for size in SIZES:
+            with tempfile.TemporaryDirectory(prefix="exhume-values-") as temporary:
+                target = Path(temporary) / "target"
+                make(target, size)
+                for words in cases:
+                    with tempfile.TemporaryDirectory(dir=temporary) as folder:
+                        peaks[words].append(peak(forks, target, words, Path(folder)))
     return {words: (low, (high - low) / (SIZES[1] - SIZES[0])) for words, (low, high) in peaks.items()}
 
 
