@@ -20,10 +20,13 @@ from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.table_writer import write_database
+from exhume.formats.zs import writer as zs_writer
+from exhume.limits import DEFAULT_LIMITS
 from tests.archives import label, own_archives, real_archives
 from tests.conftest import Ran
 from tests.leveldb.make_samples import PUT, build_database, write_files
 from tests.real import REAL
+from tests.sizes import size
 
 VERBS: dict[str, tuple[str, ...]] = {
     "info": ("--stats",), "list": ("--sections",), "cat": (), "verify": (), "explain": (), "search": ("a",),
@@ -79,8 +82,11 @@ def wrong(verb: str, usual: Result, limited: Result) -> str:
     return ""
 
 
-def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...]) -> int:
-    """Run every verb with each limit; return how many outputs were not the usual ones."""
+def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...], *, each: bool = False) -> int:
+    """Run every verb with limits, least first; return how many outputs were not the usual ones.
+
+    Where one limit changes nothing, larger ones do not either, and are left out unless `each` is to be tried.
+    """
     differing = tried = 0
     for verb in VERBS:
         usual = run(verb, target)
@@ -91,6 +97,8 @@ def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...]) -> 
             assert wrong(verb, usual, limited) == "", (verb, limit)
             differing += limited[:2] != usual[:2]
             tried += 1
+            if not each and (limited[:2], limited[3]) == (usual[:2], usual[3]):
+                break
     assert tried, "no verb is for this format"
     return differing
 
@@ -104,7 +112,9 @@ def test_samples(target: Path, run: Callable[..., Result]) -> None:
 @pytest.mark.bulk
 @pytest.mark.parametrize("target", real_archives(), ids=label)
 def test_samples_of_other_producers(target: Path, run: Callable[..., Result]) -> None:
-    check(run, target, (64 << 10, 1 << 20))
+    # `info` of LevelDB counts versions in blocks above the limit as `none`: their checksums come after them.
+    least = () if label(target).startswith("leveldb") else (1000,)
+    check(run, target, (*least, 64 << 10, 1 << 20))
 
 
 @pytest.mark.parametrize("limit", [0, 1, 7, 8, 9, 10, 17, 100])
@@ -227,20 +237,23 @@ STREAMED = ("caf", "clp-s", "clp-s structured", "clp-s texts", "databundle flat"
 def test_large_payloads(name: str, tmp_path: Path, run: Callable[..., Result]) -> None:
     target = tmp_path / name.replace(" ", "-")
     LARGE[name](target)
-    differing = check(run, target, (64 << 10, 1 << 20))
+    differing = check(run, target, (64 << 10, 1 << 20), each=True)
     assert differing or name in STREAMED, "the limit was reached"
 
 
-# -------------------------------------------------------------------------------------- more than the default limit
+# ---------------------------------------------------------------------------------------- more than the limit allows
 
-GIB = 1 << 30
+PART = size(8, 1)
+"""The archives have this part of 1.1 GiB, and are read within this part of the default limit, 1 GiB."""
+LIMITS = DEFAULT_LIMITS._replace(payload_size=DEFAULT_LIMITS.payload_size // PART)
+GIB = (1 << 30) // PART
 
 
 def _clp_s_table(folder: Path) -> None:
     keys = [f"key{number}" for number in range(200)]
     record = "{" + ",".join(f'"{key}":%d' for key in keys) + "}\n"
     with exhume.clps.create(folder / "made") as writer:
-        for row in range(680_000):
+        for row in range(680_000 // PART):
             if row % 1000 == 0:
                 line = (record % tuple([row] * 200)).encode()
             writer.write_json_line(line)
@@ -248,7 +261,7 @@ def _clp_s_table(folder: Path) -> None:
 
 def _clp_s_dictionary(folder: Path) -> None:
     with exhume.clps.create(folder / "made") as writer:
-        for row in range(11_000):
+        for row in range(11_000 // PART):
             writer.write_json_line(b'{"v":"%d' % row + b"x" * 100_000 + b'"}')
 
 
@@ -279,13 +292,13 @@ def _bundle_member(folder: Path, **options: Any) -> None:
 def _zs_records(folder: Path) -> None:
     with exhume.create(folder / "made", "zs", codec="deflate", level=1) as writer:
         made: Any = writer
-        made.add_records(b"%04d" % row + bytes(1 << 20) for row in range(1100))
+        made.add_records(b"%04d" % row + bytes(1 << 20) for row in range(1100 // PART))
 
 
 def _kv_ir_events(folder: Path) -> None:
     text = "x" * (8 << 20)
     with exhume.kvir.create(folder / "made") as writer:
-        for row in range(140):
+        for row in range(140 // PART):
             writer.write({"row": row, "text": text})
 
 
@@ -294,7 +307,7 @@ def _ark_messages(folder: Path) -> None:
         log.column("c", "zstd")
         channel = log.channel("/a", "a::P", parse_idl("namespace a; schema P { string s; }"), column="c")
         value = {"s": "x" * (16 << 20)}
-        for number in range(70):
+        for number in range(70 // PART):
             channel.write(1_000 + number, value)
 
 
@@ -305,7 +318,7 @@ def _leveldb_values(folder: Path, rows: list[tuple[bytes, bytes]], codec: str) -
 
 def _leveldb_rows(folder: Path) -> None:
     value = bytes(1 << 20)
-    _leveldb_values(folder, [(b"%04d" % row, value) for row in range(1100)], "snappy")
+    _leveldb_values(folder, [(b"%04d" % row, value) for row in range(1100 // PART)], "snappy")
 
 
 def _leveldb_value(folder: Path) -> None:
@@ -325,14 +338,17 @@ VAST: dict[str, Callable[[Path], None]] = {
     "leveldb, one value": _leveldb_value,
     "zs": _zs_records,
 }
-"""How archives of more than 1 GiB of content are made with default options."""
+"""How archives with more content than the limit are made with default options."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VAST)
-def test_what_is_written_by_default_is_read_by_default(name: str, tmp_path: Path) -> None:
+def test_what_is_written_by_default_is_read_by_default(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zs_writer, "LARGEST_BLOCK", LIMITS.payload_size)
     VAST[name](tmp_path)
     made = [path for path in sorted(tmp_path.iterdir()) if path.name != "zeros"]
     assert made
     for path in made:
-        assert [str(one) for one in exhume.verify(path) if one.is_problem] == [], path.name
+        assert [str(one) for one in exhume.verify(path, limits=LIMITS) if one.is_problem] == [], path.name
