@@ -14,7 +14,7 @@ from typing import Any
 from exhume.compiler import budgets
 from exhume.compiler.audit import audited
 from exhume.compiler.emit.code import Module
-from exhume.compiler.emit.columns import around_text, rows_are_plain
+from exhume.compiler.emit.columns import marks_of, rows_are_plain
 from exhume.compiler.emit.elements import elements_text
 from exhume.compiler.emit.facts import constants_text, facts_texts
 from exhume.compiler.emit.layout import FOREIGN, LAYOUT, NATIVE
@@ -139,7 +139,7 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
             if can_be and not marks.get("-columns"):
                 marks[kind] = True
                 try:
-                    marks["-around"] = around_text(Module(type.root, needs), type)  # type: ignore[assignment]
+                    marks |= marks_of(Module(type.root, needs), type)  # type: ignore[arg-type]
                 except UnsupportedError:
                     del marks[kind]
     _mark_rows(model)

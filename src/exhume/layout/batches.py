@@ -67,18 +67,21 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
     def _by_columns(self, path: str, rows: int) -> Iterator[tuple[Sequence[Any], int]]:
         assert self.rows is not None
         at, index, ask = self.at, 0, min(rows, FIRST_ROWS)
-        while index < self.many if self.many is not None else at < self.end:
+        while index < self.many if self.many is not None else self.last is not None or at < self.end:
             wanted = ask if self.many is None else min(ask, self.many - index)
             found = self.rows(at, wanted)
             if found is None:
                 yield from self._one_by_one(path, rows, at, index)
                 return
-            whole = self.many is None and found.resume_at >= self.end
+            whole = self.many is None and self.last is None and found.resume_at >= self.end
+            index += len(found)
+            is_last = self.last is not None and len(found) > 0 and self.last(found[-1], index - 1, found.resume_at)
             if len(found):
                 yield found, found.resume_at
-            if found.problem is not None and not whole:
-                raise _moved(found.problem, path, index)
-            index += len(found)
+            if found.problem is not None and not whole and not is_last:
+                raise _moved(found.problem, path, index - len(found))
+            if is_last:
+                break
             if len(found):
                 ask = max(1, min(rows, BATCH_BYTES * len(found) // max(1, found.resume_at - at)))
             at = found.resume_at

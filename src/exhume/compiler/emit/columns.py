@@ -55,11 +55,16 @@ def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -
     return takes and not any(one.value is None for one in type.instances.values())
 
 
-def around_text(module: Module, type: Type) -> list[str]:
-    """The arguments of the function that fills columns that are around the rows. Raises as `scan_text` does."""
+def marks_of(module: Module, type: Type) -> dict[str, object]:
+    """What is noted of rows that have columns.  Raises as `scan_text` does.
+
+    `-around` has the arguments of the function that fills columns that are around the rows, and `-until` the lists
+    whose last row it finds.
+    """
     scan = _scan_of(module, type)
     _text(scan, module, type)
-    return list(around_rows(scan))
+    lasts = list(scan.lasts) if isinstance(scan, WideScan) else []
+    return {"-around": list(around_rows(scan)), "-until": lasts}
 
 
 def scan_text(module: Module, type: Type) -> str:
@@ -143,6 +148,8 @@ def _read_row(scan: Scan, each: bool) -> None:
     scan.sequence()
     if each:
         lines.add("at = end", "end = resume")
+    if isinstance(scan, WideScan):
+        scan.find_lasts()
 
 
 def _element(scan: Scan, type: Type, reader: str, upward: list[str], sized: bool) -> list[str]:
@@ -180,7 +187,8 @@ def _told() -> list[str]:
 
 def _said(scan: Scan, type: Type, each: bool) -> list[str]:
     """The same where the reader of one element is asked what that is."""
-    given = "".join(f", {'parent' if one == 'above' else one}={one}" for one in around_rows(scan))
+    around = [one for one in around_rows(scan) if one != "until"]
+    given = "".join(f", {'parent' if one == 'above' else one}={one}" for one in around)
     failures, failed = scan.module.helper("FAILURES"), scan.module.helper("failed")
     stop = "first + turn" if each else "end"
     out = [f"    except {failures} as error:"]
@@ -268,9 +276,11 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
         tail.add(f"run.steps -= {1 + held // BYTES_OF_A_STEP}", "if run.steps < 0:", "    raise run.over(first)")
     tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in scan.columns))
     out = [*_opening(scan, type), *head.lines, *outward, "    try:"]
-    out.append("        while at < end if count is None else len(columns.at) < count:")
+    more = scan.more_to_come() if isinstance(scan, WideScan) else "at < end"
+    out.append(f"        while {more} if count is None else len(columns.at) < count:")
     out.append("            first = at")
     out += scan.lines.lines + tail.lines
+    out += ["        " + line for line in scan.row_ends()] if isinstance(scan, WideScan) else []
     out += _said(scan, type, each) if type.raw.get("-tabled") else _told()
     out += ["        columns.resume_at = first", "    else:"]
     return made, [*out, "        columns.resume_at = at", "    return columns"]

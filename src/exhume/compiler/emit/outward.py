@@ -1,6 +1,6 @@
 """What rows use of the structures around their list: read once before the rows, since it is the same for all of them.
 
-Within a row, `_parent` and `_root` lead to what was read of it without an object.
+Within a row, `_parent` and `_root` lead to fields of it that have no object.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.scan import Scan
 from exhume.compiler.emit.text import ATOM, Lines, bound, safe
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import Bits, Integer, Structure, combined, family
+from exhume.compiler.front.kinds import Bits, Integer, Structure, combined, family, structures
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.needs import inherits_order
+from exhume.compiler.needs import inherits_order, nodes
 from exhume.compiler.refusal import UnsupportedError
 
 
@@ -28,6 +28,8 @@ class OutwardScan(Scan):
         """Fields of what is around the rows, by the expressions that lead to them, and their variables."""
         self.failures = 0
         """Cases of a choice that turned out to have no columns."""
+        self.lasts: dict[str, str] = {}
+        """Whether the row that was just read is the last of a list, as Python, by the list."""
 
     def begin_nested(self, inner: Scan, field: Field) -> None:
         assert isinstance(inner, OutwardScan)
@@ -38,7 +40,31 @@ class OutwardScan(Scan):
         bases = {steps[0] for one in self.constants if (steps := _steps(one)) is not None}
         found = [("above", "object | None = None")] if "_parent" in bases else []
         found += [("root", f"{self.type.root.class_name} | None = None")] if "_root" in bases else []
-        return found + ([("big", "bool = False")] if inherits_order(self.type) else [])
+        found += [("big", "bool = False")] if inherits_order(self.type) else []
+        return found + ([("until", "int = 0")] if self.lasts else [])
+
+    def find_lasts(self) -> None:
+        """Find the lists of rows that end with one of which an expression is true, once a whole row was read."""
+        for field in (one for parent in self.type.parents for one in parent.fields() if one.repeat == "until"):
+            until = field.expr("repeat-until")
+            if until is None or not any(one.type is self.type for one in structures(field.one)):
+                continue
+            within = ex.replaced(until, lambda one, field=field: _in_row(one, field))  # type: ignore[misc]
+            named = [one for one in nodes(within) if isinstance(one, ex.Member) and one.of == _STREAM]
+            alone = ex.names(until) <= {"_", "_io"} and "_" not in ex.names(within)
+            if alone and all(one.name == "eof" for one in named):
+                try:
+                    self.lasts[field.where] = self.code(within)
+                except UnsupportedError:
+                    continue
+
+    def row_ends(self) -> list[str]:
+        """Statements after each row that end a list with the last of its rows."""
+        out = Lines()
+        for number, code in enumerate(self.lasts.values(), 1):
+            with out.block(f"if until == {number} and ({code}):"):
+                out.add("break")
+        return out.lines
 
     def outward(self) -> list[str]:
         """Statements before the rows that read what is the same for all of them, and find their byte order."""
@@ -48,7 +74,7 @@ class OutwardScan(Scan):
         out = Lines()
         if not self.constants and not decided:
             return []
-        with out.block("if at < end if count is None else count > 0:"):
+        with out.block(f"if {self.more_to_come()} if count is None else count > 0:"):
             with out.block("try:"):
                 for expr, name in self.constants.items():
                     out.add(f"{name} = {self._constant(expr)}")
@@ -56,6 +82,10 @@ class OutwardScan(Scan):
             with out.block(f"except {self.module.helper('FAILURES')}:"):
                 out.add(f"raise {self.module.helper('NoColumnsError')}")
         return out.lines
+
+    def more_to_come(self) -> str:
+        """Whether there is another row where no count is given, as Python."""
+        return "(until or at < end)" if self.lasts else "at < end"
 
     def _constant(self, expr: ex.Expr) -> str:
         """A field of what is around the rows, as Python: a number of its width, where it has one."""
@@ -123,6 +153,16 @@ class OutwardScan(Scan):
         if family(kind) not in ("integer", "enum", "bool", "float", "text", "bytes"):
             raise UnsupportedError("a list or a structure around the rows is known to objects only")
         return row.constants.setdefault(expr, f"asked{len(row.constants)}")
+
+
+_STREAM = ex.Name("_io")
+
+
+def _in_row(expr: ex.Expr, field: Field) -> ex.Expr:
+    """An expression about the element `_` of a list as one within that element."""
+    if isinstance(expr, ex.EnumValue):
+        return ex.Literal(field.owner.enum("::".join(expr.path)).number(expr.value))
+    return ex.Name(expr.name) if isinstance(expr, ex.Member) and expr.of == ex.Name("_") else expr
 
 
 def _steps(expr: ex.Expr) -> list[str] | None:

@@ -49,7 +49,9 @@ class PausedReader(Reader):
         """Statements for the function that reads many elements as columns, where that can be; says whether it can."""
         type, lines = tabled(field), self.lines
         own = {"size-eos", "terminator", "pad-right", "process"}.isdisjoint(field.raw)
-        if type is None or not own or field.repeat == "until" or (field.size is None) == bool(type.raw.get("-sized")):
+        if type is None or not own or (field.size is None) == bool(type.raw.get("-sized")):
+            return False
+        if field.repeat == "until" and field.where not in type.raw.get("-until", ()):
             return False
         size = ""
         if field.size is not None:

@@ -104,6 +104,9 @@ class Statements(Values):
                 out.append(self._parent_of(field, type))
             elif one == "root":
                 out.append(self.above("_root") if type.root is self.type.root else "None")
+            elif one == "until":  # how many there are is known, except where a list is read in batches
+                lasts = type.raw["-until"] if field is self.module.paused else []
+                out.append(str(lasts.index(field.where) + 1 if field.where in lasts else 0))
             else:
                 out.append(one)
         return out
