@@ -55,7 +55,6 @@ LARGE = {
     "compiler.instances.solve": "one solver, a case for each operator",
     "formats.ark.writer": "one writer: columns and the splits that they fill",
     "formats.clp_s.read.pykernel": "one file for one compiled file, function by function",
-    "formats.clp_s.salvage": "to be divided: tables and dictionaries",
     "formats.clp_s.write.pykernel": "one file for one compiled file, function by function",
     "formats.clp_s.write.timestamps": "one pattern language: its reader and its printer",
     "formats.clp_s.writer": "to be divided: encoding and the sections of the file",

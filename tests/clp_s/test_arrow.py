@@ -215,14 +215,15 @@ def test_rows_of_different_keys() -> None:
         assert found == [*({f"k{number}": number} for number in range(99)), {"last": '"'}]
 
 
-def test_a_value_of_a_map_that_cannot_be_decoded() -> None:
+@pytest.mark.parametrize("before", [1, 6])
+def test_a_value_of_a_map_that_cannot_be_decoded(before: int) -> None:
     built = tiny(
         nodes=[(-1, b"", 5), (0, b"a", 0), (0, b"b", 3)],
         schemas=[(0, [1], []), (1, [2], [])],
-        streams=[[(0, 1, i64(5)), (1, 1, u64(9))]],
+        streams=[[*[(0, 1, i64(5))] * before, (1, 1, u64(9))]],
         variables=[b"x"],
     )
     reader = opened(built).to_arrow(widest=1)
-    assert maps(pa.Table.from_batches([next(reader)])) == [{"a": 5}]
+    assert maps(pa.Table.from_batches([next(reader)])) == [{"a": 5}] * before
     with pytest.raises(ExhumeError, match="CLPS"):
         next(reader)

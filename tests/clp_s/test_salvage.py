@@ -20,8 +20,8 @@ from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s import salvage as module
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
 from exhume.formats.clp_s.read import fragments, survivors
+from exhume.formats.clp_s.read.positions import Runs, gaps
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.salvage import _gaps, _Runs
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from tests.clp_s.build import DEMO_TEXT, Built, clp, demo, i64, tiny, u64
@@ -50,7 +50,7 @@ def salvaged(built: Built, folder: Path) -> tuple[SalvageReport, list[int]]:
 
 
 @pytest.mark.parametrize(
-    ("present", "total", "gaps"),
+    ("present", "total", "expected"),
     [
         ([], 0, []),
         ([], 3, [(0, 2)]),
@@ -60,21 +60,21 @@ def salvaged(built: Built, folder: Path) -> tuple[SalvageReport, list[int]]:
         ([-(2**63), 2**63 - 1], 5, [(0, 2**63 - 2)]),
     ],
 )
-def test_gaps(present: list[int], total: int, gaps: list[tuple[int, int]]) -> None:
-    runs = _Runs()
+def test_gaps(present: list[int], total: int, expected: list[tuple[int, int]]) -> None:
+    runs = Runs()
     for position in reversed(present):
         runs.add(np.array([position], np.int64))
-    assert list(_gaps(*runs.joined(), total)) == gaps
+    assert list(gaps(*runs.joined(), total)) == expected
 
 
 @given(st.lists(st.lists(st.integers(-2, 40), max_size=9), max_size=9), st.integers(0, 45), st.integers(1, 5))
 def test_runs(found: list[list[int]], total: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("exhume.formats.clp_s.salvage.MOST_RUNS", most)
-        runs = _Runs()
+        patch.setattr("exhume.formats.clp_s.read.positions.MOST_RUNS", most)
+        runs = Runs()
         for numbers in found:
             runs.add(np.array(numbers, np.int64))
-        missing = [at for first, last in _gaps(*runs.joined(), total) for at in range(first, last + 1)]
+        missing = [at for first, last in gaps(*runs.joined(), total) for at in range(first, last + 1)]
     known = set(chain.from_iterable(found))
     assert missing == [at for at in range(max([total - 1, *known]) + 1) if at not in known]
 

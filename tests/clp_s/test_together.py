@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read import program as ops
+from exhume.formats.clp_s.read.arrow_wide import all_rows, sources, wide_rows
 from exhume.formats.clp_s.read.kernel import ClpsTables
 from exhume.formats.clp_s.read.records import line_stream
 from exhume.formats.clp_s.read.together import Together
@@ -66,6 +67,21 @@ def test_the_text_is_that_of_each_table(
     assert b"".join(archive.json_chunks(ordered=True, complete=True)) == b"".join(
         archive.json_lines(ordered=True, complete=True)
     )
+
+
+@settings(max_examples=40)
+@given(records, st.booleans(), st.sampled_from(["0.3.1", "0.5.1"]))
+def test_the_rows_of_a_wide_export_are_those_of_each_table(
+    tmp_path_factory: Any, found: list[dict[str, Any]], opened: bool, version: str
+) -> None:
+    options = {"structurize_arrays": opened, "version": version, "on_error": "skip", "allow_loss": True}
+    try:
+        archive = written(tmp_path_factory.mktemp("together"), [*found, *SOME[:20]], **options)
+    except ExhumeError:  # nothing that clp-s stores
+        return
+    nodes = set(range(len(archive.schema_tree)))
+    alone = wide_rows(archive, sources(archive.tables, nodes), nodes)
+    assert list(map(list, all_rows(archive, nodes))) == list(map(list, alone))
 
 
 def test_times(tmp_path: Path) -> None:

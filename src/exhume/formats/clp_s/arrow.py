@@ -39,9 +39,10 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.query.options import QueryOptions
 from exhume.formats.clp_s.read.arrow_columns import ArrowField, ColumnMaker, RowNumbers, TablePart
-from exhume.formats.clp_s.read.arrow_wide import Source, wide_rows
+from exhume.formats.clp_s.read.arrow_wide import Source, all_rows, sources, wide_rows
 from exhume.formats.clp_s.read.prefetch import Prefetcher
 from exhume.formats.clp_s.read.printing import text_rows
+from exhume.formats.clp_s.read.together import Together
 from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Shared
 from exhume.io.parallel import map_ordered
 from exhume.tabular import wide
@@ -49,13 +50,16 @@ from exhume.tabular.arrow import BATCH_ROWS, TableOptions, check_rows, choose, i
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import Search
-    from exhume.formats.clp_s.read.tables import TableArchive
+    from exhume.formats.clp_s.read.tables import Table, TableArchive
 
     Group = list[tuple["Source", RowNumbers]]
 
 GROUP_BYTES: Final = 64 << 20
 """Limit in bytes of the decompressed tables that form one batch, and of its records as text, estimated from their
 average size.  They are kept until the batch is complete."""
+
+MANY: Final = 256
+"""Tables from which on their schemas are read without an object for each."""
 
 MOST_CELLS: Final = 16 << 20
 """Rows times columns of a batch at most: a wide one has fewer rows than were asked for."""
@@ -113,7 +117,11 @@ def to_arrow(
     nodes = {node for item in fields for node in item.nodes}
     counted: Counter[str] = Counter() if losses is None else losses
     if widest is not None and columns is None and len(fields) > widest:
-        pa, rows = import_pyarrow(), wide_rows(archive, _tables(archive, search, nodes), nodes)
+        pa = import_pyarrow()
+        if search is None:
+            rows = all_rows(archive, nodes)
+        else:
+            rows = wide_rows(archive, _tables(archive, search, nodes), nodes)
         return pa.RecordBatchReader.from_batches(wide.schema(), wide.batches(rows, batch_rows, counted))
     if jobs != 1 and search is None and "pyarrow" not in sys.modules:  # it takes as long to load
         first = next((table for table in archive.tables if table.num_messages), None)
@@ -136,7 +144,7 @@ def _fields(archive: TableArchive) -> list[ArrowField]:
     tree = archive.schema_tree
     used: set[int] = set()
     runs: set[int] = set()
-    for table in archive.tables:
+    for table in archive.tables if len(archive.tables) < MANY else _odd_tables(archive, used):
         if table.num_messages and table.entry.problem is None:
             used.update(table.layout.schema.ordered)
             runs.update(table.layout.runs)
@@ -150,6 +158,24 @@ def _fields(archive: TableArchive) -> list[ArrowField]:
         item.nodes.append(node)
         item.types.add(tree.types[node])
     return list(found.values())
+
+
+def _odd_tables(archive: TableArchive, used: set[int]) -> Iterator[Table]:
+    """Add the entries of all schemas that are used; yield the tables of those that are not lists of nodes alone."""
+    together = Together(archive, prints=False)
+    odd, columns, problems = set(together.odd_schemas()), archive.schemas.columns, together.entries.problems
+    chosen = archive.tables
+    first = chosen[0].index
+    seen: set[int] = set()
+    for index in range(first, first + len(chosen)):
+        place = together.schema_of[index]
+        if place in seen or not together.rows[index] or index in problems:
+            continue
+        if place < 0 or place in odd:
+            yield chosen[index - first]
+        else:
+            used.update(columns.entries_value(place).tolist())
+        seen.add(place)
 
 
 def _arrow_type(pa: Any, archive: TableArchive, item: ArrowField, dictionaries: bool) -> Any:
@@ -334,9 +360,4 @@ def _tables(archive: TableArchive, search: Search | None, nodes: set[int]) -> It
             size = table.size * hits.data.num_messages // max(1, table.num_messages)
             yield size, Source(Shared(partial(getattr, hits, "data"))), rows
         return
-    for table in archive.tables:
-        if table.entry.problem is not None:
-            raise table.entry.problem
-        if table.num_messages:
-            data = Shared(partial(table.load, nodes), partial(table.share, nodes))
-            yield table.size, Source(data, table, nodes), range(table.num_messages)
+    yield from sources(archive.tables, nodes)

@@ -55,7 +55,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
 def _loses_its_end(archive: ClpSArchive, findings: list[Finding]) -> bool:
     """Whether the last stream of tables is not a stream, because the archive continues elsewhere in the image."""
     try:
-        last = max(table.span.start for table in archive.tables)
+        last = max(archive.stream_span(stream).start for stream in set(archive.table_metadata.tables.stream_ids))
     except (ExhumeError, ValueError):
         return False
     return any(f.code == checks.BAD_FRAME.code and f.span is not None and f.span.start == last for f in findings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -20,8 +21,19 @@ from exhume.formats.clp_s.layout_packed import OFS_STREAM
 from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.windows import is_large, is_too_large, open_windows
-from exhume.formats.clp_s.write.frames import Framing, Payload, Piece, in_file, put, reserve, whole, write_container
+from exhume.formats.clp_s.write import frames as framing_sizes
+from exhume.formats.clp_s.write.frames import (
+    Framing,
+    Payload,
+    Piece,
+    in_file,
+    put,
+    reserve,
+    whole,
+    write_container,
+)
 from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
 from exhume.io.source import STREAM_CHUNK
@@ -29,7 +41,7 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import Table, TableArchive
+    from exhume.formats.clp_s.read.tables import TableArchive
 
 STRUCTURES = ("/schema_tree", "/schema_ids")
 
@@ -96,9 +108,9 @@ def _move(archive: TableArchive, output: str | os.PathLike[str], directory: bool
 def _sections(archive: TableArchive, framing: Framing, progress: Progress, folder: Path, jobs: int) -> Iterator[Piece]:
     """The sections in the archive's order; the table metadata wait for the sizes of the streams."""
     count = len(archive.table_metadata.streams)
-    tables: dict[int, list[Table]] = {}
-    for table in archive.tables:
-        tables.setdefault(table.entry.stream_id, []).append(table)
+    tables: dict[int, array[int]] = {}  # their numbers, for there may be as many as records
+    for table, stream in enumerate(archive.table_metadata.tables.stream_ids):
+        tables.setdefault(stream, array("I")).append(table)
     dictionaries = [entry for entry in archive.files if entry.name in DICTIONARIES]
     payloads: list[Callable[[], Payload]]
     payloads = [partial(_stream, archive, number, tables.get(number, ()), folder) for number in range(count)]
@@ -122,16 +134,25 @@ def _sections(archive: TableArchive, framing: Framing, progress: Progress, folde
             progress(done, len(archive.files), "sections")
 
 
-def _stream(archive: TableArchive, number: int, tables: Iterable[Table], folder: Path) -> Payload:
-    """A packed stream, and the sizes of the columns of its tables; of a table that cannot be read, its own."""
+def _stream(archive: TableArchive, number: int, tables: Iterable[int], folder: Path) -> Payload:
+    """A packed stream, and the sizes of the columns of its tables; of a table that cannot be read, its own.
+
+    Of a small table, its own, too, unless a frame may end in it.
+    """
     size, read = archive.stream_bytes(number)
-    ends = [0]
+    entries = archive.table_metadata.tables
+    ends, cut = [0], 0  # `cut`: where the last frame ends
     for table in tables:
-        start, end = ends[-1], table.entry.end
-        if table.entry.start == start and end <= size:
-            with suppress(ExhumeError):
-                ends += [start + within for within in _column_ends(table, read)]
-            ends.append(end)
+        start, end = entries.starts[table], entries.ends[table]
+        if start == ends[-1] and end <= size:
+            within: list[int] = []
+            if end - cut >= framing_sizes.LEAST:
+                with suppress(ExhumeError):
+                    within = _column_ends(Table(archive, entries[table]), read)
+            for stop in (*(start + place for place in within), end):
+                ends.append(stop)
+                if stop - cut >= framing_sizes.LEAST:
+                    cut = stop
     ends.append(size)
     if isinstance(archive.stream_parts(number), Serial):
         spool = scratch_file(folder)

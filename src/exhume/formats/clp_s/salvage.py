@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -26,9 +26,10 @@ from exhume.formats.clp_s import layout_packed as packed
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.fragments import Dictionary, Finder, Fragments, span_of
+from exhume.formats.clp_s.read.positions import Runs, all_positions, gaps
 from exhume.formats.clp_s.read.survivors import Partial, Streams, payload_of
 from exhume.formats.clp_s.read.tables import Table
-from exhume.formats.clp_s.read.windowed import Windowed, each_part
+from exhume.formats.clp_s.read.windowed import each_part
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.verify_tables import table_faults
 from exhume.formats.clp_s.write.build import build_dictionary, build_table_metadata, pack_patterns
@@ -41,11 +42,6 @@ from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
-
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
-
-MOST_RUNS = 1 << 16
-"""Runs of numbers from which on those that touch are joined."""
 
 SHOWN_GAPS = 50
 """Runs of missing records that a report names."""
@@ -335,15 +331,14 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
         if not found.packets:
             report.notes.append("timestamp patterns and file names were in the lost packets")
         position = archive.schema_tree.log_event_idx
-        runs = _Runs()
-        for table in archive.tables:
-            for column in _positions(table, position):
-                if column is None:
-                    return
-                runs.add(np.array(column))  # not a view that keeps the stream
+        runs = Runs()
+        for column in all_positions(archive, position):
+            if column is None:
+                return
+            runs.add(np.array(column))  # not a view that keeps the stream
         assert found.tables is not None
         total = sum(found.tables.tables.num_messages)
-        missing = _gaps(*runs.joined(), total)
+        missing = gaps(*runs.joined(), total)
         shown = [f"{a}" if a == b else f"{a}..{b}" for a, b in itertools.islice(missing, SHOWN_GAPS)]
         if shown:
             further = sum(1 for _ in missing)
@@ -368,82 +363,6 @@ def _tell_partial(report: SalvageReport, found: list[Partial], kept: _Kept, writ
             report.notes.append(
                 f"a table of {counted(records, 'records')} was cut: {columns} are complete, which --partial keeps"
             )
-
-
-def _positions(table: Table, node: int | None) -> Iterator[memoryview[Any] | None]:
-    """The positions of the records of a table, some at a time; None where they were not recorded."""
-    windowed = Windowed(table)
-    index = None if node is None else table.layout.by_node.get(node)
-    if node is None or index is None:
-        yield None
-        return
-    done = 0
-    for rows in windowed.each():
-        data = None if rows is None else windowed.of(rows, [index])
-        if data is None:
-            column = table.load((node,)).log_event_idx
-            yield None if column is None else column[done:]
-            return
-        yield data.log_event_idx
-        done += data.num_messages
-
-
-class _Runs:
-    """Numbers as runs of those that follow each other: they take little memory, as most records are there."""
-
-    def __init__(self) -> None:
-        self._firsts: list[Numbers] = []
-        self._lasts: list[Numbers] = []
-        self._waiting: list[Numbers] = []
-        self._held = self._num_waiting = 0
-        self._most = MOST_RUNS
-
-    def add(self, numbers: Numbers) -> None:
-        """Add numbers in any order."""
-        self._waiting.append(numbers)
-        self._num_waiting += len(numbers) + 1
-        if self._num_waiting > MOST_RUNS:
-            self._take()
-        if self._held > self._most:
-            first, last = self.joined()
-            self._firsts, self._lasts, self._held = [first], [last], len(first)
-            self._most = MOST_RUNS + 2 * self._held
-
-    def _take(self) -> None:
-        numbers = np.sort(np.concatenate(self._waiting)) if self._waiting else np.array([], np.int64)
-        numbers = numbers[numbers >= 0]
-        self._waiting, self._num_waiting = [], 0
-        if len(numbers):
-            breaks = np.flatnonzero(numbers[1:] - 1 > numbers[:-1])
-            self._firsts.append(numbers[np.concatenate(([0], breaks + 1))])
-            self._lasts.append(numbers[np.concatenate((breaks, [len(numbers) - 1]))])
-            self._held += len(breaks) + 1
-
-    def joined(self) -> tuple[Numbers, Numbers]:
-        """The first and the last number of each run, ascending."""
-        self._take()
-        nothing: Numbers = np.array([], np.int64)
-        firsts, lasts = np.concatenate([nothing, *self._firsts]), np.concatenate([nothing, *self._lasts])
-        if not len(firsts):
-            return firsts, lasts
-        order = np.argsort(firsts, kind="stable")
-        firsts, lasts = firsts[order], np.maximum.accumulate(lasts[order])
-        breaks = np.flatnonzero(firsts[1:] - 1 > lasts[:-1])
-        return firsts[np.concatenate(([0], breaks + 1))], lasts[np.concatenate((breaks, [len(lasts) - 1]))]
-
-
-def _gaps(firsts: Numbers, lasts: Numbers, total: int) -> Iterator[tuple[int, int]]:
-    """Run `(first, last)` of the numbers from 0 to `total` that are missing; `total` itself is not verified.
-
-    The others are given as their runs, ascending.
-    """
-    following = 0
-    for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
-        if first > following:
-            yield following, first - 1
-        following = last + 1
-    if following < total:
-        yield following, total - 1
 
 
 def _deliver(draft: Path, output: Path, mode: SalvageMode, limits: Limits, jobs: int) -> None:

@@ -19,6 +19,7 @@ from exhume.errors import CodecError, ExhumeError, LimitExceededError
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.read import windows as table_windows
 from exhume.formats.clp_s.read.tables import Tables
 from exhume.formats.clp_s.read.windowed import Windowed
 from exhume.formats.clp_s.read.windows import has_windows, is_large, is_too_large
@@ -272,13 +273,27 @@ def _large_tables(tables: Sequence[Table]) -> dict[int, list[Table]]:
     """Return the tables of each stream that has only large ones, in order of the streams."""
     found: dict[int, list[Table]] = {}
     others: set[int] = set()
-    for table in tables:
+    for table in _possibly_large(tables, others) if isinstance(tables, Tables) else tables:
         if table.entry.problem is None:
             if is_large(table):
                 found.setdefault(table.entry.stream_id, []).append(table)
             else:
                 others.add(table.entry.stream_id)
     return {index: found[index] for index in sorted(found.keys() - others)}
+
+
+def _possibly_large(tables: Tables, others: set[int]) -> Iterator[Table]:
+    """The tables that may be large, without an object for each of the others, whose streams are added to `others`."""
+    entries, archive = tables.entries, tables.archive
+    most = archive.limits.payload_size
+    is_held = [stream.size <= most for stream in archive.table_metadata.streams]
+    columns = (entries.stream_ids, entries.starts, entries.ends)
+    for index, (stream, start, end) in enumerate(zip(*columns, strict=True)):
+        if end - start < table_windows.WORTHWHILE and stream < len(is_held) and is_held[stream]:
+            if index not in entries.problems:
+                others.add(stream)
+        else:
+            yield tables[index]
 
 
 class WindowedCheck:

@@ -6,66 +6,28 @@ values.  Tables that the kernel cannot gather from, or that are damaged, are sea
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.layout_packed import NUM_VARIABLES
-from exhume.formats.clp_s.layout_schemas import ColumnSpec
-from exhume.formats.clp_s.layout_table import SIZED_INSIDE
 from exhume.formats.clp_s.query.evaluate import Evaluator
 from exhume.formats.clp_s.query.operand import ARRAYS, TEXTS
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.read import windowed, windows
-from exhume.formats.clp_s.read.columns import Column
 from exhume.formats.clp_s.read.printing import text_rows
-from exhume.formats.clp_s.read.program import ARRAY_TYPES, LOG_TYPES, VARIABLES
-from exhume.formats.clp_s.read.together import Together
+from exhume.formats.clp_s.read.together import Gathered, RunSource, Together
 from exhume.formats.clp_s.read.windowed import Printed, Shared, printed
 
 if TYPE_CHECKING:
-    from exhume.errors import Span
     from exhume.formats.clp_s.query.plan import Plan, TablePlan
     from exhume.formats.clp_s.query.requirement import Check, Requirement
-    from exhume.formats.clp_s.read.columns import Texts
     from exhume.formats.clp_s.read.tables import TableArchive
 
 LEAST: Final = 4
 """Tables with the same condition from which on their values are gathered."""
-
-SUPPLIES: Final = {NodeType.CLP_STRING: (VARIABLES, LOG_TYPES), NodeType.UNSTRUCTURED_ARRAY: (VARIABLES, ARRAY_TYPES)}
-"""What the kernel needs to gather encoded text."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """The tables of a run, as columns and their evaluators see them."""
-
-    archive: TableArchive
-    span: Span
-    num_messages: int
-
-    @property
-    def texts(self) -> Texts:
-        return self.archive.texts
-
-
-class Gathered:
-    """The values of some nodes of one type in the tables of a run: a column, and the row of the run for each value."""
-
-    def __init__(self, source: _Source, kind: int, found: tuple[bytes, bytes, bytes]) -> None:
-        values, more, owners = found
-        self.owners = array("I", owners)
-        rows = len(self.owners)
-        middle = NUM_VARIABLES.pack(len(more) // 8) if kind in SIZED_INSIDE else b""
-        data = memoryview(b"".join((values, middle, more)))
-        summed = memoryview(array("q", values)) if kind in (NodeType.DELTA_INTEGER, NodeType.TIMESTAMP) else None
-        self.column = Column(ColumnSpec(0, 0, kind, False), data, source, 0, len(data), rows, summed)
 
 
 class RunEvaluator(Evaluator):
@@ -76,7 +38,7 @@ class RunEvaluator(Evaluator):
 
     def __init__(self, searched: RunSearch, first: int, stop: int, chosen: bytearray, rows: int) -> None:
         span = searched.archive.stream_span(searched.together.entries.stream_ids[first])
-        self._source = _Source(searched.archive, span, rows)
+        self._source = RunSource(searched.archive, span, rows)
         super().__init__(self._source, searched.plan)  # type: ignore[arg-type]  # columns come from `_columns`
         self._searched, self._first, self._stop, self._chosen = searched, first, stop, chosen
 
@@ -95,18 +57,13 @@ class RunEvaluator(Evaluator):
                 yield self._gathered(node_type, searched.nodes_of(node_type)), kind
 
     def _gathered(self, kind: int, wanted: bytes | bytearray) -> Gathered:
-        together = self._searched.together
-        for what in SUPPLIES.get(kind, (VARIABLES,) if kind == NodeType.DICTIONARY_FLOAT else ()):  # type: ignore[call-overload]
-            together.supply(what)  # or the kernel gathers nothing
-        payload = together.payload(self._first)
-        found = together.tables.gather(payload, self._first, self._stop, self._chosen, wanted)
-        return Gathered(self._source, kind, found)
+        return self._searched.together.gathered(self._source, self._first, self._stop, self._chosen, kind, wanted)
 
     def of_column(self, check: Check, column: Any, kind: int, wanted: int) -> int:
         """The rows whose value among the gathered ones fulfils a check (not negated)."""
         gathered: Gathered = column
         rows = gathered.column.rows
-        inner = Evaluator(_Source(self._source.archive, self._source.span, rows), self.plan)  # type: ignore[arg-type]
+        inner = Evaluator(RunSource(self._source.archive, self._source.span, rows), self.plan)  # type: ignore[arg-type]
         mask = inner.of_column(check, gathered.column, kind, inner.ones).to_bytes(rows, "little")
         out = bytearray(self.rows)
         for row in compress(gathered.owners, mask):

@@ -7,21 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import repeat
+from functools import partial
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read.arrow_columns import RowNumbers, TablePart, run_program
-from exhume.formats.clp_s.read.windowed import Shared, Windowed
+from exhume.formats.clp_s.read.together import MOST_TABLES, ROW_BYTES, RunSource, Together
+from exhume.formats.clp_s.read.windowed import BLOCK_BYTES, Shared, Windowed
 from exhume.formats.clp_s.read.windows import columns_of, is_large
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.columns import Column
     from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
     from exhume.tabular.wide import Pair
 
 ROWS: Final = 1024
 """Rows of a table whose values are objects at the same time."""
+
+LEAST: Final = 4
+"""Tables from which on their values are gathered together."""
 
 
 class Source:
@@ -45,6 +51,19 @@ class Source:
         self._windowed = None
 
 
+def sources(tables: Iterable[Table], nodes: Collection[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
+    """The tables that have rows, in stored order: bytes, where they are taken from, and all rows.
+
+    Raises what is wrong with the place of a table.
+    """
+    for table in tables:
+        if table.entry.problem is not None:
+            raise table.entry.problem
+        if table.num_messages:
+            data = Shared(partial(table.load, nodes), partial(table.share, nodes))
+            yield table.size, Source(data, table, nodes), range(table.num_messages)
+
+
 def wide_rows(
     archive: TableArchive, tables: Iterable[tuple[int, Source, RowNumbers]], nodes: Collection[int]
 ) -> Iterator[Iterable[Pair]]:
@@ -61,13 +80,84 @@ def wide_rows(
             except ExhumeError:  # in a window: the table reports what is wrong
                 source.give_up()
                 made = _values(source, chosen, known)
-            names = list(map(tree.path_text, made))
-            if len(set(names)) < len(names):
-                yield from (dict(zip(names, row, strict=True)).items() for row in zip(*made.values(), strict=True))
-            elif names:
-                yield from (zip(names, row, strict=True) for row in zip(*made.values(), strict=True))
-            else:
-                yield from repeat((), len(chosen))
+            yield from _rows(list(map(tree.path_text, made)), list(made.values()), len(chosen))
+
+
+def _rows(names: list[str], columns: Sequence[Sequence[Any]], count: int) -> Iterable[Iterable[Pair]]:
+    """The rows of these columns, which are `count`."""
+    if len(set(names)) < len(names):
+        return (dict(zip(names, row, strict=True)).items() for row in zip(*columns, strict=True))
+    if names:
+        return (zip(names, row, strict=True) for row in zip(*columns, strict=True))
+    return repeat((), count)
+
+
+def all_rows(archive: TableArchive, nodes: Collection[int]) -> Iterator[Iterable[Pair]]:
+    """What `wide_rows` yields for all tables; the values of small ones are gathered together."""
+    together = Together(archive, prints=False)
+    types = archive.schema_tree.types
+    wanted: dict[int, bytearray] = {}
+    for node in nodes:
+        if ROW_BYTES[types[node]]:
+            wanted.setdefault(types[node], bytearray(len(types)))[node] = 1
+    before = archive.tables[0].index if len(archive.tables) else 0
+    for first, stop in together.runs(BLOCK_BYTES, MOST_TABLES):
+        run: Sequence[Iterable[Iterable[Pair]] | None] = [None] * (stop - first)
+        if stop - first >= LEAST:
+            try:
+                run = _gathered(archive, together, first, stop, wanted)
+            except ExhumeError:  # the table reports what is wrong
+                pass
+        for index, rows in enumerate(run, first):
+            if rows is None:
+                rows = wide_rows(archive, sources([archive.tables[index - before]], nodes), nodes)
+            yield from rows
+
+
+def _gathered(
+    archive: TableArchive, together: Together, first: int, stop: int, wanted: dict[int, bytearray]
+) -> list[Iterable[Iterable[Pair]] | None]:
+    """The rows of each table of a run; None for a table that has to be read alone.
+
+    `wanted`: by type, a byte for each node, 1 for those whose values are wanted.  Raises what keeps a value from being
+    decoded, without its place.
+    """
+    source = RunSource(archive, archive.stream_span(together.entries.stream_ids[first]), sum(together.rows[first:stop]))
+    chosen, odd = bytearray(b"\1" * (stop - first)), True
+    columns: dict[int, Column] = {}
+    while odd:  # values of a table that turns out to be odd are not to be among those of the others
+        columns = {
+            kind: together.gathered(source, first, stop, chosen, kind, nodes).column for kind, nodes in wanted.items()
+        }
+        odd = 2 in chosen
+        chosen = chosen.replace(b"\2", b"\0")
+    values = {kind: iter(_objects(column)) for kind, column in columns.items()}
+    entries, types, name_of = (
+        archive.schemas.columns.entries_value,
+        archive.schema_tree.types,
+        archive.schema_tree.path_text,
+    )
+    found: list[Iterable[Iterable[Pair]] | None] = []
+    for table, is_chosen in enumerate(chosen, first):
+        count = together.rows[table]
+        if not is_chosen or not count:
+            found.append(None if count or not is_chosen else ())
+            continue
+        names, cells = [], []
+        for node in entries(together.schema_of[table]).tolist():
+            kind = types[node]
+            if kind in wanted and wanted[kind][node]:
+                names.append(name_of(node))
+                cells.append(list(islice(values[kind], count)))
+        found.append(_rows(names, cells, count))
+    return found
+
+
+def _objects(column: Column, rows: RowNumbers | None = None) -> Sequence[Any]:
+    """The values of a column as `tabular.wide` takes them."""
+    if column.type == NodeType.UNSTRUCTURED_ARRAY:
+        return list(map(_utf8, column.strings(rows)))
+    return column.objects(rows)
 
 
 def _values(source: Source, rows: RowNumbers, nodes: frozenset[int]) -> dict[int, Sequence[Any]]:
@@ -77,9 +167,7 @@ def _values(source: Source, rows: RowNumbers, nodes: frozenset[int]) -> dict[int
         part = source.part(stack, rows)
         for node, index in part.columns.items():
             if node in nodes:
-                column = part.data.column_at(index)
-                is_array = column.type == NodeType.UNSTRUCTURED_ARRAY
-                found[node] = list(map(_utf8, column.strings(part.rows))) if is_array else column.objects(part.rows)
+                found[node] = _objects(part.data.column_at(index), part.rows)
         for node in part.data.layout.runs:
             if node in nodes:
                 program, owners = run_program(part, node)

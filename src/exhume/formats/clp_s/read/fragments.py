@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,6 +24,7 @@ from exhume.formats.clp_s.layout import (
     Version,
 )
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, ClpWord, pack_schema
+from exhume.formats.clp_s.layout_schemas import Schemas
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS
 from exhume.formats.clp_s.read import dictionaries
 from exhume.formats.clp_s.read.kernel import ClpsStrings
@@ -81,7 +82,7 @@ class Fragments:
     schema_ids: bytes = b""
     table_metadata: bytes = b""
     parsed_tree: SchemaTree | None = None
-    schemas: dict[int, Schema] = field(default_factory=dict)
+    schemas: Mapping[int, Schema] = field(default_factory=dict)
     tables: TableMetadata | None = None
     dictionaries: list[Dictionary] = field(default_factory=list)
     streams: Place | None = None
@@ -232,9 +233,11 @@ class Finder:
         except ExhumeError:
             return False
         found.tree, found.parsed_tree = tree, parsed
-        found.schemas = {id: schema for id, schema in schemas.items() if _is_sound(schema, parsed)}
-        found.schema_ids = ids if len(found.schemas) == len(schemas) else build_schema_map(found.schemas.values())
-        if len(found.schemas) < len(schemas):
+        sound = [schema_id for schema_id in schemas if _is_sound(schemas, schema_id, parsed)]
+        found.schemas, found.schema_ids = schemas, ids
+        if len(sound) < len(schemas):
+            found.schemas = {schema_id: schemas[schema_id] for schema_id in sound}
+            found.schema_ids = build_schema_map(found.schemas.values())
             self._report.add_lost("schemas", len(schemas) - len(found.schemas))
         found.table_metadata, found.tables = tables, metadata
         for name, span in (("schema tree", where), ("schema map", ids_span), ("table metadata", tables_span)):
@@ -318,10 +321,14 @@ class Finder:
         return found
 
 
-def _is_sound(schema: Schema, tree: SchemaTree) -> bool:
+def _is_sound(schemas: Schemas, schema_id: int, tree: SchemaTree) -> bool:
     """Whether a table of this schema has a layout."""
+    columns, place = schemas.columns, schemas.place(schema_id)
+    nodes = columns.entries_value(place)
+    if columns.num_ordered[place] == len(nodes):  # as a rule, and there may be as many schemas as records
+        return not nodes or (min(nodes) >= 0 and max(nodes) < len(tree))
     try:
-        SchemaLayout(tree, schema)
+        SchemaLayout(tree, schemas[schema_id])
     except ExhumeError:
         return False
     return True

@@ -135,7 +135,7 @@ class Tables(Sequence[Table]):
     """The tables of an archive, each made from its entry when it is asked for."""
 
     def __init__(self, archive: Streams, entries: TableEntries) -> None:
-        self._archive = archive
+        self.archive = archive
         self.entries = entries
 
     def __len__(self) -> int:
@@ -147,11 +147,11 @@ class Tables(Sequence[Table]):
     def __getitem__(self, index: slice) -> list[Table]: ...
     def __getitem__(self, index: int | slice) -> Table | list[Table]:
         if isinstance(index, slice):
-            return [Table(self._archive, entry) for entry in self.entries[index]]
-        return Table(self._archive, self.entries[index])
+            return [Table(self.archive, entry) for entry in self.entries[index]]
+        return Table(self.archive, self.entries[index])
 
     def __iter__(self) -> Iterator[Table]:
-        archive = self._archive
+        archive = self.archive
         return (Table(archive, entry) for entry in self.entries)
 
 

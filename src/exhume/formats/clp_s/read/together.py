@@ -12,18 +12,25 @@ import threading
 from array import array
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final
 
 from exhume.errors import ExhumeError
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.layout_packed import NUM_VARIABLES
+from exhume.formats.clp_s.layout_schemas import ColumnSpec
 from exhume.formats.clp_s.layout_table import SIZED_INSIDE, WIDTHS
 from exhume.formats.clp_s.read import kernel
+from exhume.formats.clp_s.read.columns import Column
 from exhume.formats.clp_s.read.program import ARRAY_TYPES, DONE, FULL, LOG_TYPES, ODD, PATTERNS, VARIABLES
 from exhume.formats.clp_s.read.render import CHUNK_SIZE
 
 if TYPE_CHECKING:
     from exhume.codecs.common import Buffer
+    from exhume.errors import Span
     from exhume.formats.clp_s.layout_places import TableEntries
+    from exhume.formats.clp_s.read.columns import Texts
     from exhume.formats.clp_s.read.tables import TableArchive
 
 MOST_TABLES: Final = 4096
@@ -33,6 +40,41 @@ ROW_BYTES: Final = bytes(sum(WIDTHS.get(kind, ())) for kind in range(256))
 """By node type, the bytes that a column takes for each row; of text columns, those before the variables."""
 
 assert all(ROW_BYTES[kind] for kind in SIZED_INSIDE), "texts have words"
+
+
+SUPPLIES: Final = {
+    NodeType.CLP_STRING: (VARIABLES, LOG_TYPES),
+    NodeType.UNSTRUCTURED_ARRAY: (VARIABLES, ARRAY_TYPES),
+    NodeType.DICTIONARY_FLOAT: (VARIABLES,),
+}
+"""What the kernel needs to gather values of a type."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSource:
+    """The tables of a run, as columns and their evaluators see them."""
+
+    archive: TableArchive
+    span: Span
+    num_messages: int
+
+    @property
+    def texts(self) -> Texts:
+        """The archive's dictionaries and patterns."""
+        return self.archive.texts
+
+
+class Gathered:
+    """The values of some nodes of one type in the tables of a run: a column, and the row of the run for each value."""
+
+    def __init__(self, source: RunSource, kind: int, found: tuple[bytes, bytes, bytes]) -> None:
+        values, more, owners = found
+        self.owners = array("I", owners)
+        rows = len(self.owners)
+        middle = NUM_VARIABLES.pack(len(more) // 8) if kind in SIZED_INSIDE else b""
+        data = memoryview(b"".join((values, middle, more)))
+        summed = memoryview(array("q", values)) if kind in (NodeType.DELTA_INTEGER, NodeType.TIMESTAMP) else None
+        self.column = Column(ColumnSpec(0, 0, kind, False), data, source, 0, len(data), rows, summed)
 
 
 class Together:
@@ -151,6 +193,17 @@ class Together:
         with suppress(ExhumeError):
             return self._archive.stream_payload(self.entries.stream_ids[first])
         return b""
+
+    def gathered(
+        self, source: RunSource, first: int, stop: int, chosen: bytearray, kind: int, wanted: bytes | bytearray
+    ) -> Gathered:
+        """The values of the `wanted` nodes, all of type `kind`, in the tables of a run that have a 1 in `chosen`.
+
+        Where a table has to be read alone, its byte becomes 2, and it has no values here.
+        """
+        for what in SUPPLIES.get(kind, ()):  # type: ignore[call-overload]
+            self.supply(what)  # or the kernel gathers nothing
+        return Gathered(source, kind, self.tables.gather(self.payload(first), first, stop, chosen, wanted))
 
     def odd(self, first: int, stop: int) -> list[int]:
         """Return the tables of a run in which something is wrong, or cannot be checked by the kernel."""

@@ -35,7 +35,7 @@ cdef struct EncBuf:
 
 
 cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
-    cdef size_t cap = b.cap * 2 if b.cap else ENC_FIRST
+    cdef size_t cap = max(b.cap * 2, <size_t>64) if b.cap else ENC_FIRST
     while cap < b.n + extra:
         cap *= 2
     cdef unsigned char* p = <unsigned char*>realloc(b.p, cap)
