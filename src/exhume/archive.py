@@ -151,7 +151,8 @@ class Archive(abc.ABC):
     def outline(self) -> SectionMap:
         """The sections, found as cheaply as the archive's own index allows.
 
-        For an undamaged archive they are the same as those of `sections`.
+        For an undamaged archive they are the same as those of `sections`, except that sections whose border only
+        decompressing finds are one.
         """
         return self.sections()
 

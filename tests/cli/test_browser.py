@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.cli.terminal.outline import Item, Outline, details, find_bytes
+from exhume.cli.terminal.outline import Item, Outline, details, find_bytes, sections_of
 from exhume.errors import Span
 from exhume.io.source import BytesSource, Source, StoppedError
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
@@ -216,6 +216,13 @@ def test_a_newer_search_escape_and_quitting_stop_the_older(samples: Path, monkey
     assert ended(3)()
     with pytest.raises(StoppedError):
         find_bytes(Unread(1), b"x", 0, lambda: True)
+
+
+def test_a_large_archive_is_not_walked(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with exhume.inspect(samples / "kv_ir/small.clp") as archive:
+        monkeypatch.setattr("exhume.cli.terminal.outline.WALKED", 10)
+        monkeypatch.setattr("exhume.formats.kv_ir.sections._walk", None)
+        assert [one.name for one in sections_of(archive)] == ["preamble", "metadata", "units"]
 
 
 def test_bytes_across_two_windows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

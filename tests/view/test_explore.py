@@ -20,8 +20,11 @@ import exhume
 from exhume.cli import exploring
 from exhume.cli.exploring import explored, opener
 from exhume.cli.run import Run
+from exhume.engines import explained as explained_engine
 from exhume.engines.explained import PARSED_SIZE
 from exhume.errors import LimitExceededError
+from exhume.formats.data_bundle.shard import Shard
+from exhume.formats.kv_ir import sections as kv_ir_sections
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.source import StoppedError
 from exhume.io.tree import MemoryTree, Tree, stoppable
@@ -244,7 +247,7 @@ def test_a_large_payload_is_read_in_windows(name: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(payloads, "WINDOW", 7)
     monkeypatch.setattr(payloads, "WINDOWS", 2)
     with exhume.open(SAMPLES / name) as archive, asking(SAMPLES / name) as asked:
-        sections = enumerate(archive.sections())
+        sections = enumerate(archive.outline())
         known = {number: one.load() for number, one in sections if one.load is not None and one.pieces is not None}
         large = {number: data for number, data in known.items() if len(data) > 10}
         assert large
@@ -289,6 +292,46 @@ def test_a_field_is_saved(words: Asked) -> None:
     assert found.body == data[field["s"] : field["e"]]
     assert found.headers["Content-Disposition"].endswith(f"{field['n']}.bin")
     assert words(f"download?section={number}&start=99999999").body == b""
+
+
+@pytest.mark.parametrize("name", ["kv_ir/small.clp", "kv_ir/small.clp.zst", "data_bundle/zlib", "zs/words-none.zs"])
+def test_the_first_view_reads_no_content(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sections are shown before they are walked, and are the same for an archive without damage."""
+    monkeypatch.setattr(kv_ir_sections, "_walk", None)
+    monkeypatch.setattr(kv_ir_sections, "_stored", None)
+    monkeypatch.setattr(Shard, "measure", None)
+    with asking(SAMPLES / name) as asked:
+        contents, sections = asked.json("contents"), asked.json("sections", count=1000)
+    assert (contents["failure"], len(sections)) == ("", contents["count"])
+    monkeypatch.undo()
+    with exhume.open(SAMPLES / name) as archive:
+        known = [(one.name, str(one.kind), one.span.start) for one in archive.sections() if "/padding@" not in one.name]
+    assert [(one["name"], one["kind"], one["start"]) for one in sections] == known
+
+
+def test_damage_replaces_the_outline(tmp_path: Path) -> None:
+    data = (SAMPLES / "kv_ir/small.clp").read_bytes()
+    (tmp_path / "bad.clp").write_bytes(data[:-40] + b"\x99" + data[-39:])
+    with asking(tmp_path / "bad.clp") as asked:
+        assert "unread" not in {one["kind"] for one in asked.json("sections")}
+        assert asked.checked()["verdict"] == "damaged"
+        assert "unread" in {one["kind"] for one in asked.json("sections")}
+
+
+def test_a_checksum_of_the_whole_file_is_left_to_verifying(words: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    def outcomes(section: int) -> dict[str, tuple[str, str]]:
+        pending = [words.json("fields", section=section)["tree"]]
+        found: dict[str, tuple[str, str]] = {}
+        for node in pending:
+            pending += node.get("k", ())
+            found |= {node["n"]: (node["w"], node["c"])} if "w" in node else {}
+        return found
+
+    assert outcomes(0)["sha256_data"][0] == "matches"
+    monkeypatch.setattr(explained_engine.checked_nearby, "__defaults__", (100,))
+    near = outcomes(0)
+    assert sorted(outcome for outcome, _ in near.values()) == ["matches", "not_checked"]
+    assert "bytes elsewhere: only verifying the archive compares it" in near["sha256_data"][1]
 
 
 def test_verdicts_are_told_as_they_are_computed(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, Span, shorten
 from exhume.findings import Check, CheckOutcome, Finding
 from exhume.io.jsonout import dumps
@@ -18,6 +19,9 @@ from exhume.layout.trees import Field, Trees, held
 PARSED_SIZE = 8 << 20
 """Larger sections and payloads are summarized, unless requested: debug objects take about 100 bytes per byte."""
 
+
+NEARBY = 64 << 20
+"""Bytes elsewhere that are read for the checksums of a section that a person looks at."""
 
 NARROWED = "elements outside the range were not read: fields that they place inside it are not shown (--all shows them)"
 
@@ -260,6 +264,24 @@ def check_fields(section: Section, node: Field, around: list[Field], unchecked: 
         return
     for child in node.children:
         check_fields(section, child, chain, unchecked, note)
+
+
+def checked_nearby(section: Section, most: int = NEARBY) -> Section:
+    """The section, but without checksums about more than `most` bytes elsewhere, so that it is shown at once."""
+    compare, covers, left = section.check, section.covers, most
+    if compare is None or covers is None:
+        return section
+
+    def check(chain: Sequence[Field]) -> Check:
+        nonlocal left
+        size = covers(chain)
+        left -= size
+        if left < 0:
+            left += size
+            return Check.skipped(f"covers {counted(size, 'bytes')} elsewhere: only verifying the archive compares it")
+        return compare(chain)
+
+    return section._replace(check=check)
 
 
 def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:

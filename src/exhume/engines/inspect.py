@@ -141,6 +141,11 @@ class Inspection(Archive):
         return self._sections
 
     def outline(self) -> SectionMap:
+        archive = self._archive
+        if self._sections is None and archive is not None and type(archive).outline is not Archive.outline:
+            found = self._attempt(archive.outline)
+            if found is not None:
+                return found
         return self.sections()
 
     def info(self) -> PartialInfo:

@@ -44,7 +44,8 @@ class Section(NamedTuple):
     of exhume describes; `parse_lazily` means that it costs little for a large section.  `claims` determines without a
     field tree whether every stored byte belongs to a field; False says nothing.  `measure` returns the size of a
     payload that states none without keeping the payload, and `pieces` returns a payload of any size in chunks, where a
-    format can have one that is too large for memory; checksums of stored bytes are not compared for it.
+    format can have one that is too large for memory; checksums of stored bytes are not compared for it.  `covers` takes
+    what `check` does and returns how many bytes outside of the section the checksum is about.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Section(NamedTuple):
     claims: Callable[[], bool] | None = None
     measure: Callable[[], int] | None = None
     pieces: Callable[[], Iterator[bytes]] | None = None
+    covers: Callable[[Sequence[Field]], int] | None = None
 
     @property
     def sort(self) -> tuple[object, ...]:

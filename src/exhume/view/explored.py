@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 from exhume.archive import Archive
 from exhume.engines.explain import explain_one
-from exhume.engines.explained import Explained
+from exhume.engines.explained import Explained, checked_nearby
 from exhume.engines.verify import describe_verdict
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span, shorten
-from exhume.findings import Finding
+from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.schema import ARRAY_SHOWN
 from exhume.layout.sections import Section, SectionMap
@@ -112,11 +112,13 @@ class Explored:
             self._ready.set()
 
     def _map(self) -> None:
-        self._know(self.archive.sections())
+        archive = self.archive
+        self._know(archive.outline() if isinstance(archive, Archive) else archive.sections())
 
     def _know(self, found: SectionMap) -> None:
         """Take over the sections that are known now."""
         sums = (section for section, *_ in found.sums() if section.kind in ATTENTION)
+        self._payloads = Payloads()  # which are known by the number of their section
         self._troubled, self._sections = list(islice(sums, MOST_SECTIONS)), found
 
     def _told(self, done: int, total: int | None, unit: str) -> None:
@@ -139,6 +141,8 @@ class Explored:
                 room = 2 * MOST_FINDINGS if finding.is_problem else MOST_FINDINGS
                 if len(self._findings) < room:
                     self._findings.append(finding)
+            if self._counts[Severity.ERROR]:
+                self._know(self.archive.sections())  # the outline is what the archive says of itself
         self._state = "done"
 
     # -- what requests ask
@@ -269,6 +273,7 @@ class Explored:
         if at is not None:
             marks = [Span(section.span.source, at, at + 1) if part == "tree" else section.span.in_payload(at, at + 1)]
         payload = payload and not self._payloads.is_large(number, section)
+        section = checked_nearby(section)
         with self._lock:
             item = explain_one(
                 self.found, section, list(self._findings), marks=marks, first=number == 0, limit=PARSED,

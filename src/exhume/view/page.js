@@ -72,6 +72,8 @@
 
   const spaces = [];
   function addSpace(described) {
+    const known = spaces.find((one) => one.kind === "payload" && one.name === described.name);
+    if (known) { known.section = described.section; return known.number; }
     const made = new Space({ ...described, number: spaces.length }, source.chunk, () => drawHex());
     made.layOut(width);
     spaces.push(made);
@@ -440,6 +442,7 @@
     const name = selected && (selected.isSection ? selected.n : null);
     Object.assign(contents, await source.contents());
     contents.spaces.slice(spaces.length).forEach(addSpace);
+    for (const one of spaces) if (one.kind === "payload") one.section = await source.named(one.name.slice("payload of ".length));
     layOutRoots();
     picture.forget();
     selected = null;

@@ -21,7 +21,7 @@ from textual.worker import get_current_worker
 from exhume.cli.params import BYTES, SIZE
 from exhume.cli.render import human_size, shown
 from exhume.cli.terminal.hexview import HexView
-from exhume.cli.terminal.outline import Item, Outline, details, find_bytes
+from exhume.cli.terminal.outline import Item, Outline, details, find_bytes, sections_of
 from exhume.cli.terminal.tree import OutlineTree, holds_byte
 from exhume.counts import counted
 from exhume.engines.explain import innermost
@@ -71,7 +71,7 @@ class Browser(App[None]):
         super().__init__()
         self._archive = archive
         self._target = target
-        self._outline = Outline(archive.sections())
+        self._outline = Outline(sections_of(archive))
         self._lock = threading.Lock()  # one thread at a time reads sections
         self._source = next(iter(self._outline.sources.values()), None)
         self._payload: Item | None = None

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exhume.archive import Archive
 from exhume.cli.explained import field_value
 from exhume.cli.render import printable
 from exhume.counts import counted
-from exhume.engines.explained import Explained, check_fields, explain_section
+from exhume.engines.explained import Explained, check_fields, checked_nearby, explain_section
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
 from exhume.io.source import Source, StoppedError
@@ -26,6 +27,9 @@ GROUP = 128
 
 WINDOW = 1 << 20
 """Bytes that a search reads at a time."""
+
+WALKED = 64 << 20
+"""Bytes of archives that are read to find their sections, before the first view."""
 
 MOST_FILES = 128
 """With more files, sections are grouped by number, not by file."""
@@ -118,7 +122,7 @@ class Outline:
         """The fields of a section, with its checksums computed.  Raises `SourceError` if reading fails."""
         known = self._explained.pop(number, None)
         if known is None:
-            section = self.found[number]
+            section = checked_nearby(self.found[number])
             known = explain_section(self.found, section, stream=True)
             for tree in known.trees():
                 check_fields(section, tree, [], "")
@@ -178,6 +182,16 @@ class Outline:
                     return number
                 before = number if before is None else before
         return before
+
+
+def sections_of(archive: Any) -> SectionMap:
+    """The sections to browse: of a large or remote archive, as it states them itself, because walking it takes long."""
+    found: SectionMap = archive.outline() if isinstance(archive, Archive) else archive.sections()
+    sources = found.sources.values()
+    if sum(source.size for source in sources) > WALKED or any(source.is_remote for source in sources):
+        return found
+    walked: SectionMap = archive.sections()
+    return walked
 
 
 def _step(count: int) -> int:

@@ -348,6 +348,12 @@ class DataBundleArchive(MemberArchive):
 
         return map_bundle(self, jobs)
 
+    def outline(self) -> SectionMap:
+        """The sections, without decompressing records: one and the padding after it are one section."""
+        from exhume.formats.data_bundle.sections import map_bundle
+
+        return map_bundle(self, measured=False)
+
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         from exhume.formats.data_bundle.verify import verify_bundle
 

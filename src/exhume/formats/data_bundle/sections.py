@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from exhume.errors import ExhumeError
 from exhume.findings import Check
-from exhume.formats.data_bundle.index import parse_file_row
+from exhume.formats.data_bundle.index import FileRow, parse_file_row
 from exhume.formats.data_bundle.messages import compression_name
 from exhume.formats.data_bundle.shard import Shard, read_header
-from exhume.formats.leveldb.sections import file_sections
+from exhume.formats.leveldb.sections import RowCheck, file_sections
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.parallel import map_ordered
@@ -27,16 +27,18 @@ if TYPE_CHECKING:
     from exhume.layout.trees import Field
 
 
-def map_bundle(archive: OpenBundle, jobs: int = 1) -> SectionMap:
+def map_bundle(archive: OpenBundle, jobs: int = 1, *, measured: bool = True) -> SectionMap:
     """Headers, records and padding of each shard; logs, manifest and table blocks of the index.
 
-    `jobs` threads decompress the records to find their ends (0: one per core).
+    `jobs` threads decompress the records to find their ends (0: one per core); not `measured`, a record and its padding
+    are one section.
     """
     files: list[tuple[Source, Iterable[SectionItem]]] = []
     for number in archive.shard_files():
         source = archive.view.source(number)
-        files.append((source, _shard_sections(archive, number, source, jobs)))
-    files += file_sections(archive.database, "data_bundle_index_block", partial(_file_check, archive), jobs)
+        files.append((source, _shard_sections(archive, number, source, jobs, measured)))
+    rows = RowCheck(partial(_file_check, archive), partial(_file_size, archive))
+    files += file_sections(archive.database, "data_bundle_index_block", rows, jobs)
     other = set(archive.tree.names()) - {source.name for source, _ in files}
     for name in sorted(other):
         source = archive.tree.source(name)
@@ -45,7 +47,7 @@ def map_bundle(archive: OpenBundle, jobs: int = 1) -> SectionMap:
     return SectionMap(files)
 
 
-def _shard_sections(archive: OpenBundle, number: int, source: Source, jobs: int) -> list[Section]:
+def _shard_sections(archive: OpenBundle, number: int, source: Source, jobs: int, measured: bool) -> list[Section]:
     whole = source.span(0, source.size)
     name = source.name
     try:
@@ -64,30 +66,33 @@ def _shard_sections(archive: OpenBundle, number: int, source: Source, jobs: int)
     if shard.is_flat:
         out.append(Section(f"{name}/data", source.span(start, source.size), SectionKind.DATA, codec="none"))
         return [section for section in out if section.span.size]
-    keep_freed_memory()
-    source.will_read(start, source.size)
+    if measured:
+        keep_freed_memory()
+        source.will_read(start, source.size)
     places = (
         (index, place)
         for index, place in enumerate(shard.places)
         if place is not None and start <= place <= shard.bounds[index]
     )
-    for sections in map_ordered(lambda at: _record_sections(shard, *at), places, jobs, leave=True):
+    for sections in map_ordered(lambda at: _record_sections(shard, *at, measured), places, jobs, leave=True):
         out += sections
     return [section for section in out if section.span.size]
 
 
-def _record_sections(shard: Shard, index: int, place: int) -> tuple[Section, Section]:
+def _record_sections(shard: Shard, index: int, place: int, measured: bool) -> tuple[Section, Section]:
     """A stored record, and the padding after it."""
     name, source, bound = shard.source.name, shard.source, shard.bounds[index]
-    size: int | None
+    size, end = shard.known_length(index), bound
+    kind, note = SectionKind.DATA, "" if measured else "with the padding after it"
     try:
-        (size, end), note = shard.measure(index), ""
+        if measured:
+            size, end = shard.measure(index)
     except ExhumeError as error:
-        size, end, note = None, bound, str(error)
+        size, kind, note = None, SectionKind.UNREAD, str(error)
     record = Section(
         f"{name}/record@{shard.starts[index]}",
         source.span(place, end),
-        SectionKind.DATA if size is not None else SectionKind.UNREAD,
+        kind,
         compression_name(shard.header.compression),
         payload_size=size,
         load=partial(shard.record, index),
@@ -99,6 +104,18 @@ def _record_sections(shard: Shard, index: int, place: int) -> tuple[Section, Sec
 
 def _file_check(archive: OpenBundle, table: Table, handle: Handle, chain: Sequence[Field]) -> Check:
     """The CRC-32C of the file whose row contains a field, computed over the file's bytes in its shard."""
+    found = _file_row(archive, table, handle, chain)
+    return found if isinstance(found, Check) else archive.view.checked(found)
+
+
+def _file_size(archive: OpenBundle, table: Table, handle: Handle, chain: Sequence[Field]) -> int:
+    """The bytes of the file whose row contains a field; 0 where no checksum is computed."""
+    found = _file_row(archive, table, handle, chain)
+    return 0 if isinstance(found, Check) else found.meta.size
+
+
+def _file_row(archive: OpenBundle, table: Table, handle: Handle, chain: Sequence[Field]) -> FileRow | Check:
+    """The row of a file that contains a field, or why nothing can be compared."""
     field, block = chain[-1].span, table.read_block(handle)
     assert field is not None
     assert block is not None
@@ -113,4 +130,4 @@ def _file_check(archive: OpenBundle, table: Table, handle: Handle, chain: Sequen
     row = parse_file_row(key, item[4], block.span)
     if row.meta.is_directory:
         return Check.skipped("a directory has no bytes")
-    return archive.view.checked(row)
+    return row

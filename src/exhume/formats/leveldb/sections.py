@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import add, eq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from exhume.codecs.checksums import crc32c, mask_crc32c
 from exhume.errors import FormatError, Span
@@ -51,8 +51,14 @@ AHEAD = 1 << 16
 KEPT = 256
 """Bytes of a record's payload up to which it is kept: its fragments, from which it would be read, take as much."""
 
-RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
-"""Computes a checksum that is stored in a row of a data block: the table, the block, the fields around it."""
+
+class RowCheck(NamedTuple):
+    """A checksum that is stored in a row of a data block, by the table, the block, and the fields around it."""
+
+    compare: Callable[[Table, Handle, Sequence[Field]], Check]
+    """Computes it."""
+    covers: Callable[[Table, Handle, Sequence[Field]], int]
+    """How many bytes outside of the block it is about."""
 
 
 def file_sections(
@@ -350,7 +356,8 @@ def _contents(
     return Section(
         label, source.span(handle.offset, end), kind, codec_name(codec),
         schema=(schema or None) if stored else None, payload_schema=None if stored else schema or None, load=load,
-        check=partial(check, table, handle) if check is not None else None,
+        check=partial(check.compare, table, handle) if check is not None else None,
+        covers=partial(check.covers, table, handle) if check is not None else None,
         claims=fills if stored and schema in _FRAMED else None,
         note="" if schema else "a kind of block that no schema describes",
     )  # fmt: skip

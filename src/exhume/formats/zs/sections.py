@@ -88,14 +88,14 @@ def _indexed(archive: OpenFile) -> list[tuple[int, int, int]]:
     header, index = archive.header, archive.index
     root = index.root()
     found = [(header.root_offset, header.root_size, root.level)]
-    nodes = [root]
+    nodes: Iterable[IndexNode] = [root]
     for level in range(root.level - 1, -1, -1):
-        entries = [entry for node in nodes for entry in node.entries]
-        archive.limits.check("entries", len(found) + len(entries))
-        found += [(entry.offset, entry.size, level) for entry in entries]
-        if level:
-            read = partial(_node, index, level)
-            nodes = list(map_ordered(read, entries, min(READERS, archive.source.cost.together)))
+        following: list[IndexEntry] = []
+        for node in nodes:  # one at a time: keys may be as long as records
+            archive.limits.check("entries", len(found) + len(node.entries))
+            found += [(entry.offset, entry.size, level) for entry in node.entries]
+            following += node.entries if level else ()
+        nodes = map_ordered(partial(_node, index, level), following, min(READERS, archive.source.cost.together))
     found.sort()
     out: list[tuple[int, int, int]] = []
     at = header.blocks_offset
@@ -123,7 +123,13 @@ def _sections(file: BlockFile, blocks: Iterable[tuple[int, int, int]] | None = N
 
 def _head(file: BlockFile) -> Iterator[Section]:
     source, header = file.source, file.header
-    yield Section("header", source.span(0, header.blocks_offset), schema="zs", check=partial(_header_check, file))
+    yield Section(
+        "header",
+        source.span(0, header.blocks_offset),
+        schema="zs",
+        check=partial(_header_check, file),
+        covers=lambda chain: source.size if chain[-1].name == "sha256_data" else 0,
+    )
     at = PREAMBLE.size + FIXED_HEADER.size
     meta_end = at + len(header.metadata)
     yield Section("metadata", source.span(at, meta_end), SectionKind.DATA, note="JSON", parent="header")
