@@ -69,6 +69,12 @@ def real_samples() -> RealSamples:
     return REAL
 
 
+@pytest.fixture(scope="session")
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What mypy keeps from one test of the group `mypy` for the next: most of its time goes to what is imported."""
+    return tmp_path_factory.mktemp("mypy")
+
+
 class Ran:
     """What one run of the command line did."""
 

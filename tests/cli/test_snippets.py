@@ -52,8 +52,16 @@ def modules() -> dict[str, str]:
     return found
 
 
+def mypy(cache: Path, *words: str) -> list[str]:
+    """A command line of mypy, with the options that all tests of the group `mypy` have, or its cache is of no use."""
+    # Snippets show an expression for what it is, and import the libraries where they use them.
+    how = ["--strict", "--config-file", "pyproject.toml", "--disable-error-code", "no-redef"]
+    return [sys.executable, "-m", "mypy", *how, "--cache-dir", str(cache), *words]
+
+
 @pytest.mark.slow
-def test_every_snippet_passes_mypy(tmp_path: Path) -> None:
+@pytest.mark.xdist_group("mypy")
+def test_every_snippet_passes_mypy(tmp_path: Path, mypy_cache: Path) -> None:
     """And every script, all at once: most of the time goes to what they import.  `make pyright` checks them too."""
     pytest.importorskip("mypy")
     assert "README.md" in PAGES
@@ -61,12 +69,8 @@ def test_every_snippet_passes_mypy(tmp_path: Path) -> None:
     assert "docs/start/examiner.md_report" in found
     for name, text in found.items():
         (tmp_path / (re.sub(r"\W", "_", name.removesuffix(".md")) + ".py")).write_text(text, encoding="utf-8")
-    # Snippets show an expression for what it is, and import the libraries where they use them.
-    how = ["--strict", "--config-file", "pyproject.toml", "--disable-error-code", "no-redef"]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", *how, *map(str, sorted(tmp_path.glob("*.py")))],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    command = mypy(mypy_cache, *map(str, sorted(tmp_path.glob("*.py"))))
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

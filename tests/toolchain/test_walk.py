@@ -6,7 +6,6 @@ import ast
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from exhume.cli.main import invoke
 from exhume.compiler import compile_specs
 from exhume.layout.ksy_files import parse_yaml
 from exhume.testing.strategies import Instance, from_ksy
+from tests.cli.test_snippets import mypy
 from tests.conftest import ROOT
 from tests.sizes import size
 
@@ -47,9 +47,9 @@ def generate(project: Path) -> None:
         (project / "generated" / "exhume_ksy" / path).write_text(text, encoding="utf-8")
 
 
-def complaints(project: Path, *folders: str) -> set[tuple[str, int]]:
+def complaints(project: Path, cache: Path, *folders: str) -> set[tuple[str, int]]:
     """Files and lines below `src/exhume` that mypy finds wrong."""
-    command = [sys.executable, "-m", "mypy", "--no-error-summary", *(f"src/exhume/{one}" for one in folders)]
+    command = mypy(cache, "--no-error-summary", *(f"src/exhume/{one}" for one in folders))
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     found = re.findall(r"^src/exhume/(\S+?):(\d+): error", done.stdout, re.MULTILINE)
@@ -78,7 +78,8 @@ RENAMED = {
 
 
 @pytest.mark.slow
-def test_mypy_names_all_that_must_follow_a_renamed_field(project: Path) -> None:
+@pytest.mark.xdist_group("mypy")
+def test_mypy_names_all_that_must_follow_a_renamed_field(project: Path, mypy_cache: Path) -> None:
     folders = sorted(set(RENAMED.values()))
     for schema, field in RENAMED:
         for path in (project / "ksy").glob(f"{schema.partition('_')[0]}*.ksy"):
@@ -90,7 +91,7 @@ def test_mypy_names_all_that_must_follow_a_renamed_field(project: Path) -> None:
         found = uses(project, field, folder)
         assert found, field
         expected |= found
-    assert complaints(project, *folders) == expected
+    assert complaints(project, mypy_cache, *folders) == expected
 
 
 @pytest.mark.slow
