@@ -150,6 +150,10 @@ class SalvageReport:
                 self.add_span(rest, Outcome.IGNORED, "bytes after the end")
             else:
                 self._unclaimed(rest)
+        if not self.lost.total():  # a span that is lost is always counted, such as a header that nothing replaces
+            for outcome in self.spans:
+                if outcome.outcome is Outcome.LOST:
+                    self.add_lost(f"{outcome.content}s" if outcome.content.isalpha() else "byte ranges")
 
     def _unclaimed(self, span: Span) -> None:
         if span.size > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from pathlib import Path
 from unittest.mock import patch
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exhume.errors import Span
+import exhume
+from exhume.errors import ExhumeError, Span
 from exhume.findings import CappedFindings, Finding, RuleTable, Severity, deduplicated
 from exhume.registry import get_format
 from tests.broken import FORMATS, broken, describe, golden
@@ -59,6 +61,25 @@ def test_one_fault_is_one_finding(format: str) -> None:
             )
         repeated = {words: paths for words, paths in told.items() if len(paths) > 1}
         assert all(None not in paths and len(set(paths)) == len(paths) for paths in repeated.values()), (name, repeated)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_info_finds_nothing_that_verify_does_not(tmp_path: Path, format: str) -> None:
+    cases = broken(format)
+    told = {"clp-s": "salvage: wrong info and ranges", "kv-ir": "a new key lost"}.get(format)
+    for name in dict.fromkeys([*filter(None, [told]), *list(cases)[::4]]):
+        with cases[name].target(tmp_path / name.replace("/", "_")) as target, contextlib.suppress(ExhumeError):
+            with exhume.open(target, format=format, limits=cases[name].limits) as archive:
+                found = {finding.code for finding in archive.info().findings if finding.is_problem}
+            assert found <= {finding["code"] for finding in golden(format)[name]["findings"]}, name
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_lost_is_counted(format: str) -> None:
+    for name, case in golden(format).items():
+        report = case["salvage"]["archive"]
+        if isinstance(report, dict) and any(span["outcome"] == "lost" for span in report["spans"]):
+            assert sum(report["lost"].values()), name
 
 
 @pytest.mark.parametrize("format", ["caf", "zs"])

@@ -112,12 +112,21 @@ def test_blocks_under_a_damaged_header_are_not_proved(tmp_path: Path) -> None:
     assert salvaged(damage.flip(data, 60), tmp_path, format="zs").verified_by is REREAD
 
 
-def test_damaged_blocks_leave_the_others_proved(tmp_path: Path) -> None:
+def test_damaged_blocks_leave_the_others_proved(tmp_path: Path, exhume_cli: Cli) -> None:
     data = (OWN / "zs" / "words-deflate.zs").read_bytes()
     with exhume.open(data) as archive:
         first = next(entry for entry in archive.entries() if entry.kind == "data")
     report = salvaged(damage.flip(data, (first.offset or 0) + 4), tmp_path, format="zs")
     assert (report.verified_by, report.complete) == (CHECKSUMS, False)
+    (tmp_path / "damaged.zs").write_bytes(damage.flip(data, (first.offset or 0) + 4))
+    said = exhume_cli("salvage", tmp_path / "damaged.zs", "-o", tmp_path / "saved.zs").text
+    assert "written; the part that was recovered matches the original's checksums" in said
+
+
+def test_a_lost_header_is_named(tmp_path: Path, exhume_cli: Cli) -> None:
+    (tmp_path / "x.clps").write_bytes(bytes(64) + (OWN / "clp_s" / "demo.clps").read_bytes()[64:])
+    said = exhume_cli("salvage", "--format", "clp-s", tmp_path / "x.clps", "-o", tmp_path / "y.clps")
+    assert (said.code, "lost: 1 header\n" in said.text) == (3, True)
 
 
 @pytest.mark.parametrize(("codec", "schema", "expected"), [

@@ -160,9 +160,11 @@ def _say(run: Run, result: SalvageReport) -> None:
         units = get_format(result.format).units
         kind = next((kind for kind in units if result.recovered[kind]), units[0])
         run.print(f"read back: {counted(result.read_back, kind)}")
-    run.print(f"{printable(result.output)}: {_VERIFIED[result.verified_by]}")
+    partly = result.verified_by is VerifiedBy.CHECKSUMS and not result.complete
+    run.print(f"{printable(result.output)}: {_PARTLY if partly else _VERIFIED[result.verified_by]}")
 
 
+_PARTLY = "written; the part that was recovered matches the original's checksums"
 _VERIFIED = {
     VerifiedBy.CHECKSUMS: "written; its content matches the original's checksums",
     VerifiedBy.STRUCTURE: "written; content decoded without errors, but no checksum covers it",

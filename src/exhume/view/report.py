@@ -36,6 +36,7 @@ MEANS = {
     CarveVerdict.DAMAGED: "present from beginning to end, with errors in between",
     CarveVerdict.INCOMPLETE: "present from beginning to end, without errors, but its content could not be checked",
 }
+PARTLY = "the part that was recovered matches the checksums of the original"
 PROOF = {
     VerifiedBy.CHECKSUMS: "its content matches the checksums of the original",
     VerifiedBy.STRUCTURE: "its content decodes without errors, but no checksum covers it",
@@ -223,7 +224,8 @@ def _outcome(one: Recovered) -> list[str]:
         ", ".join(counted(count, kind) for kind, count in kinds.items() if count) or "nothing"
         for kinds in (one.report.recovered, one.report.lost)
     ]
-    return [*counts, PROOF[one.report.verified_by], "; ".join(one.report.notes)]
+    partly = one.report.verified_by is VerifiedBy.CHECKSUMS and not one.report.complete
+    return [*counts, PARTLY if partly else PROOF[one.report.verified_by], "; ".join(one.report.notes)]
 
 
 def _details(file: IO[str], case: CaseReport, opened: Opener, limits: Limits) -> None:

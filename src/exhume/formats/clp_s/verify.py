@@ -71,6 +71,7 @@ def verify(archive: TableArchive, quick: bool, jobs: int, progress: Progress) ->
         files = archive.files
     except ExhumeError as error:
         yield Finding.from_error(error)
+        yield from _ranges(archive)  # what can be read without the sections
         return
     for name in SECTION_NAMES:
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info
 from exhume.findings import Finding
+from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import NODES, Preamble, Tags
 from exhume.formats.kv_ir.parallel_decode import decode_ahead
 from exhume.formats.kv_ir.stream import UnitError, Units
@@ -68,6 +69,7 @@ def walk(archive: KeyedStream, how: How = How.CHECK, jobs: int = 1) -> tuple[Uni
     """
     units = archive.units()
     found: list[Finding] = []
+    judged = True  # as in `verify`: what follows from keys whose numbers cannot be determined is no fault of its own
     for _ in decode_ahead(units, how, jobs):
         pass
     while True:
@@ -76,7 +78,9 @@ def walk(archive: KeyedStream, how: How = How.CHECK, jobs: int = 1) -> tuple[Uni
                 pass
             return units, found
         except UnitError as trouble:
-            found.append(Finding.from_error(trouble.error))
+            if judged:
+                found.append(Finding.from_error(trouble.error))
+            judged = judged and trouble.status not in checks.LOSES_COUNT
             if trouble.after < 0:
                 return units, found
             units.skip(trouble.after)
