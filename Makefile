@@ -19,7 +19,7 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: extras pyright prose flips budgets memory scaling help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
+.PHONY: pictures extras pyright prose flips budgets memory scaling help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection kaitai-suite differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults signals fuzz fuzz-expressions fuzz-kernel mutation \
         ksy-sanitized coverage bench build dist release-check clean site
@@ -160,6 +160,9 @@ types: $(TOOLS)  ## mypy --strict on everything, and pyright where it is install
 
 pyright: setup  ## install pyright and check what users write with it: snippets of pages, examples of help()
 	@$(BIN)/python -m tools.pyright --install
+
+pictures: setup  ## make the pictures of the terminal in docs/images again
+	@$(BIN)/python -m tools.terminal_pictures
 
 docs: setup  ## write the pages of docs/ and the manual pages that follow from the code
 	@$(BIN)/python -m tools.gen_docs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import re
 import subprocess
 import sys
@@ -13,7 +14,16 @@ import pytest
 
 from exhume.cli.render import table
 from exhume.cli.terminal.hexdump import hex_lines
-from exhume.cli.terminal.screen import PLAIN, Screen, paint, text_width, wants_color
+from exhume.cli.terminal.screen import (
+    FIELD_COLORS,
+    FIELD_PALETTE,
+    PLAIN,
+    STYLES,
+    Screen,
+    paint,
+    text_width,
+    wants_color,
+)
 from exhume.cli.terminal.values import human_time, in_words, key_values
 from exhume.errors import Span
 from exhume.layout.trees import Field
@@ -129,7 +139,7 @@ def test_a_hex_dump_names_fields_and_marks_a_byte() -> None:
     assert "0c<" in lines[0]
     assert [line[76:].split()[-1] for line in lines[:2]] == ["two", "three"]
     colored = list(hex_lines(Screen(60, True), lambda start, stop: data[start:stop], 8, 40, [tree], marked=12))
-    assert paint("0c", "7;33") in colored[0]
+    assert paint("0c", f"7;{FIELD_COLORS[1]}") in colored[0]
     assert paint("08", "2") in colored[0], "no field contains it"
     assert plain(colored)[-1] == "one  two  three"
 
@@ -164,3 +174,16 @@ def test_short_output_does_not_import_rich(samples: Path) -> None:
 
 def test_the_screen_of_a_pipe_is_plain() -> None:
     assert Screen(None, False) == PLAIN
+
+
+@pytest.mark.parametrize("color", FIELD_PALETTE)
+def test_no_field_looks_damaged_and_each_is_read_on_light_and_dark(color: int) -> None:
+    steps = (0, 95, 135, 175, 215, 255)
+    cube = color - 16
+    rgb = [steps[at] / 255 for at in (cube // 36, cube // 6 % 6, cube % 6)]
+    hue = colorsys.rgb_to_hls(*rgb)[0] * 360
+    assert 165 <= hue <= 275, "neither red, yellow, green nor magenta"
+    linear = [value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4 for value in rgb]
+    luminance = sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    assert min(1.05 / (luminance + 0.05), (luminance + 0.05) / 0.05) >= 3.4
+    assert not {code.split(";")[-1] for code in STYLES.values()} & set(FIELD_COLORS)

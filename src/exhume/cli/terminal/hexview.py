@@ -14,6 +14,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from exhume.cli.terminal.screen import FIELD_PALETTE
+
 if TYPE_CHECKING:
     from exhume.layout.trees import Field
 
@@ -23,9 +25,10 @@ BLOCK = 64 << 10  # bytes per read
 
 FAINT = Style(dim=True)
 OFFSET = Style(color="cyan")
-FIELDS = [Style(color=name) for name in ("green", "yellow", "blue", "magenta", "bright_cyan", "bright_yellow")]
+FIELDS = [Style(color=f"color({color})") for color in FIELD_PALETTE]
 """Styles of neighboring fields, which repeat."""
-CHOSEN = Style(bgcolor="grey35", bold=True)
+CHOSEN = Style(color="bright_white", bgcolor="grey35", bold=True)
+CHOSEN_DAMAGED = Style(bgcolor="grey35")
 DAMAGED = Style(color="bright_red", bold=True)
 CURSOR = Style(reverse=True)
 
@@ -179,8 +182,9 @@ class HexView(ScrollView, can_focus=True):
     def _style(self, offset: int) -> Style:
         at = bisect_right(self._starts, offset) - 1
         style = FIELDS[at % len(FIELDS)] if at >= 0 and offset < self._ends[at] else FAINT
-        if any(start <= offset < end for start, end in self._damage):
+        is_damaged = any(start <= offset < end for start, end in self._damage)
+        if is_damaged:
             style = DAMAGED
         if self.chosen[0] <= offset < self.chosen[1]:
-            style += CHOSEN
+            style += CHOSEN_DAMAGED if is_damaged else CHOSEN
         return style + CURSOR if offset == self.cursor else style

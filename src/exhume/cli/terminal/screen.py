@@ -33,8 +33,15 @@ STYLES = {
 }
 """Codes of "select graphic rendition" (ECMA-48, 8.3.117) by what text is; the eight basic colors suit any theme."""
 
-FIELD_COLORS = ("32", "33", "34", "35", "36", "91", "92", "93", "94", "95", "96")
-"""Codes of neighboring fields in a hex dump, which repeat."""
+FIELD_PALETTE = (33, 97, 30, 62, 66)
+"""Colors of neighboring fields, which repeat, in the palette of 256.
+
+None looks like a verdict or a severity (red, green, yellow, magenta), and each has a contrast of at least 3.4 to 1 with
+black and with white.
+"""
+
+FIELD_COLORS = tuple(f"38;5;{color}" for color in FIELD_PALETTE)
+"""The codes of these colors."""
 
 _COLUMN_STYLES = {"offset": "offset", "type": "type", "kind": "type", "target": "target", "meaning": "faint"}
 _BY_VALUE = frozenset(("verdict", "severity"))
