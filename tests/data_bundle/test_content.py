@@ -6,8 +6,10 @@ import io
 import json
 import tarfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,9 +26,12 @@ from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.shard import Shard
+from exhume.formats.leveldb import pool
+from exhume.formats.leveldb.pool import SourcePool
 from exhume.io.local import LocalTree
 from exhume.io.output.tar import TarSink
 from exhume.io.output.tree import OutputTree
+from exhume.io.source import Source
 from exhume.testing.damage import flip
 from tests.conftest import Ran
 from tests.data_bundle.build import pack_members
@@ -62,6 +67,30 @@ def test_no_file_is_read_again(bundle: Path, stretch: int, monkeypatch: pytest.M
         # Only files without bytes are left, and zeros longer than a chunk.
         assert all(size == 0 or stretch == 1 for size in again)
         again.clear()
+
+
+@pytest.mark.parametrize("verb", ["verify", "extract -o {out}/x", "salvage -o {out}/x"])
+def test_each_shard_is_opened_once(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exhume_cli: Callable[..., Ran]
+) -> None:
+    path, opened = tmp_path / "bundle", Counter[str]()
+    with exhume.create(path, "databundle", shards=6) as writer:
+        files: Any = writer
+        for number in range(6):
+            files.add(f"f{number}", bytes([number]) * 500)
+    real = SourcePool._opened
+
+    def counted(pool: SourcePool, name: str) -> Source:
+        opened[name] += name not in pool._open
+        return real(pool, name)
+
+    monkeypatch.setattr(pool, "MOST_OPEN", 2)
+    monkeypatch.setattr(SourcePool, "_opened", counted)
+    name, *rest = verb.format(out=tmp_path).split()
+    assert exhume_cli(name, path, *rest, "-j", "1").code in (0, 4)
+    found = [count for name, count in opened.items() if name.startswith("shard-")]
+    assert sorted(found)[:-1] == [1] * 5
+    assert max(found) <= 1 + (name == "salvage")  # which looks at one of them for how the bundle was made
 
 
 @pytest.mark.parametrize("small", [600, 1 << 20])

@@ -32,6 +32,7 @@ class View:
         self._records = records
         self._cache = RecordCache()
         self._shards: dict[int, Shard] = {}
+        self._readers: dict[int, Callable[[int, int], bytes]] = {}
         self._pool = SourcePool(tree)
         self._lock = threading.Lock()
 
@@ -50,6 +51,11 @@ class View:
                 source = self.source(number)
                 found = self._shards[number] = Shard(source, number, self._records(number), self._cache, self.limits)
             return found
+
+    def reader(self, number: int) -> Callable[[int, int], bytes]:
+        """A function that reads bytes `[start, stop)` of the stream of a shard, which it opens; the same each time."""
+        with self._lock:
+            return self._readers.setdefault(number, lambda start, stop: self.shard(number).read(start, stop))
 
     def read(self, row: FileRow, start: int = 0, stop: int | None = None) -> bytes:
         """Bytes `[start, stop)` of a file, clipped like a slice; the CRC-32C is checked if that is the whole file."""
@@ -131,3 +137,4 @@ class View:
         with self._lock:
             self._pool.close()
             self._shards.clear()
+            self._readers.clear()

@@ -115,6 +115,7 @@ class Content:
         except ExhumeError as error:
             yield _ExtentResult([Finding.from_error(error)], [], [])
             return
+        self._shard.note(index, at - stretch.start, record.end)
         yield _ExtentResult(check_fill(self._shard, index, record.end), [], [])
 
     def _stretches(self) -> Iterator[_Extent]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from exhume.codecs import decompress_prefix
@@ -198,7 +198,7 @@ class History:
         """Whether the index may lack rows: it is damaged, or a shard with records has none."""
         if self.problems or not self.versions:
             return True
-        return any(not self._records.get(number) for number, _ in self._packed_shards())
+        return next(self._packed_shards(self._records), None) is not None
 
     def complete_records(self) -> None:
         """Add the records that no row places, found in the shards themselves."""
@@ -210,10 +210,11 @@ class History:
             doubtful = [r for r in self._records.get(number, []) if r.byte_offset is None and r.offset not in known]
             self._records[number] = sorted(made + doubtful, key=lambda row: row.offset)
 
-    def _packed_shards(self) -> Iterator[tuple[int, ShardHeader]]:
+    def _packed_shards(self, known: Mapping[int, list[RecordRow]] | None = None) -> Iterator[tuple[int, ShardHeader]]:
+        """The shards that consist of records, and their headers, but for those with `known` rows."""
         for name in self.view.tree.names():
             number = shard_number(name)
-            if number is None:
+            if number is None or (known and known.get(number)):
                 continue
             try:
                 header = read_header(self.view.source(number), self.view.limits)

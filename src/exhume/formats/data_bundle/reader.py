@@ -231,11 +231,7 @@ class DataBundleArchive(MemberArchive):
         meta = self.row(name).meta
         if meta.is_directory:
             return None
-        try:
-            shard = self.view.shard(meta.shard_index)
-        except ExhumeError:
-            return None  # the error is raised again when the member is read
-        return shard.read, meta.offset, meta.offset + meta.size
+        return self.view.reader(meta.shard_index), meta.offset, meta.offset + meta.size
 
     def check_member(self, name: str, data: bytes | memoryview) -> None:
         self.view.check_content(self.row(name), data)

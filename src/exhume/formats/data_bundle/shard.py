@@ -357,6 +357,10 @@ class Shard:
                 self._measured[index] = found
         return found
 
+    def note(self, index: int, size: int, end: int) -> None:
+        """Keep what `measure` returns for the last record, which was decoded meanwhile."""
+        self._measured[index] = size, end
+
     def _measure(self, index: int) -> tuple[int, int]:
         if not self.is_large(index, 1 << 64):
             try:
@@ -422,4 +426,6 @@ class Shard:
             raise
         if length is not None and len(decoded.data) != length:
             raise checks.RECORD_LENGTH.error(span=span, expected=length, actual=len(decoded.data))
+        if length is None:
+            self.note(index, len(decoded.data), place + decoded.consumed)
         return Record(decoded.data, place + decoded.consumed, stored[decoded.consumed :])
