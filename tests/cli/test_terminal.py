@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
-from exhume.cli.advice import ADVICE, options_of
+from exhume.cli.advice import ADVICE, SYNONYMS, edits, options_of
 from exhume.cli.main import main
 from tests.conftest import ROOT
 
@@ -182,3 +183,50 @@ def test_what_was_written_is_counted_in_good_english(tmp_path: Path, exhume_cli:
     said = exhume_cli("create", "zs", tmp_path / "one.txt", "-o", tmp_path / "one.zs").err
     assert "1 record," in said
     assert "recovered: 1 record" in exhume_cli("salvage", tmp_path / "one.zs", "-o", tmp_path / "again.zs").text
+
+
+SUGGESTED = {
+    "verify --overwrite": (),
+    "export --force": ("--overwrite",),
+    "export --replace": ("--overwrite",),
+    "verify --force": (),
+    "verify --threads": ("--jobs",),
+    "verify --job": ("--jobs",),
+    "verify --jsn": ("--json",),
+    "verify --qiuet": ("--quiet",),
+    "verify --quick-check": ("--quick",),
+    "verify --silent": ("--quiet",),
+    "cat --limt": ("--limit",),
+    "cat --times-ns": ("--times",),
+    "search --ignorecase": ("--ignore-case",),
+    "search --ignore_case": ("--ignore-case",),
+    "search --icase": ("--ignore-case",),
+    "search --fields": ("--projection",),
+    "search --since": ("--start-ns",),
+    "export --fmt": ("--format", "--to"),
+    "export --out": ("--output",),
+    "export --outputs": ("--output",),
+    "export --where": ("--query",),
+    "info --start": (),
+    "info --re": ("--recursive",),
+    "info --x": (),
+    "search --xyzzy": (),
+    "recode --max": (),
+    "explain --colour": ("--color",),
+    "catalog find --overwrite": (),
+}
+
+
+@pytest.mark.parametrize("words", SUGGESTED)
+def test_an_unknown_option_gets_a_close_suggestion_or_none(words: str, exhume_cli: Cli) -> None:
+    ran = exhume_cli(*words.split(), "x")
+    assert ran.code == 2
+    last = ran.err.splitlines()[-1]
+    assert last.startswith(f"Error: No such option '{words.split()[-1]}'")
+    assert tuple(re.findall(r"'(--[a-z-]+)'", last.partition("did you mean")[2])) == SUGGESTED[words]
+
+
+def test_each_synonym_is_an_option_of_some_verb() -> None:
+    known = set().union(*(options_of(main, [name]) for name in main.list_commands(click.Context(main))))
+    assert {option for options in SYNONYMS.values() for option in options} <= known
+    assert [edits("limt", "limit"), edits("qiuet", "quiet"), edits("", "ab"), edits("abc", "abc")] == [1, 1, 2, 0]

@@ -56,3 +56,59 @@ def options_of(main: click.Group, arguments: Sequence[str]) -> set[str]:
         if found is not None:
             command, context = found, click.Context(found, parent=context)
     return {option for param in command.get_params(context) for option in param.opts}
+
+
+SYNONYMS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("force", "replace", "clobber"), ("--overwrite",)),
+    **dict.fromkeys(("threads", "workers", "processes", "parallel"), ("--jobs",)),
+    **dict.fromkeys(("dest", "destination", "target", "to-file", "save"), ("--output",)),
+    **dict.fromkeys(("fmt", "type"), ("--to", "--format")),
+    **dict.fromkeys(("silent", "no-progress"), ("--quiet",)),
+    **dict.fromkeys(("debug", "detail", "details"), ("--verbose",)),
+    **dict.fromkeys(("case-insensitive", "icase", "nocase"), ("--ignore-case",)),
+    **dict.fromkeys(("where", "filter"), ("--query",)),
+    **dict.fromkeys(("fields", "select"), ("--projection", "--columns")),
+    **dict.fromkeys(("from", "begin", "since", "after"), ("--start-ns", "--start")),
+    **dict.fromkeys(("until", "end", "before"), ("--stop-ns", "--stop")),
+    **dict.fromkeys(("ksy-file", "spec", "specification", "schema"), ("--ksy",)),
+    **dict.fromkeys(("theme", "no-color"), ("--color",)),
+}
+"""Options of other programs, without dashes, and what they are called here."""
+
+MOST_SUGGESTED = 3
+
+
+def similar_options(wrong: str, known: Collection[str]) -> list[str]:
+    """Options that a wrong one may stand for: synonyms, those that begin alike, or those with a letter or two changed.
+
+    Nothing else is suggested: an option that only looks a little alike misleads.
+    """
+    asked = wrong.lstrip("-").casefold()
+    names = {option: option.lstrip("-") for option in known if option.startswith("--")}
+    same = [
+        option for option, name in names.items() if name.replace("-", "") == asked.replace("-", "").replace("_", "")
+    ]
+    named = [option for option in SYNONYMS.get(asked, ()) if option in names]
+    begun = [
+        option
+        for option, name in names.items()
+        if (len(asked) > 1 and name.startswith(asked)) or (len(name) > 3 and asked.startswith(name))
+    ]
+    far = {option: edits(asked, name) for option, name in names.items()}
+    least = min(far.values(), default=0)
+    close = [option for option, distance in far.items() if distance == least <= min(2, max(1, len(asked) // 3))]
+    return sorted(same or named or begun or (close if len(asked) > 2 else []))[:MOST_SUGGESTED]
+
+
+def edits(one: str, other: str) -> int:
+    """How many letters to insert, delete, replace or swap with their neighbor to get from one word to another."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        last, before, row = before, row, [at]
+        for to, wanted in enumerate(other, 1):
+            best = min(before[to] + 1, row[-1] + 1, before[to - 1] + (letter != wanted))
+            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == wanted:
+                best = min(best, last[to - 2] + 1)
+            row.append(best)
+    return row[-1]

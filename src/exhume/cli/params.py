@@ -102,7 +102,20 @@ class Jobs(click.Option):
 
 
 class Verb(click.Command):
-    """click's command, whose help ends with examples (`exhume.cli.examples`)."""
+    """click's command, whose help ends with examples (`exhume.cli.examples`), and which suggests similar options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; raises `click.UsageError`, with a suggestion, for an unknown option."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from exhume.cli.advice import similar_options
+
+            shown = (param for param in self.get_params(ctx) if not getattr(param, "hidden", False))
+            similar = similar_options(error.option_name, [opt for param in shown for opt in param.opts])
+            said = f" (did you mean {' or '.join(map(repr, similar))}?)" if similar else ""
+            message = f"No such option {error.option_name!r}{said}."
+            raise click.NoSuchOption(error.option_name, message, ctx=ctx) from error
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The first sentence of the help, whatever its length: shells show it next to the name."""
