@@ -18,10 +18,10 @@ from exhume_ksy.fast import _layout
 from exhume.compiler import UnsupportedError, compile_specs
 from exhume.compiler.emit.c_varints import unique_name
 from exhume.compiler.emit.elements import covered
-from exhume.compiler.fixed import only_number
 from exhume.compiler.front.model import Type
 from exhume.compiler.instances.tree import BrokenError
 from exhume.compiler.instances.walk import Walk
+from exhume.compiler.ir.fixed import only_number
 from tests.conftest import ROOT
 from tests.sizes import size, some
 from tests.toolchain.damage import run, samples

@@ -23,6 +23,19 @@ def test_no_module_is_too_large_or_too_small_without_a_reason() -> None:
     assert layers.sizes() == []
 
 
+def test_stages_of_the_compiler_import_only_those_before_them() -> None:
+    stages = ["front", "ir", "emit"]
+    found = [
+        (name, other)
+        for name, imports in layers.graph(types=True).items()
+        for other in imports
+        for before, stage in enumerate(stages)
+        if name.startswith(f"exhume.compiler.{stage}.")
+        and any(f"{other}.".startswith(f"exhume.compiler.{one}.") for one in [*stages[before + 1 :], "instances"])
+    ]
+    assert found == []
+
+
 def test_every_folder_is_a_layer() -> None:
     folders = {path.parent.name for path in layers.SRC.glob("*/__init__.py")}
     assert folders <= layers.LAYERS.keys()

@@ -14,7 +14,7 @@ from typing import Any
 from exhume.compiler import budgets
 from exhume.compiler.audit import audited
 from exhume.compiler.emit.code import Module
-from exhume.compiler.emit.columns import marks_of, rows_are_plain
+from exhume.compiler.emit.columns import marks_of
 from exhume.compiler.emit.elements import elements_text
 from exhume.compiler.emit.facts import constants_text, facts_texts
 from exhume.compiler.emit.layout import FOREIGN, LAYOUT, NATIVE
@@ -22,14 +22,13 @@ from exhume.compiler.emit.modules import module_text, module_texts
 from exhume.compiler.emit.native import native_text
 from exhume.compiler.emit.paused import pausing
 from exhume.compiler.emit.tiling import tiling_text
-from exhume.compiler.emit.wide import always_takes_bytes
-from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.check import check
-from exhume.compiler.front.kinds import Structure, structures
-from exhume.compiler.front.model import Field, Given, Type
+from exhume.compiler.front.kinds import structures
+from exhume.compiler.front.model import Given
 from exhume.compiler.front.specs import Model
 from exhume.compiler.front.validate import check_size, validate
-from exhume.compiler.needs import find_needs, words
+from exhume.compiler.ir.needs import find_needs
+from exhume.compiler.ir.rows import always_takes_bytes, is_list_of_rows, mark_rows, rows_are_plain
 from exhume.compiler.refusal import UnsupportedError
 
 __all__ = ["Given", "UnsupportedError", "compile_foreign", "compile_specs"]
@@ -130,7 +129,7 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
         fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
         repeated = [one for one in fields if any(kind.type is type for kind in structures(one.one))]
         sized = {one.size is not None for one in repeated}
-        if type.params or len(sized) != 1 or not all(_is_list_of_rows(one, model) for one in repeated):
+        if type.params or len(sized) != 1 or not all(is_list_of_rows(one, model) for one in repeated):
             continue
         marks: dict[str, bool] = type.raw  # type: ignore[assignment]  # a copy
         marks["-sized"] = sized == {True}
@@ -142,47 +141,10 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
                     marks |= marks_of(Module(type.root, needs), type)  # type: ignore[arg-type]
                 except UnsupportedError:
                     del marks[kind]
-    _mark_rows(model)
+    mark_rows(model)
     return specs
 
 
-def _mark_rows(model: Model) -> None:
-    """Mark the lists of objects that can give columns: those in structures that are not repeated themselves."""
-    within = {
-        type: [kind.type for one in type.fields() if one.value is None for kind in structures(one.one)]
-        for type in model.types()
-    }
-    waiting = [kind.type for type in within for one in type.fields() if one.repeat for kind in structures(one.one)]
-    many: set[Type] = set()
-    while waiting:
-        type = waiting.pop()
-        if type not in many:
-            many.add(type)
-            waiting += within.get(type, ())
-    for type in within:
-        for one in type.fields() if type not in many else ():
-            if one.repeat and isinstance(one.one, Structure) and one.one.type.raw.get("-tabled"):
-                marks: dict[str, bool] = one.raw  # type: ignore[assignment]  # a copy
-                marks["-rows"] = True
-
-
-def _is_list_of_rows(field: Field, model: Model) -> bool:
-    """Whether a repeated field is a list of rows that are all read alike, and long enough for columns."""
-    if field.to_end or _few(field):
-        return False
-    size = set() if field.size is None else words(field.size)
-    coded = {"terminator", "pad-right", "process", "valid", "parent"}
-    alike = field.size is None or (model.moving is None and field.repeat != "until" and coded.isdisjoint(field.raw))
-    return alike and size.isdisjoint(("_", "_index", "_io"))
-
-
-def _few(field: Field) -> bool:
-    """Whether something is repeated so few times that columns for it cost more than objects."""
-    count = field.expr("repeat-expr")
-    return isinstance(count, ex.Literal) and isinstance(count.value, int) and count.value <= FEW
-
-
-FEW = 16
 FOREIGN_DOC = '"""Readers compiled by `exhume compile`; never edited by hand."""\n'
 
 

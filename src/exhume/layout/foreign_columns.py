@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from exhume.compiler.emit.scan import numbers_in_place
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Structure, Switch, choices
 from exhume.compiler.front.model import Field, Type
+from exhume.compiler.ir.rows import numbers_in_place
 
 
 class Room(Protocol):

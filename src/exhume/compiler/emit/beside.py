@@ -11,7 +11,7 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Kind, Sequence, combined, family, structures
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.needs import deciding, expressions, words
+from exhume.compiler.ir.needs import deciding, expressions, words
 
 _SCANS = re.compile(r"^def (scan_\w+)\(", re.MULTILINE)
 

@@ -8,8 +8,8 @@ from exhume.compiler.emit.text import BINDS, Lines, bound
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer
 from exhume.compiler.front.model import Field, Type
+from exhume.compiler.ir.varints import varint
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import varint
 
 
 def unique_name(type: Type) -> str:

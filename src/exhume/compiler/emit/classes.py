@@ -5,11 +5,11 @@ from __future__ import annotations
 from exhume.compiler.emit.code import import_lines
 from exhume.compiler.emit.statements import Statements
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, annotation, literal, member, safe, written_doc
-from exhume.compiler.fixed import bit_order
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import TEXT, Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.needs import is_position, keeps_order, keeps_run, without_rest
+from exhume.compiler.ir.fixed import bit_order
+from exhume.compiler.ir.needs import is_position, keeps_order, keeps_run, without_rest
 from exhume.compiler.refusal import UnsupportedError
 
 

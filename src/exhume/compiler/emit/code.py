@@ -11,7 +11,6 @@ from exhume.compiler import budgets
 from exhume.compiler.audit import PLAIN
 from exhume.compiler.emit.beside import Beside
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
-from exhume.compiler.fixed import fixed_size, spare_bits, type_size
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.check import takes
 from exhume.compiler.front.encodings import text_encoding
@@ -30,9 +29,10 @@ from exhume.compiler.front.kinds import (
     family,
 )
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.needs import Needs, without_rest, words
+from exhume.compiler.ir.fixed import fixed_size, spare_bits, type_size
+from exhume.compiler.ir.needs import Needs, without_rest, words
+from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import scalar_of
 
 BYTES_TO_COMPARE = 32
 """Bytes that an element is paid for with that is compared with all others."""

@@ -21,38 +21,14 @@ from exhume.compiler.emit.elements import covered
 from exhume.compiler.emit.scan import Column, Scan
 from exhume.compiler.emit.text import Lines, columned, written_doc
 from exhume.compiler.emit.wide import WideScan
-from exhume.compiler.fixed import only_number, type_size
-from exhume.compiler.front.kinds import DECIDED, Bits, Integer, Plain, Structure
+from exhume.compiler.front.kinds import DECIDED
 from exhume.compiler.front.model import Type
-from exhume.compiler.needs import inherits_order, is_position
+from exhume.compiler.ir.fixed import only_number, type_size
+from exhume.compiler.ir.needs import inherits_order, is_position
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_OF_A_STEP = 64
 """Bytes of a row in columns that are one more step of the budget."""
-
-
-def rows_are_plain(type: Type) -> bool:
-    """Whether every field of a type is always there and takes bytes, and nothing is read only when it is asked for."""
-    return _rows_are_plain(type, 4, {})
-
-
-def _rows_are_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
-    if (type, depth) not in known:
-        known[type, depth] = _row_is_plain(type, depth, known)
-    return known[type, depth]
-
-
-def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
-    for field in type.seq:
-        inner = field.one
-        if field.condition is not None or not depth:
-            return False
-        if isinstance(inner, Structure) and not _rows_are_plain(inner.type, depth - 1, known):
-            return False
-    takes = any(
-        isinstance(one.one, (Integer, Bits)) or (isinstance(one.one, Plain) and one.one.size) for one in type.seq
-    )
-    return takes and not any(one.value is None for one in type.instances.values())
 
 
 def marks_of(module: Module, type: Type) -> dict[str, object]:

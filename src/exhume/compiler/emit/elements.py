@@ -19,15 +19,17 @@ from collections.abc import Iterator
 
 from exhume.compiler.emit import packed_words
 from exhume.compiler.emit.c_varints import conditions, opening, short_forms, unique_name, varint_text
-from exhume.compiler.emit.text import ATOM, BINDS, CODES, Lines, bound
-from exhume.compiler.fixed import contents, ends_with_a_byte, numbers_of
+from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, REST, Bits, Integer, Plain, Structure
+from exhume.compiler.front.kinds import REST, Bits, Integer, Plain, Structure
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.needs import STREAM_SIZE, without_rest
+from exhume.compiler.ir import rows
+from exhume.compiler.ir.fixed import contents, numbers_of
+from exhume.compiler.ir.needs import STREAM_SIZE, without_rest
+from exhume.compiler.ir.rows import Way
+from exhume.compiler.ir.varints import scalar_of, varint
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import scalar_of, varint
 
 C_TYPES = {
     "B": "uint8_t",
@@ -150,7 +152,10 @@ class Element:
         """The fields in their order."""
         waiting: list[Field] = []
         for field in self.type.seq:
-            if isinstance(field.one, Bits) and field.condition is None and not field.repeat:
+            if rows.way(field) is Way.BITS and field.condition is None:
+                if waiting and not rows.shares_word(waiting[-1], field):
+                    self._bits(waiting)
+                    waiting = []
                 waiting.append(field)
                 continue
             self._bits(waiting)
@@ -167,48 +172,44 @@ class Element:
             self.read.add(field.id)
         self._bits(waiting)
 
-    def _sizes(self) -> set[str]:
-        sizes = [one.size for one in self.type.seq if one.size is not None and one.one == BYTES]
-        found = {size.id for size in sizes if isinstance(size, ex.Name)}
-        return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
+    def _add(self, field: Field) -> None:
+        """The columns of a number."""
+        self.columns += [(name, code, self.local(field)) for name, code in rows.columns(field, self.prefix)]
 
-    def _add(self, field: Field, code: str) -> None:
-        if field.id not in self._sizes():
-            self.columns.append((f"{self.prefix}{field.id}", code, self.local(field)))
+    def _span(self, field: Field, at: str, end: str) -> None:
+        """The columns of where something starts and ends, if it has any."""
+        found = zip(rows.columns(field, self.prefix), (at, end), strict=False)
+        self.columns += [(name, code, local) for (name, code), local in found]
 
     def _field(self, field: Field) -> None:
         kind, lines = field.one, self.lines
         bounded, self.bounded = self.bounded, None
-        if field.repeat == "until":
-            self._up_to_last(field)
-            return
-        if field.repeat:
-            self._numbers(field)
-            return
-        if ends_with_a_byte(field):
-            self._marked(field)
-            return
-        if "terminator" in field.raw:
-            raise UnsupportedError("this is not supported by compiled code")
-        if "contents" in field.raw:
-            wanted = contents(field)
-            self.fail(f"end - at < {len(wanted)} or memcmp(p + at, {_bytes(wanted)}, {len(wanted)}) != 0")
-            at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
-            lines.add(f"{at} = at", f"at += {len(wanted)}", f"{end} = at")
-            self._span(field.id, at, end)
-        elif kind == BYTES:
-            self._bytes_field(field, bounded)
-        elif isinstance(kind, (Integer, Plain)) and kind.size and field.size is None:
-            self._number(field, kind)
-        elif (scalar := scalar_of(kind)) is not None and field.size is None:
-            if varint(scalar):
-                self._varint(field, scalar)
-            else:
-                self._packed(field, scalar)
-        elif isinstance(kind, Structure):
-            self._nested(field, kind, bounded)
-        else:
-            raise UnsupportedError("this is not supported by compiled code")
+        match rows.way(field):
+            case Way.UP_TO_LAST:
+                self._up_to_last(field)
+            case Way.NUMBERS:
+                self._numbers(field)
+            case Way.MARKED:
+                self._marked(field)
+            case Way.CONTENTS:
+                wanted = contents(field)
+                self.fail(f"end - at < {len(wanted)} or memcmp(p + at, {_bytes(wanted)}, {len(wanted)}) != 0")
+                lines.add(f"at += {len(wanted)}")
+            case Way.BYTES:
+                self._bytes_field(field, bounded)
+            case Way.NUMBER if field.size is None:
+                assert isinstance(kind, (Integer, Plain))
+                self._number(field, kind)
+            case Way.SCALAR if field.size is None and (scalar := scalar_of(kind)) is not None:
+                if varint(scalar):
+                    self._varint(field, scalar)
+                else:
+                    self._packed(field, scalar)
+            case Way.SCALAR | Way.STRUCTURE:
+                assert isinstance(kind, Structure)
+                self._nested(field, kind, bounded)
+            case _:
+                raise UnsupportedError("this is not supported by compiled code")
 
     def _check(self, field: Field) -> None:
         value: ex.Expr = ex.Name(field.id)
@@ -221,9 +222,7 @@ class Element:
                     self.small.add(left)
 
     def _number(self, field: Field, kind: Integer | Plain) -> None:
-        code = CODES[kind.size].lower() if isinstance(kind, Integer) and kind.signed else CODES[kind.size]
-        if isinstance(kind, Plain):
-            code = "f" if kind.size == 4 else "d"
+        code = str(rows.array_code(kind))
         into = self.variable(f"{field.id}_", C_TYPES[code])
         self.fail(f"end - at < {kind.size}")
         self.lines.add(f"memcpy(&{into}, p + at, {kind.size})", f"at += {kind.size}")
@@ -233,7 +232,7 @@ class Element:
             self.lines.add(f"memcpy(&{into}, &{word}, {whole})")
         elif kind.big and kind.size > 1:
             self.lines.add(f"{into} = <{C_TYPES[code]}> swap{kind.size}(<uint{8 * kind.size}_t> {into})")
-        self._add(field, code)
+        self._add(field)
         self._check(field)
 
     def _packed(self, field: Field, type: Type) -> None:
@@ -243,7 +242,7 @@ class Element:
         self.variables |= inner.variables
         into = self.variable(f"{field.id}_", "uint64_t")
         self.lines.add(f"{into} = <uint64_t> ({inner.code(ex.Name(str(type.scalar)))})")
-        self._add(field, "Q")
+        self._add(field)
         self._check(field)
 
     def _varint(self, field: Field, type: Type) -> None:
@@ -260,7 +259,7 @@ class Element:
             lines.add(f"at = read_{unique_name(type)}(p, at, end, &{long})")
             self.fail("at < 0")
             lines.add(f"{into} = {long}")
-        self._add(field, "Q")
+        self._add(field)
         self._check(field)
 
     def _sized(self, size: ex.Expr, bounded: ex.Expr | None) -> None:
@@ -288,7 +287,7 @@ class Element:
             self._sized(field.size, bounded)
             lines.add(f"{at} = at", "at += <int64_t> size")
         lines.add(f"{end} = at")
-        self._span(field.id, at, end)
+        self._span(field, at, end)
 
     def _marked(self, field: Field) -> None:
         """Bytes up to the one that ends them."""
@@ -298,7 +297,7 @@ class Element:
         self.lines.add(f"{found} = memchr(p + at, {field.raw['terminator']}, end - at)")
         self.fail(f"{found} == NULL")
         self.lines.add(f"{at} = at", f"{end} = <const uint8_t *> {found} - p", f"at = {end} + 1")
-        self._span(field.id, at, end)
+        self._span(field, at, end)
 
     def _numbers(self, field: Field) -> None:
         """Numbers of one width, as many as another field states."""
@@ -310,7 +309,7 @@ class Element:
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
         self._sized(ex.Binary("*", count, ex.Literal(many.size)), None)
         self.lines.add(f"{at} = at", "at += <int64_t> size", f"{end} = at")
-        self._span(many.name, at, end)
+        self._span(field, at, end)
 
     def _up_to_last(self, field: Field) -> None:
         """Structures up to one that is the last."""
@@ -326,11 +325,7 @@ class Element:
                 self.lines.add("break")
         self.lines.add(f"{end} = at")
         self.variables |= inner.variables
-        self._span(field.id, at, end)
-
-    def _span(self, id: str, at: str, end: str) -> None:
-        name = f"{self.prefix}{id}"
-        self.columns += [(f"{name}_start", "q", at), (f"{name}_end", "q", end)]
+        self._span(field, at, end)
 
     def _nested(self, field: Field, kind: Structure, bounded: ex.Expr | None) -> None:
         if "valid" in field.raw:
@@ -366,7 +361,7 @@ class Element:
             shift = size * 8 - used - kind.width if big else used
             self.lines.add(f"{into} = ({whole} >> {shift}) & {hex((1 << kind.width) - 1)}")
             used += kind.width
-            self._add(field, "Q" if kind.width > 8 else "B")
+            self._add(field)
             self.read.add(field.id)
         for field in fields:
             self._check(field)

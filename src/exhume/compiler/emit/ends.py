@@ -15,12 +15,12 @@ from collections import Counter
 from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.text import ATOM, annotation, written_doc
-from exhume.compiler.fixed import element_size, fixed_size
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Structure, Switch
 from exhume.compiler.front.model import Field, Type
+from exhume.compiler.ir.fixed import element_size, fixed_size
+from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import scalar_of
 
 
 class _Passing(Reader):

@@ -31,7 +31,11 @@ from itertools import takewhile
 
 from exhume.compiler.emit import packed_words
 from exhume.compiler.emit.text import literal, safe, written_doc
-from exhume.compiler.fixed import (
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import BYTES, Bits, Enum, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
+from exhume.compiler.ir.fixed import (
     byte_order,
     contents,
     element_size,
@@ -42,12 +46,8 @@ from exhume.compiler.fixed import (
     struct_format,
     type_size,
 )
-from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, Bits, Enum, Integer, Kind, Plain, Structure, Switch
-from exhume.compiler.front.model import Field, Type
-from exhume.compiler.front.specs import Model
-from exhume.compiler.needs import STREAM_SIZE
-from exhume.compiler.varints import number_of
+from exhume.compiler.ir.needs import STREAM_SIZE
+from exhume.compiler.ir.varints import number_of
 
 
 def constant(field: Field) -> str | None:

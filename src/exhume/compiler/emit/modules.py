@@ -24,7 +24,7 @@ from exhume.compiler.emit.traced import TracedClass, TracedReader
 from exhume.compiler.front.kinds import combined, family
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.needs import Needs, find_needs
+from exhume.compiler.ir.needs import Needs, find_needs
 
 
 def module_text(

@@ -10,8 +10,8 @@ from __future__ import annotations
 from exhume.compiler.emit.c_varints import unique_name
 from exhume.compiler.emit.elements import C_TYPES, Element, covered, element_types, structure_name
 from exhume.compiler.emit.text import Lines
-from exhume.compiler.fixed import only_number
 from exhume.compiler.front.specs import Model
+from exhume.compiler.ir.fixed import only_number
 
 HEAD = '''"""Columns filled by compiled code; written by `make generated`, never edited by hand."""
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True

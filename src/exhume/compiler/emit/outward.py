@@ -11,7 +11,7 @@ from exhume.compiler.emit.text import ATOM, Lines, bound, safe
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Structure, combined, family, structures
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.needs import inherits_order, nodes
+from exhume.compiler.ir.needs import inherits_order
 from exhume.compiler.refusal import UnsupportedError
 
 
@@ -50,7 +50,7 @@ class OutwardScan(Scan):
             if until is None or not any(one.type is self.type for one in structures(field.one)):
                 continue
             within = ex.replaced(until, lambda one, field=field: _in_row(one, field))  # type: ignore[misc]
-            named = [one for one in nodes(within) if isinstance(one, ex.Member) and one.of == _STREAM]
+            named = [one for one in ex.nodes(within) if isinstance(one, ex.Member) and one.of == _STREAM]
             alone = ex.names(until) <= {"_", "_io"} and "_" not in ex.names(within)
             if alone and all(one.name == "eof" for one in named):
                 try:

@@ -12,7 +12,7 @@ from exhume.compiler.emit.text import tabled
 from exhume.compiler.front.kinds import Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.needs import expressions, find_needs, words
+from exhume.compiler.ir.needs import expressions, find_needs, words
 from exhume.compiler.refusal import UnsupportedError
 
 

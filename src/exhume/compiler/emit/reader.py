@@ -8,7 +8,10 @@ from collections.abc import Callable
 from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.statements import Statements
 from exhume.compiler.emit.text import ATOM, BINDS, annotation, class_names, safe, strength, written_doc
-from exhume.compiler.fixed import (
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import Bits, Integer, Plain, Structure
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.ir.fixed import (
     bit_order,
     byte_order,
     fixed_bytes,
@@ -16,12 +19,9 @@ from exhume.compiler.fixed import (
     stored_size,
     struct_format,
 )
-from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import Bits, Integer, Plain, Structure
-from exhume.compiler.front.model import Field, Type
-from exhume.compiler.needs import HERE, expressions, inherits_order, is_position, keeps_order, keeps_run, words
+from exhume.compiler.ir.needs import HERE, expressions, inherits_order, is_position, keeps_order, keeps_run, words
+from exhume.compiler.ir.varints import varint
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import varint
 
 MOST_AT_ONCE = 100
 """Fields of fixed sizes that are read at once."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.reader import Reader
-from exhume.compiler.emit.text import ATOM, CODES
-from exhume.compiler.fixed import Numbers, ends_with_a_byte, fixed_bytes, numbers_of
+from exhume.compiler.emit.text import ATOM
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Structure
+from exhume.compiler.front.kinds import BYTES, TEXT, Kind, Structure
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.needs import is_position
+from exhume.compiler.ir import rows
+from exhume.compiler.ir.fixed import Numbers, fixed_bytes, numbers_of
+from exhume.compiler.ir.needs import is_position
+from exhume.compiler.ir.rows import Way
+from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import scalar_of
 
 Column = tuple[str, str, str]
 """Name, array code, and the expression that is appended."""
@@ -48,54 +50,34 @@ class Scan(Reader):
             self._column(field)
 
     def _column(self, field: Field) -> None:
-        name, kind, into = f"{self.prefix}{field.id}", field.one, self.local(field)
-        if field.size == ex.Literal(0) or field.id in self._sizes():
-            return
-        if "contents" in field.raw:  # always the same
-            return
+        into = self.local(field)
         if field.repeat:
             raise UnsupportedError("what is repeated inside has no column")
-        if kind == TEXT and not self.module.foreign:
+        made = rows.columns(field, self.prefix)
+        if not made:
+            return
+        if field.one == TEXT and not self.module.foreign:
             raise UnsupportedError("text has no column, since it may be none: bytes have")
-        if kind in (BYTES, TEXT):
-            self.byte_fields.append(name)
-            self._span(name, into)
-            return
-        code = None
-        if isinstance(kind, Integer) and kind.size:
-            code = CODES[kind.size].lower() if kind.signed else CODES[kind.size]
-        elif isinstance(kind, Plain) and kind.size:
-            code = "f" if kind.size == 4 else "d"
-        elif isinstance(kind, Bits) and kind.width <= 64:
-            code = "Q" if kind.width > 8 else "B"
-        elif scalar_of(kind) is not None:
-            code = "Q"
-        elif isinstance(kind, Structure):
-            return
-        if code is None:
-            raise UnsupportedError("this has no column")
-        self.columns.append((name, code, into))
+        if field.one in (BYTES, TEXT):
+            self._span(field, into)
+        else:
+            self.columns += [(name, code, into) for name, code in made]
 
-    def _span(self, name: str, into: str) -> None:
+    def _span(self, field: Field, into: str) -> None:
         """The columns of where something starts and ends."""
-        self.columns += [(f"{name}_start", "q", f"at_{into}"), (f"{name}_end", "q", f"end_{into}")]
-
-    def _sizes(self) -> set[str]:
-        """Fields that only give the lengths of others, which follow from where those start and end."""
-        if self.module.foreign:
-            return set()
-        sizes = [one.size for one in self.type.seq if one.size is not None and one.one == BYTES]
-        found = {size.id for size in sizes if isinstance(size, ex.Name)}
-        return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
+        made = rows.columns(field, self.prefix)
+        if not field.repeat or field.repeat == "until":
+            self.byte_fields.append(f"{self.prefix}{field.id}")
+        self.columns += [(name, code, f"{side}_{into}") for side, (name, code) in zip(("at", "end"), made, strict=True)]
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
         """Positions of bytes, without copying them. Raises `UnsupportedError` for most that end with a terminator."""
         lines = self.lines
-        if ends_with_a_byte(field) and not self.module.foreign:
+        if rows.way_of_one(field) is Way.MARKED and not self.module.foreign:
             stop, after = self.find_mark(field, path, bytes([field.raw["terminator"]]))
             lines.add(f"at_{into} = at", f"end_{into} = {stop}", after)
             return
-        if not {"terminator", "pad-right", "process"}.isdisjoint(field.raw) or field.raw.get("type") == "strz":
+        if rows.way_of_one(field) is Way.CODED:
             raise UnsupportedError("what ends with a terminator has no column")
         lines.add(f"at_{into} = at")
         stop = self.sized_end(field, path)
@@ -105,11 +87,11 @@ class Scan(Reader):
         lines.add(f"at = end_{into} = {stop}" if stop != "end" else f"at = end_{into} = max(at, end)")
 
     def read_single(self, field: Field) -> None:
-        kind = field.one
-        if field.repeat == "until":
+        kind, how = field.one, rows.way(field)
+        if how is Way.UP_TO_LAST:
             self._up_to_last(field)
             return
-        if field.repeat:
+        if how is Way.NUMBERS:
             self._numbers(field)
             return
         before = len(self.columns)
@@ -139,9 +121,7 @@ class Scan(Reader):
         sized = field.size is not None
         if self.module.foreign and len(self.lines.lines) > MOST_LINES:
             raise UnsupportedError("a row of too many fields")
-        if self.module.foreign and (
-            field.to_end or not {"terminator", "pad-right", "process"}.isdisjoint(field.raw) or kind.type.opaque
-        ):
+        if self.module.foreign and (field.to_end or rows.way_of_one(field) is Way.CODED or kind.type.opaque):
             raise UnsupportedError("a structure in bytes that are cut out otherwise has no columns")
         inner = self.__class__(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         self.begin_nested(inner, field)
@@ -180,8 +160,7 @@ class Scan(Reader):
         with lines.block("except LayoutError as error:"):
             lines.add(f'error.within(f"{self.above_path}{field.id}[{{many_{into}}}]")', "raise")
         lines.add(f"end_{into} = at")
-        self._span(f"{self.prefix}{field.id}", into)
-        self.byte_fields.append(f"{self.prefix}{field.id}")
+        self._span(field, into)
         self.read.add(field.id)
         self.bounded = ""
 
@@ -193,7 +172,7 @@ class Scan(Reader):
         self.count_numbers(field, many.size)
         into, name = self.local(field), f"{self.prefix}{many.name}"
         self.lines.add(f"at_{into} = at", f"at += {many.size} * many", f"end_{into} = at")
-        self._span(name, into)
+        self._span(field, into)
         start, end = f"self.{name}_start[index]", f"self.{name}_end[index]"
         given = f'self.view, {start}, {end} - {start}, "{many.code}", "{many.order}"'
         kind = "float" if many.code in "fd" else "int"
@@ -233,10 +212,3 @@ class Scan(Reader):
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
         inner = self.inner.get(id)
         return inner.named(inner.type.field(name)) if inner is not None else None
-
-
-def numbers_in_place(field: Field) -> Numbers | None:
-    """The numbers of a repeated field of a row whose position alone is kept; None for all other fields."""
-    if isinstance(field.one, Structure) or field.repeat == "until" or "valid" in field.raw:
-        return None
-    return numbers_of(field)

@@ -9,13 +9,13 @@ from collections.abc import Sequence as Many
 from exhume.compiler import budgets
 from exhume.compiler.emit.text import BINDS, columned, local_name
 from exhume.compiler.emit.values import Values
-from exhume.compiler.fixed import byte_order, contents, fixed_size, number_code, struct_format, type_size
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure, Switch
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.needs import inherits_order, without_rest
+from exhume.compiler.ir.fixed import byte_order, contents, fixed_size, number_code, struct_format, type_size
+from exhume.compiler.ir.needs import inherits_order, without_rest
+from exhume.compiler.ir.varints import number_of, one_byte
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import number_of, one_byte
 
 
 class Statements(Values):

@@ -13,7 +13,7 @@ from exhume.compiler import budgets
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Kind, Plain, Sequence, Structure
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.varints import number_of
+from exhume.compiler.ir.varints import number_of
 
 TAKEN = frozenset(
     {"view", "at", "end", "base", "start", "stop", "value", "parent", "root", "one", "error", "many", "size", "on"}
@@ -34,9 +34,6 @@ def local_name(id: str, foreign: bool) -> str:
         return f"{id}_" if id in TAKEN or keyword.iskeyword(id) else id
     ours = _OURS.match(id) or id in TAKEN or keyword.iskeyword(id) or hasattr(builtins, id) or id in _MODULES
     return f"f_{id}" if ours else id
-
-
-CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 class Lines:

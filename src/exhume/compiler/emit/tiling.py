@@ -13,11 +13,11 @@ and `ROWS` those of the elements of lists of such structures that extend to the 
 
 from __future__ import annotations
 
-from exhume.compiler.fixed import element_size, type_size
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Kind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
+from exhume.compiler.ir.fixed import element_size, type_size
 
 DOC = '"""Structures that claim every byte they are read from (see `make generated`); never edited by hand."""\n'
 

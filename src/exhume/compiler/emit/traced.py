@@ -23,7 +23,7 @@ from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.statements import Statements, nested_in
 from exhume.compiler.front.kinds import Bits, Structure, Switch
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.needs import expressions, words
+from exhume.compiler.ir.needs import expressions, words
 
 ROWS_AT_ONCE = 1 << 12
 """Rows that are read as columns to find where they begin, and not kept."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence as Many
 
+from exhume.compiler.emit.rules import Rules
 from exhume.compiler.front.kinds import TEXT, Bits, Kind
 from exhume.compiler.front.model import Field
-from exhume.compiler.front.rules import Rules
 from exhume.compiler.refusal import UnsupportedError
 
 

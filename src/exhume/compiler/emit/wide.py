@@ -16,9 +16,7 @@ import re
 
 from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.outward import OutwardScan
-from exhume.compiler.emit.scan import MOST_LINES, Column, Scan, numbers_in_place
-from exhume.compiler.fixed import Numbers, contents
-from exhume.compiler.front import expressions as ex
+from exhume.compiler.emit.scan import MOST_LINES, Column, Scan
 from exhume.compiler.front.kinds import (
     BYTES,
     DECIDED,
@@ -32,11 +30,12 @@ from exhume.compiler.front.kinds import (
     choices,
 )
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.needs import expressions, words
+from exhume.compiler.ir.fixed import Numbers
+from exhume.compiler.ir.needs import expressions, words
+from exhume.compiler.ir.rows import CODED, Way, common_code, numbers_in_place, takes_bytes, way_of_one
+from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import scalar_of
 
-CODED = frozenset(("terminator", "pad-right", "process"))
 MOST_CHOICES = 255
 MOST_FAILURES = 50
 """Cases without columns, which all rows of a file are or are not."""
@@ -105,11 +104,10 @@ class WideScan(OutwardScan):
     # Bytes and strings.
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        said = str(field.raw.get("type"))
-        if CODED.isdisjoint(field.raw) and said != "strz":
+        if way_of_one(field) not in (Way.CODED, Way.MARKED):
             super().read_bytes(field, into, path)
         else:
-            self._ended(field, field.one, into, path, said)
+            self._ended(field, field.one, into, path, str(field.raw.get("type")))
 
     def _ended(self, field: Field, kind: Kind, into: str, path: str, said: str) -> None:
         """Bytes or a string that something ends or pads."""
@@ -183,7 +181,7 @@ class WideScan(OutwardScan):
         self._push(
             [(f"{name}_start", "q", f"at_{one}"), (f"{name}_end", "q", f"end_{one}")]
             if kind in (BYTES, TEXT)
-            else [(name, _code_of(kinds), one)]
+            else [(name, common_code(kinds), one)]
         )
 
     # Lists.
@@ -240,7 +238,7 @@ class WideScan(OutwardScan):
         self._read_valid_raw(field, '""', False)
         if kind in (BYTES, TEXT):
             return [(f"{name}_start", "q", "at_one"), (f"{name}_end", "q", "end_one")], None
-        return [(name, _code_of([kind]), "one")], None
+        return [(name, common_code([kind]), "one")], None
 
     def _inside(self, field: Field, kind: Structure, name: str, sized: bool) -> list[Column]:
         """Statements that read a structure that has columns of its own; these."""
@@ -296,47 +294,3 @@ def _is_among(kind: Kind, kinds: list[Kind]) -> bool:
     if isinstance(kind, Structure):
         return any(isinstance(one, Structure) and one.type is kind.type for one in kinds)
     return kind in kinds
-
-
-def _code_of(kinds: list[Kind]) -> str:
-    """The code of an array for numbers of any of some kinds.  Raises `UnsupportedError` if there is none."""
-    if all(isinstance(one, Plain) and one.kind == "float" and one.size for one in kinds):
-        return "f" if all(isinstance(one, Plain) and one.size == 4 for one in kinds) else "d"
-    numbers = [(one.size, one.signed) for one in kinds if isinstance(one, Integer) and one.size]
-    if len(numbers) < len(kinds):
-        raise UnsupportedError("this has no column")
-    if not any(signed for _, signed in numbers):
-        return {1: "B", 2: "H", 4: "I", 8: "Q"}[max(size for size, _ in numbers)]
-    if all(signed for _, signed in numbers):
-        return {1: "b", 2: "h", 4: "i", 8: "q"}[max(size for size, _ in numbers)]
-    if (8, False) in numbers:
-        raise UnsupportedError("numbers that fit no array have no column")
-    return "q"
-
-
-def takes_bytes(field: Field, around: tuple[Type, ...] = ()) -> bool:
-    """Whether a field, or an element of it, is always there and takes at least one byte."""
-    return _takes_bytes(field, field.one, around)
-
-
-def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
-    if isinstance(kind, Structure):
-        inner = kind.type
-        return inner not in around and not inner.opaque and always_takes_bytes(inner, (*around, inner))
-    if isinstance(kind, Switch):
-        kinds = [*(one for _, one in kind.cases), kind.default]
-        return all(one is not None and _takes_bytes(field, one, around) for one in kinds)
-    if "contents" in field.raw:
-        return bool(contents(field))
-    if kind in (BYTES, TEXT):
-        size, raw = field.size, field.raw
-        ended = "terminator" in raw or raw.get("type") == "strz"
-        whole = raw.get("eos-error", True) and raw.get("consume", True) and not field.to_end
-        fixed = isinstance(size, ex.Literal) and isinstance(size.value, int) and size.value > 0
-        return fixed or (size is None and ended and bool(whole))
-    return isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.size > 0)
-
-
-def always_takes_bytes(type: Type, around: tuple[Type, ...] = ()) -> bool:
-    """Whether a structure takes at least one byte."""
-    return any(one.condition is None and not one.repeat and takes_bytes(one, around or (type,)) for one in type.seq)

@@ -26,7 +26,6 @@ from exhume.compiler.front.kinds import (
 )
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.needs import nodes
 from exhume.compiler.refusal import UnsupportedError
 
 _ROLES: dict[str, tuple[frozenset[str], str]] = {
@@ -66,7 +65,7 @@ def _place(where: str) -> Iterator[None]:
 def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
     """The kind of an expression, after checking every part of it, those within casts too."""
     found = here.kind_of(expr, item)
-    for node in nodes(expr):
+    for node in ex.nodes(expr):
         if isinstance(node, ex.Cast):
             takes(here.kind_of(node.of, item), here.kind_of(node, item), f"`as<{node.type:.60}>` takes")
         elif isinstance(node, ex.Member) and node.name == "_sizeof":

@@ -418,6 +418,18 @@ def replaced(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     return change(type(expr)(**values))
 
 
+def nodes(expr: Expr) -> list[Expr]:
+    """Every node of a tree."""
+    found: list[Expr] = []
+
+    def keep(one: Expr) -> Expr:
+        found.append(one)
+        return one
+
+    replaced(expr, keep)
+    return found
+
+
 def names(expr: Expr) -> set[str]:
     """Every name that an expression begins a path with."""
     found: set[str] = set()

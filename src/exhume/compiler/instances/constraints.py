@@ -7,10 +7,10 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from exhume.compiler import varints
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Plain
 from exhume.compiler.front.model import Field
+from exhume.compiler.ir import varints
 from exhume.compiler.refusal import UnsupportedError
 
 varint = functools.cache(varints.varint)

@@ -9,7 +9,7 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Kind, Switch, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.instances.constraints import expression, rules_of, varint
-from exhume.compiler.needs import KEYS, nodes
+from exhume.compiler.ir.needs import KEYS
 from exhume.compiler.refusal import UnsupportedError
 
 _ROLES = {"size": "size", "repeat-expr": "count", "pos": "place"}
@@ -90,8 +90,8 @@ def _mark(found: dict[Field, Use], role: str, expr: ex.Expr, one: Field) -> None
     """Note for each field in an expression of `one` its role there, and the constants that it is compared with."""
     here = one.owner
     numbers, texts = set(), set()
-    encodings = {node.arguments[0] for node in nodes(expr) if isinstance(node, ex.Call) and node.name == "to_s"}
-    for node in nodes(expr):
+    encodings = {node.arguments[0] for node in ex.nodes(expr) if isinstance(node, ex.Call) and node.name == "to_s"}
+    for node in ex.nodes(expr):
         value = here.enum("::".join(node.path)).number(node.value) if isinstance(node, ex.EnumValue) else None
         value = node.value if isinstance(node, ex.Literal) and node not in encodings else value
         if isinstance(value, int) and not isinstance(value, bool):
@@ -104,7 +104,7 @@ def _mark(found: dict[Field, Use], role: str, expr: ex.Expr, one: Field) -> None
         use.texts |= {text for text in texts if text}
         if role != "value":
             use.roles.add("choice" if deciding else role)
-    for node in nodes(expr):
+    for node in ex.nodes(expr):
         if isinstance(node, ex.Index):
             for source, _ in sources(node.at, here, one):
                 found[source].roles.add("index")

@@ -39,37 +39,7 @@ cdef inline Column column_of(size_t width):
     return made
 
 
-cdef inline int push1(Column column, int64_t value, int64_t least, int64_t most) except -1:
-    if not least <= value <= most:
-        again()
-    if column.many == column.room:
-        column.grow()
-    (<uint8_t *> column.data)[column.many] = <uint8_t> value
-    column.many += 1
-    return 0
-
-
-cdef inline int push2(Column column, int64_t value, int64_t least, int64_t most) except -1:
-    if not least <= value <= most:
-        again()
-    if column.many == column.room:
-        column.grow()
-    (<uint16_t *> column.data)[column.many] = <uint16_t> value
-    column.many += 1
-    return 0
-
-
-cdef inline int push4(Column column, int64_t value, int64_t least, int64_t most) except -1:
-    if not least <= value <= most:
-        again()
-    if column.many == column.room:
-        column.grow()
-    (<uint32_t *> column.data)[column.many] = <uint32_t> value
-    column.many += 1
-    return 0
-
-
-cdef inline int push8(Column column, int64_t value) except -1:
+<words>cdef inline int push8(Column column, int64_t value) except -1:
     if column.many == column.room:
         column.grow()
     (<int64_t *> column.data)[column.many] = value
@@ -91,18 +61,28 @@ cdef int pusho(Column column, object value, bint signed) except -1:
         return again()
 
 
-cdef inline int pushf(Column column, double value) except -1:
+<floats>'''
+_WORDS = """cdef inline int push{size}(Column column, int64_t value, int64_t least, int64_t most) except -1:
+    if not least <= value <= most:
+        again()
     if column.many == column.room:
         column.grow()
-    (<float *> column.data)[column.many] = <float> value
+    (<{type} *> column.data)[column.many] = <{type}> value
     column.many += 1
     return 0
 
 
-cdef inline int pushd(Column column, double value) except -1:
+"""
+_FLOATS = """cdef inline int push{letter}(Column column, double value) except -1:
     if column.many == column.room:
         column.grow()
-    (<double *> column.data)[column.many] = value
+    (<{type} *> column.data)[column.many] = <{type}> value
     column.many += 1
     return 0
-'''
+
+
+"""
+COLUMNS = COLUMNS.replace("<words>", "".join(_WORDS.format(size=one, type=f"uint{8 * one}_t") for one in (1, 2, 4)))
+COLUMNS = COLUMNS.replace(
+    "<floats>", "".join(_FLOATS.format(letter=one[0], type=one) for one in ("float", "double")).rstrip("\n") + "\n"
+)

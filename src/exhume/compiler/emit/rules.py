@@ -9,9 +9,9 @@ from exhume.compiler.emit.text import BINDS, members, negated
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer
 from exhume.compiler.front.model import Field
-from exhume.compiler.needs import without_rest
+from exhume.compiler.ir.needs import without_rest
+from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
-from exhume.compiler.varints import scalar_of
 
 
 class Rules(Code):

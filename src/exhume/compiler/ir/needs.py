@@ -6,11 +6,11 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from exhume.compiler.fixed import bit_order, shares_bytes
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import DECIDED, REST, SOME_STRUCTURE, combined, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
+from exhume.compiler.ir.fixed import bit_order, shares_bytes
 from exhume.compiler.refusal import UnsupportedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")
@@ -55,18 +55,6 @@ def expressions(field: Field) -> Iterator[ex.Expr]:
             yield from structure.arguments
 
 
-def nodes(expr: ex.Expr) -> list[ex.Expr]:
-    """Every node of a tree."""
-    found: list[ex.Expr] = []
-
-    def keep(one: ex.Expr) -> ex.Expr:
-        found.append(one)
-        return one
-
-    ex.replaced(expr, keep)
-    return found
-
-
 def uses(expr: ex.Expr, name: str) -> bool:
     """Whether an expression names something."""
     return name in _names(expr)
@@ -88,7 +76,7 @@ def without_rest(expr: ex.Expr) -> ex.Expr:
 
 def is_position(expr: ex.Expr) -> bool:
     """Whether an expression says where reading is."""
-    return HERE in nodes(without_rest(expr))
+    return HERE in ex.nodes(without_rest(expr))
 
 
 _PLACES = frozenset(("pos", "eof"))
@@ -97,7 +85,7 @@ _PLACES = frozenset(("pos", "eof"))
 @functools.lru_cache(maxsize=10_000)
 def words(expr: ex.Expr) -> frozenset[str]:
     """Every name in an expression, of members as well."""
-    every = nodes(expr)
+    every = ex.nodes(expr)
     found = {one.id for one in every if isinstance(one, ex.Name)}
     return frozenset(found | {one.name for one in every if isinstance(one, ex.Member)})
 
@@ -120,7 +108,7 @@ def find_moving(model: Model) -> None:
     moving = _that_ask(instances, {*_PLACES, *drifting}) - _PLACES
     own = {ex.Member(ex.Name("_io"), name) for name in _PLACES}
     fields = [one for type in model.types() for one in type.seq]
-    every = [node for one in fields for expr in expressions(one) for node in nodes(expr)]
+    every = [node for one in fields for expr in expressions(one) for node in ex.nodes(expr)]
     others = any(isinstance(one, ex.Member) and one.name in _PLACES and one not in own for one in every)
     model.moving = moving if moving or others else None
 
@@ -219,7 +207,7 @@ def _others(type: Type, needs: dict[Type, Needs]) -> None:
     """What the expressions of one type require of values of other types."""
     for field in (*type.seq, *type.instances.values()):
         for expr in expressions(field):
-            for node in nodes(expr):
+            for node in ex.nodes(expr):
                 if not isinstance(node, ex.Member) or node.of == ex.Name("_io"):
                     continue
                 if node.name not in ("_io", "_parent", "_root"):

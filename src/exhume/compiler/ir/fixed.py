@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
-from exhume.compiler.emit.text import CODES
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, DECIDED, Bits, Integer, Kind, Plain, Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
+
+CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+"""The letters of `array` and `struct` for numbers without a sign, by their size in bytes."""
 
 
 def contents(field: Field) -> bytes:

@@ -1,0 +1,239 @@
+"""How each field of a row is read, and the columns that it becomes: decided once, for Python and for compiled code.
+
+A row is an element of a list whose fields become columns.  `way` says how a field is read, `columns` under which names
+and as which numbers it is kept, and the rest says which lists have rows at all.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch, structures
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.front.specs import Model
+from exhume.compiler.ir.fixed import CODES, Numbers, contents, ends_with_a_byte, numbers_of
+from exhume.compiler.ir.needs import words
+from exhume.compiler.ir.varints import scalar_of
+from exhume.compiler.refusal import UnsupportedError
+
+CODED = frozenset(("terminator", "pad-right", "process"))
+"""Keys of bytes whose end does not depend on a size alone."""
+FEW = 16
+"""Elements of a list of constant length for which columns cost more than objects."""
+
+
+class Way(enum.Enum):
+    """How one field of a row is read."""
+
+    UP_TO_LAST = enum.auto()
+    """Structures up to the last one: where they start and end."""
+    NUMBERS = enum.auto()
+    """Numbers of one width: where they start and end."""
+    MARKED = enum.auto()
+    """Bytes up to the byte that ends them."""
+    CODED = enum.auto()
+    """Bytes, a string or a structure that something else ends, pads or encodes."""
+    CONTENTS = enum.auto()
+    """Bytes that are always the same."""
+    BYTES = enum.auto()
+    TEXT = enum.auto()
+    NUMBER = enum.auto()
+    SCALAR = enum.auto()
+    """A structure that stands for one number."""
+    STRUCTURE = enum.auto()
+    """A structure whose fields become columns of the row."""
+    BITS = enum.auto()
+    CHOICE = enum.auto()
+    OTHER = enum.auto()
+
+
+def way(field: Field) -> Way:
+    """How a field is read."""
+    if field.repeat:
+        return Way.UP_TO_LAST if field.repeat == "until" else Way.NUMBERS
+    return way_of_one(field)
+
+
+def way_of_one(field: Field) -> Way:
+    """How a single value is read, whether the field is repeated or not."""
+    kind = field.one
+    if ends_with_a_byte(field):
+        return Way.MARKED
+    if not CODED.isdisjoint(field.raw) or field.raw.get("type") == "strz":
+        return Way.CODED
+    if "contents" in field.raw:
+        return Way.CONTENTS
+    if kind in (BYTES, TEXT):
+        return Way.BYTES if kind == BYTES else Way.TEXT
+    if isinstance(kind, Structure):
+        return Way.STRUCTURE if scalar_of(kind) is None else Way.SCALAR
+    if isinstance(kind, Bits):
+        return Way.BITS
+    if isinstance(kind, Switch):
+        return Way.CHOICE
+    return Way.NUMBER if isinstance(kind, (Integer, Plain)) and kind.size else Way.OTHER
+
+
+def shares_word(last: Field, field: Field) -> bool:
+    """Whether bits continue in the bytes of those before them."""
+    one, other = last.one, field.one
+    return isinstance(one, Bits) and isinstance(other, Bits) and one.big == other.big
+
+
+def lengths(type: Type) -> frozenset[str]:
+    """Fields that only give the lengths of others, which follow from where those start and end.
+
+    External specifications have none: each field is a column there.
+    """
+    if type.root.model.foreign:
+        return frozenset()
+    sizes = [one.size for one in type.seq if one.size is not None and one.one == BYTES]
+    found = {size.id for size in sizes if isinstance(size, ex.Name)}
+    return frozenset(found | {one.of.id for one in sizes if isinstance(one, ex.Member) and isinstance(one.of, ex.Name)})
+
+
+def array_code(kind: Kind) -> str | None:
+    """The code of an array for numbers of a kind; None for what is not one number."""
+    if isinstance(kind, Integer) and kind.size:
+        return CODES[kind.size].lower() if kind.signed else CODES[kind.size]
+    if isinstance(kind, Plain) and kind.size:
+        return "f" if kind.size == 4 else "d"
+    if isinstance(kind, Bits) and kind.width <= 64:
+        return "Q" if kind.width > 8 else "B"
+    return "Q" if scalar_of(kind) is not None else None
+
+
+def span(name: str) -> list[tuple[str, str]]:
+    """The columns of where something starts and ends: names and array codes."""
+    return [(f"{name}_start", "q"), (f"{name}_end", "q")]
+
+
+def columns(field: Field, prefix: str) -> list[tuple[str, str]]:
+    """The columns of a field: names and array codes.  None where it has columns of its fields, or is known anyway.
+
+    Raises `UnsupportedError` for what has no column.
+    """
+    name, kind = f"{prefix}{field.id}", field.one
+    if field.repeat:
+        many = numbers_of(field)
+        return span(name if field.repeat == "until" or many is None else f"{prefix}{many.name}")
+    if field.size == ex.Literal(0) or field.id in lengths(field.owner) or "contents" in field.raw:
+        return []
+    if kind in (BYTES, TEXT):
+        return span(name)
+    code = array_code(kind)
+    if code is None and not isinstance(kind, Structure):
+        raise UnsupportedError("this has no column")
+    return [] if code is None else [(name, code)]
+
+
+def common_code(kinds: list[Kind]) -> str:
+    """The code of an array for numbers of any of some kinds.  Raises `UnsupportedError` if there is none."""
+    if all(isinstance(one, Plain) and one.kind == "float" and one.size for one in kinds):
+        return "f" if all(isinstance(one, Plain) and one.size == 4 for one in kinds) else "d"
+    numbers = [(one.size, one.signed) for one in kinds if isinstance(one, Integer) and one.size]
+    if len(numbers) < len(kinds):
+        raise UnsupportedError("this has no column")
+    if not any(signed for _, signed in numbers):
+        return {1: "B", 2: "H", 4: "I", 8: "Q"}[max(size for size, _ in numbers)]
+    if all(signed for _, signed in numbers):
+        return {1: "b", 2: "h", 4: "i", 8: "q"}[max(size for size, _ in numbers)]
+    if (8, False) in numbers:
+        raise UnsupportedError("numbers that fit no array have no column")
+    return "q"
+
+
+def numbers_in_place(field: Field) -> Numbers | None:
+    """The numbers of a repeated field of a row whose position alone is kept; None for all other fields."""
+    if isinstance(field.one, Structure) or field.repeat == "until" or "valid" in field.raw:
+        return None
+    return numbers_of(field)
+
+
+def takes_bytes(field: Field, around: tuple[Type, ...] = ()) -> bool:
+    """Whether a field, or an element of it, is always there and takes at least one byte."""
+    return _takes_bytes(field, field.one, around)
+
+
+def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
+    if isinstance(kind, Structure):
+        inner = kind.type
+        return inner not in around and not inner.opaque and always_takes_bytes(inner, (*around, inner))
+    if isinstance(kind, Switch):
+        kinds = [*(one for _, one in kind.cases), kind.default]
+        return all(one is not None and _takes_bytes(field, one, around) for one in kinds)
+    if "contents" in field.raw:
+        return bool(contents(field))
+    if kind in (BYTES, TEXT):
+        size, raw = field.size, field.raw
+        ended = "terminator" in raw or raw.get("type") == "strz"
+        whole = raw.get("eos-error", True) and raw.get("consume", True) and not field.to_end
+        fixed = isinstance(size, ex.Literal) and isinstance(size.value, int) and size.value > 0
+        return fixed or (size is None and ended and bool(whole))
+    return isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.size > 0)
+
+
+def always_takes_bytes(type: Type, around: tuple[Type, ...] = ()) -> bool:
+    """Whether a structure takes at least one byte."""
+    return any(one.condition is None and not one.repeat and takes_bytes(one, around or (type,)) for one in type.seq)
+
+
+def rows_are_plain(type: Type) -> bool:
+    """Whether every field of a type is always there and takes bytes, and nothing is read only when it is asked for."""
+    return _rows_are_plain(type, 4, {})
+
+
+def _rows_are_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
+    if (type, depth) not in known:
+        known[type, depth] = _row_is_plain(type, depth, known)
+    return known[type, depth]
+
+
+def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
+    for field in type.seq:
+        inner = field.one
+        if field.condition is not None or not depth:
+            return False
+        if isinstance(inner, Structure) and not _rows_are_plain(inner.type, depth - 1, known):
+            return False
+    takes = any(
+        isinstance(one.one, (Integer, Bits)) or (isinstance(one.one, Plain) and one.one.size) for one in type.seq
+    )
+    return takes and not any(one.value is None for one in type.instances.values())
+
+
+def mark_rows(model: Model) -> None:
+    """Mark the lists of objects that can give columns: those in structures that are not repeated themselves."""
+    within = {
+        type: [kind.type for one in type.fields() if one.value is None for kind in structures(one.one)]
+        for type in model.types()
+    }
+    waiting = [kind.type for type in within for one in type.fields() if one.repeat for kind in structures(one.one)]
+    many: set[Type] = set()
+    while waiting:
+        type = waiting.pop()
+        if type not in many:
+            many.add(type)
+            waiting += within.get(type, ())
+    for type in within:
+        for one in type.fields() if type not in many else ():
+            if one.repeat and isinstance(one.one, Structure) and one.one.type.raw.get("-tabled"):
+                marks: dict[str, bool] = one.raw  # type: ignore[assignment]  # a copy
+                marks["-rows"] = True
+
+
+def is_list_of_rows(field: Field, model: Model) -> bool:
+    """Whether a repeated field is a list of rows that are all read alike, and long enough for columns."""
+    if field.to_end or _is_few(field):
+        return False
+    size = set() if field.size is None else words(field.size)
+    coded = {"terminator", "pad-right", "process", "valid", "parent"}
+    alike = field.size is None or (model.moving is None and field.repeat != "until" and coded.isdisjoint(field.raw))
+    return alike and size.isdisjoint(("_", "_index", "_io"))
+
+
+def _is_few(field: Field) -> bool:
+    """Whether something is repeated so few times that columns for it cost more than objects."""
+    count = field.expr("repeat-expr")
+    return isinstance(count, ex.Literal) and isinstance(count.value, int) and count.value <= FEW
