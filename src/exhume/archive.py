@@ -96,10 +96,7 @@ class Info(abc.ABC):
         return ()
 
 
-COMMON = (
-    "close", "entries", "format", "info", "limits", "name", "partitions", "sections", "source", "stats", "to_arrow",
-    "to_dataset", "verify",
-)  # fmt: skip
+COMMON = "close closed entries format info limits name partitions sections source stats to_arrow to_dataset verify"
 """What every archive offers."""
 
 
@@ -123,9 +120,10 @@ class Archive(abc.ABC):
     """
 
     format: str
-    _offered: ClassVar[tuple[str, ...]] = ()
-    """Names of a format that completion offers next to `COMMON`; all public names if it is empty."""
-    _closed = False
+    _offered: ClassVar[str] = ""
+    """Names of a format that completion offers next to `COMMON`, separated by blanks; all names if it is empty."""
+    closed = False
+    """Whether `close` was called."""
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         self.source = source
@@ -253,7 +251,7 @@ class Archive(abc.ABC):
 
     def close(self) -> None:
         """Close the source."""
-        self._closed = True
+        self.closed = True
         self.source.close()
 
     def __enter__(self) -> Self:
@@ -263,11 +261,11 @@ class Archive(abc.ABC):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}{', closed' if self._closed else ''}>"
+        return f"<{type(self).__name__} {self.name!r}{', closed' if self.closed else ''}>"
 
     def __dir__(self) -> list[str]:
-        known = super().__dir__()
-        return [name for name in known if name[0] == "_" or not self._offered or name in (*COMMON, *self._offered)]
+        known, offered = super().__dir__(), f"{COMMON} {self._offered}".split()
+        return [name for name in known if name[0] == "_" or not self._offered or name in offered]
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """Raise `TypeError`: files and locks do not travel to another process."""

@@ -14,6 +14,7 @@ from typing import Any, get_args
 import pytest
 
 import exhume
+from exhume.archive import COMMON
 from exhume.cli.completing import completions
 from exhume.cli.main import main
 from exhume.formats.ark import writer as ark
@@ -25,6 +26,7 @@ from exhume.formats.data_bundle import writer as databundle
 from exhume.formats.kv_ir import writer as kvir
 from exhume.formats.zs import encode as zs
 from exhume.formats.zs.layout_facts import STORED_CODECS
+from exhume.registry import formats
 
 Cli = Callable[..., Any]
 
@@ -53,29 +55,53 @@ def test_completion_shows_whole_sentences() -> None:
     assert not [text for text in texts.values() if text.endswith("...")]
 
 
-def test_completion_of_an_archive_offers_what_users_call(samples: Path) -> None:
-    with exhume.open(samples / "clp_s/demo.clps") as archive:
-        offered = [name for name in dir(archive) if name[0] != "_"]
-        assert all(hasattr(archive, name) for name in offered)
-    assert {"events", "search", "to_arrow", "verify", "sections"} <= set(offered)
-    assert len(offered) < 25
+OFFERED = {
+    "ark": ("ark/log", "channel channels messages missing_splits"),
+    "caf": ("caf/sorted.caf", "names open_member read_member stat"),
+    "clp-ir": ("clp_ir/small.clp", "count events json_lines search"),
+    "clp-s": ("clp_s/demo.clps", "events json_lines search tables"),
+    "databundle": ("data_bundle/zlib", "history names open_member read_member rows"),
+    "kv-ir": ("kv_ir/small.clp", "events json_lines search"),
+    "leveldb": ("leveldb/small", "database is_incomplete"),
+    "zs": ("zs/words-none.zs", "count dump metadata records"),
+}
+"""An archive of each format, and some of what a user calls there."""
 
 
-@pytest.mark.parametrize("sample", ["clp_s/demo.clps", "zs/words-none.zs", "data_bundle/zlib", "caf/empty.caf"])
-def test_an_archive_says_whether_it_is_closed_and_does_not_pickle(sample: str, samples: Path) -> None:
-    with exhume.open(samples / sample) as archive:
-        assert "closed" not in repr(archive)
-        with pytest.raises(TypeError, match=r"cannot pickle an open archive .*: pass its path"):
-            pickle.dumps(archive)
-    assert repr(archive).endswith(", closed>")
+def test_every_format_is_in_the_table() -> None:
+    assert set(OFFERED) == set(formats())
+
+
+@pytest.mark.parametrize("format", OFFERED)
+def test_completion_of_an_archive_offers_what_users_call(format: str, samples: Path) -> None:
+    sample, called = OFFERED[format]
+    with exhume.open(samples / sample, format=format) as archive:
+        offered = {name for name in dir(archive) if name[0] != "_"}
+        assert [name for name in offered if not hasattr(archive, name)] == []
+        given = {*COMMON.split(), *archive._offered.split()}
+    assert offered == given
+    assert {*called.split(), "closed", "entries", "info", "sections", "to_arrow", "verify"} <= offered
+    assert len(offered) <= 26
+
+
+@pytest.mark.parametrize("format", OFFERED)
+def test_an_archive_says_whether_it_is_closed_and_does_not_pickle(format: str, samples: Path) -> None:
+    path = samples / OFFERED[format][0]
+    with exhume.open(path, format=format) as archive:
+        assert (archive.closed, repr(archive)) == (False, f"<{type(archive).__name__} {str(path)!r}>")
+        if format != "ark":
+            with pytest.raises(TypeError, match=r"cannot pickle an open archive .*: pass its path"):
+                pickle.dumps(archive)
+    assert (archive.closed, repr(archive)) == (True, f"<{type(archive).__name__} {str(path)!r}, closed>")
+    archive.close()  # again does no harm
 
 
 def test_an_ark_log_is_opened_again_where_it_is_unpickled(samples: Path) -> None:
     with exhume.open(samples / "ark/log", format="ark") as archive:
         with pickle.loads(pickle.dumps(archive)) as again:
             assert [message.data for message in again.messages()] == [message.data for message in archive.messages()]
-        assert "closed" not in repr(archive)
-    assert repr(archive).endswith(", closed>")
+        assert not archive.closed
+    assert archive.closed
 
 
 def test_a_specification_is_shown_by_its_name(tmp_path: Path) -> None:

@@ -129,6 +129,9 @@ class ArkLog(RecordArchive):
     """
 
     format = "ark"
+    _offered = (
+        "channel channel_table channels content_digest manifest messages metadata missing_splits open_split statistics"
+    )
 
     if TYPE_CHECKING:  # `reader.ArkArchive` has it
 

@@ -37,9 +37,9 @@ class ClpSArchive(TableArchive):
 
     wide_tables = True
     _offered = (
-        "events", "json_chunks", "json_lines", "num_messages", "range_index", "schema_tree", "schemas", "search",
-        "tables", "timestamp_ranges",
-    )  # fmt: skip
+        "content_digest events json_chunks json_lines num_messages range_index schema_tree schemas search tables "
+        "timestamp_ranges"
+    )
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)

@@ -101,6 +101,9 @@ class KvIrArchive(StreamArchive):
     """
 
     format = "kv-ir"
+    _offered = (
+        "content_digest events events_with_place follow json_chunks json_lines metadata schema search user_metadata"
+    )
     wide_tables = True
     schema = "clp_kv_ir"
 

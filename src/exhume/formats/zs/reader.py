@@ -28,13 +28,7 @@ from exhume.io.portable import keep_freed_memory
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.native.kernel import (
-    MalformedRecordsError,
-    build_uleb128,
-    find_range,
-    record_values,
-    scan_records,
-)
+from exhume.native.kernel import MalformedRecordsError, build_uleb128, find_range, record_values, scan_records
 
 if TYPE_CHECKING:
     from exhume.formats.zs.arrow import ZsTableOptions
@@ -94,6 +88,7 @@ class ZsArchive(RecordArchive):
     """
 
     format = "zs"
+    _offered = "content_digest count dump header map_blocks map_values metadata records records_with_origin"
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
         """Read the header.  Raises ZS-101..103, ZS-201, ZS-301..303 and ZS-401..403."""
