@@ -105,7 +105,7 @@ class Verb(click.Command):
     """click's command, whose help ends with examples (`exhume.cli.examples`), and which suggests similar options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; raises `click.UsageError`, with a suggestion, for an unknown option."""
+        """Parse the arguments; raises `NoSuchOption`, with suggestions, for an unknown option."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
