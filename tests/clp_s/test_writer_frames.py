@@ -59,7 +59,7 @@ def test_frames_state_their_size_and_hold_the_payload(payload: bytes, jobs: int)
         patch.setattr(frames, "MOST", 256)
         columns = [len(payload) // 3, 0, len(payload) - len(payload) // 3]
         read = frames.whole(payload)[1]
-        several = list(frames.Framing().several([(columns, read), ([0], read), (columns, read)], jobs))
+        several = [list(one) for one in frames.Framing().several([(columns, read), ([0], read), (columns, read)], jobs)]
     assert several[0] == several[2]
     assert several[1] == []
     assert b"".join(map(zstandard.ZstdDecompressor().decompress, several[0])) == payload

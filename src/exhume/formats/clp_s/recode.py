@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +123,7 @@ def _sections(archive: TableArchive, framing: Framing, progress: Progress, folde
             if entry.name in STRUCTURES:
                 yield entry.name, [framing.one(archive.structure(entry.name)[0])]
             elif entry.name in DICTIONARIES:
-                yield entry.name, [entry.part(0, min(DICTIONARY_HEAD, entry.size)).read(), *next(stored)]
+                yield entry.name, chain([entry.part(0, min(DICTIONARY_HEAD, entry.size)).read()], next(stored))
             elif entry.name == "/table_metadata":
                 yield entry.name, [framing.one(with_stream_offsets(archive.structure(entry.name)[0], sizes))]
             elif entry.name in TABLE_SECTIONS:

@@ -234,8 +234,8 @@ def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> It
             anew = [f"<lost log type {number}>".encode() for number in lost]
         case _:
             anew = [f'["<lost array {number}>"]'.encode() for number in lost]
-    (frames,) = Framing().several([joined(dictionary.payload, build_dictionary(anew))], jobs)
-    return [packed.NUM_ENTRIES.pack(dictionary.count), *frames]
+    frames = next(Framing().several([joined(dictionary.payload, build_dictionary(anew))], jobs))
+    return itertools.chain([packed.NUM_ENTRIES.pack(dictionary.count)], frames)
 
 
 def _lost_variable(number: int) -> bytes:

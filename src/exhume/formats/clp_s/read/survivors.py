@@ -108,9 +108,10 @@ class Streams:
 
         for number, frames in enumerate(Framing().several(payloads(), jobs)):
             one = under_way.popleft()
+            yield self._entries(one), frames if one.stored is None else one.stored
+            deque(frames, maxlen=0)
             if number in self._spools:
                 self._spools.pop(number).close()
-            yield self._entries(one), frames if one.stored is None else one.stored
             self._account(number, one)
             progress(number + 1, len(self._streams), "streams")
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -197,8 +198,11 @@ class Framing:
         size = sum(sizes)
         return [(0, size)] if self.stored and size <= DEFAULT_LIMITS.payload_size else spans(sizes)
 
-    def several(self, payloads: Iterable[Payload], jobs: int = 1) -> Iterator[list[bytes]]:
-        """The frames of each payload, made by `jobs` threads (0: one per core); the bytes are those of one."""
+    def several(self, payloads: Iterable[Payload], jobs: int = 1) -> Iterator[Iterator[bytes]]:
+        """The frames of each payload, made by `jobs` threads (0: one per core); the bytes are those of one.
+
+        They are made as they are taken; those of a payload are dropped with the next payload.
+        """
 
         def parts() -> Iterator[tuple[Callable[[int, int], Buffer], int, int] | None]:
             for sizes, read in payloads:
@@ -212,10 +216,15 @@ class Framing:
             read, start, stop = part
             return self.one(read(start, stop))
 
-        frames: list[bytes] = []
-        for made in map_ordered(frame, parts(), jobs):
-            if made is None:
-                yield frames
-                frames = []
-            else:
-                frames.append(made)
+        made = map_ordered(frame, parts(), jobs)
+        for first in made:
+            frames = _frames(first, made)
+            yield frames
+            deque(frames, maxlen=0)
+
+
+def _frames(first: bytes | None, following: Iterator[bytes | None]) -> Iterator[bytes]:
+    """What comes before None."""
+    while first is not None:
+        yield first
+        first = next(following, None)
