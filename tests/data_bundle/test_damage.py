@@ -279,6 +279,8 @@ def test_lies_are_told(bundle: Bundle, code: str, lie: Callable[[Bundle], None])
                 archive.read_member(name)
     except ExhumeError as error:
         assert error.code in {f.code for f in found} | {"EX-501", "DBND-313", "DBND-202"}
+        if error.code in ("DBND-102", "DBND-301", "DBND-302", "DBND-303"):  # the place that `verify` states
+            assert (error.span, str(error)) == (told.span, str(told))
 
 
 def test_the_honest_bundle_is_clean(bundle: Bundle) -> None:

@@ -5,11 +5,11 @@ Spec: data_bundle.txt, Index; `docs/formats/data_bundle.md`, "Profile".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from exhume.errors import Span
+from exhume.errors import ExhumeError, Span
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.kernel import bundle_file_row, bundle_record_row
 from exhume.formats.data_bundle.layout_keys import (
@@ -28,6 +28,8 @@ from exhume.formats.data_bundle.messages import MAGIC_TEXT, BundleConfig, FileMe
 from exhume.formats.data_bundle.names import INDEX
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.wire import WireError
+
+T = TypeVar("T")
 
 
 class FileRow(NamedTuple):
@@ -117,7 +119,7 @@ class BundleIndex:
         value = self.database.get(CONFIG_KEY, sequence=self.sequence)
         if value is None:
             raise checks.NO_CONFIG.error(span=self.where)
-        return parse_config(value, self.where)
+        return self._parsed(lambda key, value, where: parse_config(value, where), CONFIG_KEY, value)
 
     def file(self, path: str) -> FileRow | None:
         """The row of one path, None when there is none.  Raises DBND-302 when the row cannot be read."""
@@ -129,19 +131,30 @@ class BundleIndex:
         try:
             return FileRow(path, FileMetadata.parse(value), parts)
         except WireError as error:
-            raise checks.FILE_ROW.error(error.reason, span=self.where, actual=key) from error
+            raise checks.FILE_ROW.error(error.reason, span=self._place(key), actual=key) from error
+
+    def _parsed(self, parse: Callable[[bytes, bytes, Span], T], key: bytes, value: bytes) -> T:
+        """What `parse` makes of a row; it is looked for again, for its place, where it cannot be read."""
+        try:
+            return parse(key, value, self.where)
+        except ExhumeError:
+            return parse(key, value, self._place(key))
+
+    def _place(self, key: bytes) -> Span:
+        """The place of a live row, as `verify` states it; the index as a whole in past states."""
+        found = None if self.sequence is not None else next(self.database.live_versions(key, key + b"\0"), None)
+        return self.where if found is None else found.span
 
     def files(self, start: bytes = FILE_PREFIX, stop: bytes = FILE_STOP) -> Iterator[FileRow]:
         """File and directory rows with `start <= key < stop`, in key order."""
-        where = self.where
         for key, value in self.database.scan(start, stop, sequence=self.sequence):
-            yield parse_file_row(key, value, where)
+            yield plain_file_row(key, value) or self._parsed(parse_file_row, key, value)
 
     def records(self, shard: int) -> list[RecordRow]:
         """The record rows of one shard in stream order; without any, its stream is stored as it is."""
-        prefix, where = record_prefix(shard), self.where
+        prefix = record_prefix(shard)
         rows = self.database.scan(prefix, _after(prefix), sequence=self.sequence)
-        return [parse_record_row(key, value, where) for key, value in rows]
+        return [plain_record_row(key, value) or self._parsed(parse_record_row, key, value) for key, value in rows]
 
     def children(self, folder: str) -> Iterator[tuple[str, FileRow | None]]:
         """`(name, row)` of each entry of a directory; the row is None for a directory without a row of its own.
