@@ -44,6 +44,8 @@ def fill(writer: Any, messages: int = 40) -> None:
     writer.add_metadata("m", {"k": "w"})
     writer.add_metadata("schemas", {"a": "b"})
     writer.add_metadata("site", {"name": "yard"})
+    writer.add_metadata("", {"k": "v"})
+    writer.add_metadata("2.imu", {"k": "v"})
     one = writer.register_schema("pkg/Same", "ros2msg", b"uint8 x")
     two = writer.register_schema("pkg/Same", "ros2msg", b"int64 y")
     writer.register_schema("pkg/Unused", "ros2msg", b"")
@@ -389,7 +391,7 @@ def test_there_and_back(payload: str, jobs: int, tmp_path: Path, exhume_cli: Cli
         assert summary.statistics is not None
         assert summary.statistics.attachment_count == len(summary.attachment_indexes) == 2
         assert [one.name for one in reader.iter_attachments()] == ["cal.bin", "größe.txt"]
-        assert len(list(reader.iter_metadata())) == len(summary.metadata_indexes) == 5
+        assert len(list(reader.iter_metadata())) == len(summary.metadata_indexes) == 7
     assert exhume_cli("create", "ark", out, "-o", tmp_path / "again").code == 0
     first, again = content(tmp_path / "log"), content(tmp_path / "again")
     for key in ("header", "metadata", "attachments"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -333,7 +334,7 @@ class _Carried:
                     self._log.set_metadata_text(key, text)
             elif record.name == LOG_RECORD and times[record.name] == 1:
                 self._log.name = self._log.name or record.metadata.get("name", "")
-            elif times[record.name] == 1 and record.name not in _KEYS:
+            elif times[record.name] == 1 and record.name not in _KEYS and _PLAIN.match(record.name):
                 self._set(record.name, dict(record.metadata))
             else:
                 several.append({"name": record.name, "metadata": dict(record.metadata)})
@@ -359,6 +360,9 @@ class _Carried:
         if kept:
             self._set("attachments", kept)
 
+
+_PLAIN: Final = re.compile(r"(?!\d+\.).", re.DOTALL)
+"""How names of metadata records begin that are keys of the log: a number and a dot there are those of a second file."""
 
 _KEYS: Final = frozenset(("header", "schemas", "channels", "metadata", "attachments"))
 
