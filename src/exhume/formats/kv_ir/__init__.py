@@ -8,6 +8,8 @@ from exhume_ksy.facts.zstd_frame import Frame, FrameKind
 from exhume.registry import Format, Signature
 
 ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(Frame.at.magic[1], "little")
+FRAME_STARTS = tuple(kind.to_bytes(Frame.at.magic[1], "little") for kind in FrameKind)
+"""The first bytes of frames, also of those that are skipped.  Codecs know them as well, but take time to import."""
 
 FORMAT = Format(
     id="kv-ir",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError, Span
-from exhume.formats.kv_ir import FORMAT
+from exhume.formats.kv_ir import FORMAT, FRAME_STARTS
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
@@ -46,11 +46,8 @@ def probe_stream(
         return None
     starts = tuple(signature.magic for signature in FORMAT.signatures)
     head = source.read_up_to(0, max(map(len, starts)))
-    if not head.startswith(starts):
-        from exhume.codecs.layout import FRAME_STARTS
-
-        if not head.startswith(tuple(FRAME_STARTS)):
-            return None
+    if not head.startswith((*starts, *FRAME_STARTS)):
+        return None
     from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_preamble
     from exhume.formats.kv_ir.stream import HEAD, Stream
 
