@@ -166,9 +166,7 @@ class Archive(abc.ABC):
         """
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
-        """Facts that need a scan of the archive (`exhume info --stats`), by `jobs` threads or processes where that
-        helps (0: one per core); JSON-able.
-        """
+        """Facts that need a scan (`exhume info --stats`), by `jobs` threads or processes (0: one per core), as JSON."""
         return {}
 
     def content_digest(self) -> str:
@@ -365,7 +363,10 @@ class MemberArchive(Archive):
         return {name: entry.details.get(name) for name in self.detail_columns}
 
     def to_arrow(self, **options: Unpack[MemberTableOptions]) -> Any:
-        """The members as a table, one row each; see `exhume.tabular.arrow.member_table` for columns and options."""
+        """The members as a table, one row each; see `exhume.tabular.arrow.member_table`.
+
+        Options: `columns`, `batch_rows`, `losses`, `digest`, `entries`, `jobs`.
+        """
         from exhume.tabular.arrow import member_table
 
         check_keywords("to_arrow()", options, member_table)

@@ -7,6 +7,7 @@ import enum
 import inspect
 import io
 import pydoc
+import re
 import shutil
 import types
 from collections.abc import Callable, Iterator
@@ -200,6 +201,45 @@ def tables() -> Iterator[tuple[str, Callable[..., Any], Any]]:
             )
         else:
             yield described.id, arrow.member_table, arrow.MemberTableOptions
+
+
+def listed(function: Callable[..., Any], begin: str) -> str:
+    """What the docstring of a function says of its options, as one line."""
+    text = " ".join((inspect.getdoc(function) or "").partition(begin)[2].partition("\n\n")[0].split())
+    assert text.endswith("."), function
+    return text.removesuffix(".")
+
+
+def test_help_of_a_table_names_each_option() -> None:
+    """The signature says `**options`, for a class of options cannot be unpacked there."""
+    import importlib
+
+    from exhume.registry import get_format
+
+    for name, _, options in tables():
+        reader = importlib.import_module(f"{get_format(name).package}.reader")
+        (archive,) = (one for one in vars(reader).values() if getattr(one, "__module__", "") == reader.__name__
+                      and getattr(one, "format", "") == name and issubclass(one, exhume.Archive))  # fmt: skip
+        shown = re.findall(r"`(\w+)`", listed(archive.to_arrow, "Options: "))
+        assert shown == list(options.__annotations__), name
+
+
+@pytest.mark.parametrize("name", ["open", "inspect", "create", "salvage", "recode"])
+def test_help_of_a_function_names_the_options_of_each_format(name: str) -> None:
+    from exhume.registry import formats
+
+    function = getattr(exhume, name)
+    entry = listed(function, "    options: ").partition(". ")[2]
+    shown = dict(part.split(": ") for part in entry.split("; "))
+    own = inspect.signature(function).parameters
+    for format, described in formats().items():
+        front = getattr(exhume, format.replace("-", ""))
+        made = getattr(front, "open" if name == "inspect" else name, None)
+        hook = made or (described.hook(name) if getattr(described, name, None) else None)
+        taken = inspect.signature(hook).parameters.values() if hook else ()
+        wanted = [one.name for one in taken if one.kind is one.KEYWORD_ONLY and one.name not in own]
+        assert re.findall(r"`(\w+)`", shown.pop(format, "")) == wanted, format
+    assert shown == {}
 
 
 def test_options_of_tables_are_those_of_the_function() -> None:

@@ -113,7 +113,7 @@ def explain(
         selection: What to explain (`exhume.engines.explain.Selection`): a section, a range; None: everything.
         findings: Those to show at the fields they concern; None: `verify` is asked.
         ksy: The result of `compile_ksy`, to explain a file as one section by that specification.
-        options: Those of `exhume.open`.
+        options: Those of `exhume.open`: `format`, `limits`, `storage_options`, `offset`, `length`, the format's own.
 
     Returns:
         The sections, lazily, each with its tree of fields: place, value, meaning, checksum verdict.

@@ -50,7 +50,9 @@ def inspect_archive(
         storage_options: Options for the fsspec file system of a URL.
         offset: Where the archive starts inside a larger file, in bytes.
         length: How long it is there, in bytes; None: to the end.
-        options: Those of the format's own opener (such as `exhume.zs.open`).
+        options: Those of the format's own opener, such as `exhume.ark.open`, which explains them. ark: `log`,
+            `on_missing`, `unfinished`, `by_manifest`; caf: `any_version`; databundle: `sequence_rule`, `check`;
+            leveldb: `sequence_rule`.
 
     Returns:
         A context manager with the sections, values and entries that can be read; `problems` are the errors as findings.

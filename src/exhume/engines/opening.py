@@ -36,7 +36,9 @@ def open_archive(
         storage_options: Options for the fsspec file system of a URL.
         offset: Where the archive starts inside a larger file, in bytes.
         length: How long it is there, in bytes; None: to the end.
-        options: Those of the format's own opener (such as `exhume.zs.open`).
+        options: Those of the format's own opener, such as `exhume.ark.open`, which explains them. ark: `log`,
+            `on_missing`, `unfinished`, `by_manifest`; caf: `any_version`; databundle: `sequence_rule`, `check`;
+            leveldb: `sequence_rule`.
 
     Returns:
         A context manager.  With a literal `format` its type is that format's own, as for `exhume.zs.open`.
@@ -88,7 +90,16 @@ def create_archive(target: str | os.PathLike[str], format: str, **options: Any) 
     Args:
         target: Path of the file or directory to write.
         format: Id of the format, or another name for it.
-        options: Those of the format's own `create` (such as `exhume.zs.create`).
+        options: Those of the format's own function, such as `exhume.zs.create`, which explains them. ark: `name`,
+            `metadata`, `log_identifier`, `common_identifier`, `split_items`, `split_bytes`, `compression`, `level`,
+            `amends`, `hide`, `guids`; caf: `order`, `chunk_size`, `replace`, `overwrite`, `publish_each`, `on_chunk`,
+            `progress`; clp-ir: `pattern`, `zone`, `reference_ms`, `encoding`, `codec`, `level`, `overwrite`; clp-s:
+            `version`, `timestamp_key`, `structurize_arrays`, `log_order`, `retain_float_format`, `level`,
+            `target_encoded_size`, `min_table_size`, `max_document_size`, `creator_id`, `properties`, `on_error`,
+            `allow_loss`, `jobs`, `overwrite`, `directory`, `input`; databundle: `compression`, `level`, `stored`,
+            `record_size`, `alignment`, `shards`, `jobs`, `raw_packed`, `index_compression`, `progress`; kv-ir:
+            `metadata`, `codec`, `level`, `overwrite`; zs: `metadata`, `codec`, `level`, `block_size`,
+            `branching_factor`, `jobs`, `short_keys`, `default_metadata`, `overwrite`.
 
     Returns:
         A context manager: leaving it finishes the archive, and after an exception nothing remains that looks like a

@@ -61,7 +61,8 @@ def recode(
         limits: What hostile input may cost.
         jobs: Threads (0: one per core); the copy is that of one.
         progress: Called with (done, total or None, unit).
-        options: The format's own.
+        options: The format's own, as when it is created. clp-ir: `codec`, `level`; clp-s: `level`, `directory`;
+            databundle: `codec`, `level`; kv-ir: `codec`, `level`; zs: `codec`, `level`, `block_size`.
 
     Returns:
         Sizes before and after, and the digest that both have.

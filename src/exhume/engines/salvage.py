@@ -53,7 +53,8 @@ def salvage(
         offset: Where the archive starts inside a larger file, in bytes.
         length: How long it is there, in bytes; None: to the end.
         jobs: Threads or processes that share the work, including reading the output back (0: one per core).
-        options: The format's own.
+        options: The format's own. ark: `log`; caf: `unreferenced`; clp-s: `partial`; databundle: `include_deleted`,
+            `unreferenced`.
 
     Returns:
         Counts of what was recovered and lost, the outcome of every span, and in `verified_by` what the output, which

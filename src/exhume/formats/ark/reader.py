@@ -172,9 +172,9 @@ class ArkArchive(ArkLog):
         return deduplicated(verify_log(self, quick=quick, jobs=jobs, progress=progress))
 
     def to_arrow(self, **options: Unpack[ArkTableOptions]) -> Any:
-        """One channel as a table with nested fields (`topic=`, `start_ns=`, `stop_ns=`, `columns=`, …).
+        """One channel as a table with nested fields; see `exhume.formats.ark.arrow.to_arrow`.
 
-        See `exhume.formats.ark.arrow.to_arrow`.
+        Options: `columns`, `batch_rows`, `losses`, `start_ns`, `stop_ns`, `latched`, `skip_damaged`, `jobs`, `topic`.
         """
         from exhume.formats.ark.arrow import to_arrow
 

@@ -161,7 +161,10 @@ class ClpIrArchive(StreamArchive):
         return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
 
     def to_arrow(self, **options: Unpack[TableOptions]) -> Any:
-        """A streaming `pyarrow.RecordBatchReader` over the events; see `exhume.formats.clp_ir.arrow.to_arrow`."""
+        """A streaming `pyarrow.RecordBatchReader` over the events; see `formats.clp_ir.arrow.to_arrow`.
+
+        Options: `columns`, `batch_rows`, `losses`.
+        """
         from exhume.formats.clp_ir.arrow import to_arrow
 
         check_keywords("to_arrow()", options, to_arrow)

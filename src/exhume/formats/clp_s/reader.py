@@ -158,7 +158,11 @@ class ClpSArchive(TableArchive):
         return records.events(self, ordered=ordered, with_source=with_source)
 
     def to_arrow(self, **options: Unpack[ClpSTableOptions]) -> Any:
-        """A streaming `pyarrow.RecordBatchReader` over the records; see `exhume.formats.clp_s.arrow.to_arrow`."""
+        """A streaming `pyarrow.RecordBatchReader` over the records; see `formats.clp_s.arrow.to_arrow`.
+
+        Options: `columns`, `batch_rows`, `losses`, `ignore_case`, `begin_ms`, `end_ms`, `query`, `dictionaries`,
+        `jobs`, `widest`.
+        """
         from exhume.formats.clp_s.arrow import to_arrow
         from exhume.formats.clp_s.query.options import Options
 

@@ -137,7 +137,10 @@ class KvIrArchive(StreamArchive):
         return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
 
     def to_arrow(self, **options: Unpack[KvIrTableOptions]) -> Any:
-        """A streaming `pyarrow.RecordBatchReader` over the events; see `exhume.formats.kv_ir.arrow.to_arrow`."""
+        """A streaming `pyarrow.RecordBatchReader` over the events; see `formats.kv_ir.arrow.to_arrow`.
+
+        Options: `columns`, `batch_rows`, `losses`, `jobs`, `widest`.
+        """
         from exhume.formats.kv_ir.arrow import to_arrow
 
         check_keywords("to_arrow()", options, to_arrow)

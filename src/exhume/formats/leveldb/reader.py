@@ -163,7 +163,10 @@ class LevelDbArchive(RecordArchive):
         return deduplicated(verify_database(self.database, quick=quick, jobs=jobs, progress=progress))
 
     def to_arrow(self, **options: Unpack[LevelDbTableOptions]) -> Any:
-        """Rows as a table, the live ones unless others are asked for; see `exhume.formats.leveldb.arrow.to_arrow`."""
+        """Rows as a table, by default the live ones; see `exhume.formats.leveldb.arrow.to_arrow`.
+
+        Options: `columns`, `batch_rows`, `losses`, `start`, `stop`, `prefix`, `all_versions`, `sequence`, `jobs`.
+        """
         from exhume.formats.leveldb.arrow import to_arrow
 
         check_keywords("to_arrow()", options, to_arrow)

@@ -204,7 +204,10 @@ class ZsArchive(RecordArchive):
                     at += len(record)
 
     def to_arrow(self, **options: Unpack[ZsTableOptions]) -> Any:
-        """Records, whole or split into fields, as a table; see `exhume.formats.zs.arrow.to_arrow`."""
+        """Records, whole or split into fields, as a table; see `exhume.formats.zs.arrow.to_arrow`.
+
+        Options: `columns`, `batch_rows`, `losses`, `start`, `stop`, `prefix`, `text`, `split`, `errors`, `jobs`.
+        """
         from exhume.formats.zs.arrow import to_arrow
 
         check_keywords("to_arrow()", options, to_arrow)
