@@ -85,6 +85,9 @@ class Limits(_Caps):
                     raise ValueError(f"the limit {name} cannot be negative: {cap}")
             return made
 
+        _Caps.__new__.__annotations__.update(dict.fromkeys(_Caps._fields, int))  # what `help()` shows
+        __new__.__doc__ = "Create limits; raise `ValueError` for a negative cap."
+
     def __repr__(self) -> str:
         """Only the caps that are not the default: signatures and `help()` show `Limits()`."""
         changed = [f"{name}={cap}" for name, cap in self._asdict().items() if cap != self._field_defaults[name]]

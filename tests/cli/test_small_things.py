@@ -16,7 +16,9 @@ import pytest
 import exhume
 from exhume.archive import COMMON
 from exhume.cli.completing import completions
+from exhume.cli.explained import field_value
 from exhume.cli.main import main
+from exhume.engines.explained import explain_section
 from exhume.formats.ark import writer as ark
 from exhume.formats.ark.layout import CODEC_NUMBERS
 from exhume.formats.clp_ir import writer as clpir
@@ -27,6 +29,7 @@ from exhume.formats.kv_ir import writer as kvir
 from exhume.formats.zs import encode as zs
 from exhume.formats.zs.layout_facts import STORED_CODECS
 from exhume.registry import formats
+from exhume.view.parts import node_values
 
 Cli = Callable[..., Any]
 
@@ -111,8 +114,13 @@ def test_a_specification_is_shown_by_its_name(tmp_path: Path) -> None:
 
 
 def test_the_truth_of_a_verification_is_not_its_verdict(samples: Path) -> None:
+    data = (samples / "zs/words-none.zs").read_bytes()
+    found = exhume.verify(data)
     with pytest.raises(TypeError, match="verdict"):
-        bool(exhume.verify(samples / "zs/words-none.zs"))
+        bool(found)
+    assert repr(found) == "<Verification 'bytes': not finished>"
+    assert (found.ok, repr(found)) == (True, "<Verification 'bytes', zs: ok>")
+    assert repr(exhume.verify("words.zs", format="zs")) == "<Verification 'words.zs', zs: not finished>"
 
 
 def test_help_names_the_caps_that_differ_from_the_default() -> None:
@@ -120,6 +128,17 @@ def test_help_names_the_caps_that_differ_from_the_default() -> None:
     assert "payload_size" not in str(inspect.signature(exhume.open))
     assert repr(exhume.Limits(depth=3, entries=50_000_000)) == "Limits(depth=3)"
     assert eval(repr(exhume.Limits(depth=3)), {"Limits": exhume.Limits}) == exhume.Limits(depth=3)
+    assert "ForwardRef" not in str(inspect.signature(exhume.Limits))
+
+
+def test_magic_numbers_are_hexadecimal(samples: Path) -> None:
+    with exhume.open(samples / "clp_s/demo.clps") as archive:
+        section = archive.sections().named("metadata")
+        explained = explain_section(archive.sections(), section)
+    assert explained.stored is not None
+    frames = [node for _, node in explained.stored.walk() if node.name == "magic"]
+    assert [(node.value, node.shown) for node in frames] == [("4247762216 (zstandard)", "0xfd2fb528 (zstandard)")]
+    assert field_value(frames[0]) == node_values(frames[0], 0)["v"] == frames[0].shown
 
 
 @pytest.mark.parametrize(

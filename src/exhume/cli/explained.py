@@ -78,15 +78,14 @@ def _size(node: Any) -> str:
 
 def field_value(node: Any) -> str:
     """The value of a field, whole up to `LONGEST`; numbers that identify a format in hexadecimal."""
-    if node.value is None:
+    value = node.shown
+    if value is None:
         return ""
-    if isinstance(node.value, (bytes, bytearray)):
-        return node.value.hex(" ") if len(node.value) <= MOST_BYTES else node.value[:FEWER_BYTES].hex(" ") + " …"
-    text = cell(node.value)
-    if isinstance(node.value, int) and not isinstance(node.value, bool) and abs(node.value) > 9999:
-        if "magic" in node.name and node.value >= 0:
-            return f"0x{node.value:x}"
-        text += f" (0x{node.value:x})" if node.value >= 0 else ""
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex(" ") if len(value) <= MOST_BYTES else value[:FEWER_BYTES].hex(" ") + " …"
+    text = cell(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value > 9999:
+        text += f" (0x{value:x})"
     return shorten(text, LONGEST)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from os import PathLike
 from typing import Any
 
 from exhume.archive import Progress, no_progress
@@ -54,15 +55,25 @@ class Verification(Iterator[Finding]):
         self._storage: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
 
         self._running = self._run()
-        self._failed = False
+        self._failed = self._ended = False
 
     def __next__(self) -> Finding:
         """The next finding.  Raises `SourceError` when reading itself fails."""
         try:
             return next(self._running)
+        except StopIteration:
+            self._ended = True
+            raise
         except SourceError:
             self._failed = True
             raise
+
+    def __repr__(self) -> str:
+        """The target, its format once it is known, and the verdict once all findings were taken."""
+        target = self.target
+        name = str(target) if isinstance(target, (str, PathLike)) else getattr(target, "name", type(target).__name__)
+        state = str(self._so_far()) if self._ended else "not finished"
+        return f"<{type(self).__name__} {name!r}{f', {self.format}' if self.format else ''}: {state}>"
 
     def __bool__(self) -> bool:
         raise TypeError("a verification is neither true nor false: ask for its verdict, or ok, or list its findings")

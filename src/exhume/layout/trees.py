@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,14 @@ class Field:
     note: str = ""
     children: list[Field] = field(default_factory=list)
     omitted: int = 0
+
+    @property
+    def shown(self) -> Any:
+        """The value as a person reads it: a large number that identifies a format is in hexadecimal."""
+        if "magic" not in self.name:
+            return self.value
+        number = re.match(r"(\d{5,})( \(\w+\))?$", str(self.value))
+        return self.value if number is None else f"0x{int(number[1]):x}{number[2] or ''}"
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Field]]:
         """`(depth, field)` of this field and all below it, outermost first."""

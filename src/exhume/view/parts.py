@@ -85,7 +85,8 @@ def node_values(node: Field, space: int) -> dict[str, Any]:
         out["s"], out["e"] = _range(node.span)
         out["p"] = space
     if node.value is not None:
-        out["v"] = shorten(node.value, 160) if not isinstance(node.value, (bool, int, float)) else node.value
+        value = node.shown
+        out["v"] = shorten(value, 160) if not isinstance(value, (bool, int, float)) else value
     texts = {"d": node.meaning or node.doc, "r": node.doc_ref, "o": node.note}
     out |= {key: text for key, text in texts.items() if text}
     if node.check is not None:
