@@ -8,13 +8,6 @@
   const KINDS = ["structure", "data", "checksum", "padding", "gap", "unread"];
   const narrow = matchMedia("(max-width: 900px)"), slim = matchMedia("(max-width: 600px)");
   let width = slim.matches ? 8 : 16;
-  const el = (tag, props = {}, ...kids) => {
-    const made = Object.assign(document.createElement(tag), props);
-    made.append(...kids);
-    return made;
-  };
-  const hexOf = (at) => "0x" + at.toString(16);
-  const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
   // ---- the parts of the page ----
   const title = el("h1", { textContent: contents.target });
@@ -103,94 +96,20 @@
   const failed = (error) => { detail.textContent = String(error); };
 
   const current = () => spaces[space];
-  const hexList = list(hex, () => current().lines, drawHexRow);
-  const treeList = list(tree, () => rows.length, drawTreeRow);
+  const looks = rowsOf(source, contents, {
+    seen: () => ({ selected, hovered, cursor, space, width, current: current() }),
+    rowAt, foldable,
+    linkOf: (node) => linkOf(node),
+    isFile: (number) => spaces[number].kind === "file",
+  });
+  const hexList = list(hex, () => current().lines, looks.hexRow);
+  const treeList = list(tree, () => rows.length, looks.treeRow);
   hex.addEventListener("scroll", () => requestAnimationFrame(() => picture.draw()));
   function drawHex() { hexList.paint(); }
   function drawTree() { treeList.paint(); }
 
-  const within = (node, at) => node && node.p === space && node.s !== undefined && at >= node.s && at < node.e;
-  function classesAt(at, broken, gaps) {
-    let names = "";
-    if (within(selected, at)) names += " sel";
-    else if (within(hovered, at)) names += " hov";
-    if (broken.some((f) => at >= f.start && at < f.end)) names += " bad";
-    else if (gaps.some((g) => at >= g.start && at < g.end)) names += " gap";
-    if (cursor === at) names += " cur";
-    return names;
-  }
-  function drawHexRow(index) {
-    const line = current().line(index), row = el("div"), end = line.at + width;
-    row.append(el("span", { className: "off", textContent: line.at.toString(16).padStart(8, "0") + "  " }));
-    if (line.missing) {
-      const command = `exhume explain --html FILE --range ${hexOf(line.at)}:${hexOf(line.at + line.missing)}`;
-      const how = current().kind === "file" ? command : "exhume explain --html FILE --section NAME";
-      row.append(el("span", { className: "left", textContent: `… ${line.missing.toLocaleString("en")} bytes are not on this page: ${how}` }));
-      return row;
-    }
-    if (!line.data) { row.append("…"); return row; }
-    const touching = (one) => one.space === space && one.start < end && one.end > line.at;
-    const broken = contents.findings.filter((f) => f.severity === "error" && touching(f));
-    const gaps = contents.gaps.filter(touching);
-    const text = el("span");
-    line.data.forEach((byte, i) => {
-      const names = classesAt(line.at + i, broken, gaps);
-      const one = el("span", { className: "b" + names, textContent: byte.toString(16).padStart(2, "0") });
-      const chr = el("span", { className: "a" + names, textContent: byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·" });
-      one.dataset.at = chr.dataset.at = String(line.at + i);
-      row.append(one);
-      text.append(chr);
-    });
-    row.append(" ".repeat((width - line.data.length) * 3 + 1), text);
-    return row;
-  }
-  function drawTreeRow(index) {
-    const node = rowAt(index);
-    if (!node) return el("div", { textContent: "  …" });
-    const row = el("div", { className: (node.isSection ? "section" : "") + (node === selected ? " here" : "") });
-    row.setAttribute("role", "treeitem");
-    row.setAttribute("aria-level", String(node.depth + 1));
-    row.setAttribute("aria-selected", String(node === selected));
-    if (foldable(node)) row.setAttribute("aria-expanded", String(node.open));
-    row.dataset.row = String(index);
-    const link = linkOf(node);
-    row.append(link ? el("a", { className: "link", href: link, textContent: "#", title: "copy a link to this", tabIndex: -1 }) : " ");
-    row.append("  ".repeat(node.depth), el("span", { className: "tw", textContent: foldable(node) ? (node.open ? "▾" : "▸") : "" }));
-    row.append(el("span", { className: "name", textContent: node.n }));
-    if (node.isSection && node.section.bad) row.append("  ", el("span", { className: "badtext", textContent: source.served ? "damaged" : "checksum mismatch" }));
-    if (node.isSection && node.section.archive) row.append("  ", el("a", { href: source.open(node.section.archive), textContent: "open", tabIndex: -1 }));
-    if (node.o) row.append("  ", el("span", { className: "badtext", textContent: node.o }));
-    if (node.s !== undefined) row.append(el("span", { className: "off", textContent: `  ${hexOf(node.s)}+${node.e - node.s}` }));
-    if (node.t) row.append(el("span", { className: "type", textContent: "  " + node.t }));
-    if (node.v !== undefined) row.append("  ", el("span", { className: "val", textContent: String(node.v) }));
-    if (node.c) row.append("  ", el("span", { className: { matches: "ok", mismatch: "badtext" }[node.w] || "unchecked", textContent: `[${node.c}]` }));
-    if (node.d) row.append(el("span", { className: "doc", textContent: "  " + node.d.slice(0, 160) }));
-    return row;
-  }
-
   // ---- selecting ----
-  function describe(node, finding) {
-    detail.replaceChildren();
-    if (finding) detail.append(el("b", { className: "badtext", textContent: finding.text }), "\n");
-    if (!node) return;
-    const path = [];
-    for (let up = node; up; up = up.parent) path.unshift(up.n);
-    const inFile = node.p === undefined || spaces[node.p].kind === "file";
-    const place = node.s === undefined ? "" : ` ${inFile ? "" : "payload "}offset ${node.s} (${hexOf(node.s)}), ${counted(node.e - node.s, "byte")}`;
-    detail.append(el("b", { textContent: path.join(" › ") }), place, node.v === undefined ? "" : `  = ${node.v}`, node.c ? `  [${node.c}]` : "");
-    if (node.o && !(finding && node.o.includes(finding.text))) detail.append("\n", el("b", { className: "badtext", textContent: node.o }));
-    if (node.d || node.r) detail.append("\n", node.d || "", node.r ? `  (${node.r})` : "");
-    if (source.served && node.s !== undefined && !node.isSection) {
-      const what = inFile ? {} : { what: "payload" };
-      detail.append("\n", el("a", { href: source.download({ section: rootNumber(node), ...what, start: node.s, end: node.e, name: node.n }), textContent: "save these bytes" }));
-    } else if (source.served && node.isSection) {
-      detail.append("\n", el("a", { href: source.download({ section: node.number }), textContent: "save the stored bytes" }));
-      if (node.section.payload) detail.append("  ", el("a", { href: source.download({ section: node.number, what: "payload" }), textContent: "save the decompressed payload" }));
-      if (node.section.archive) detail.append("  ", el("a", { href: source.open(node.section.archive), textContent: "open this archive" }));
-    }
-    detail.scrollTop = 0;
-  }
-  function rootNumber(node) { while (node.parent) node = node.parent; return node.number; }
+  function describe(node, finding) { detail.replaceChildren(...looks.about(node, finding)); detail.scrollTop = 0; }
   function setSpace(index) {
     space = index;
     names.value = String(index);
@@ -430,7 +349,7 @@
   new ResizeObserver(() => picture.draw()).observe(hex);
 
   // ---- records, where a process serves them ----
-  const records = source.served && contents.searchable ? recordsOf(source, el, { go: async (at) => { await jump(at); } }) : null;
+  const records = source.served && contents.searchable ? recordsOf(source, { go: async (at) => { await jump(at); } }) : null;
   if (records) { document.body.append(records.element); tools.append(records.button); }
 
   // ---- results that come while the page is open ----

@@ -23,7 +23,7 @@ STRIPES = 1000
 NARROW = 12
 """Neighbors of one kind that take fewer of these units each are one band."""
 
-SCRIPTS = ("space.js", "source.js", "list.js", "fields.js", "records.js", "map.js", "page.js")
+SCRIPTS = ("space.js", "source.js", "list.js", "rows.js", "fields.js", "records.js", "map.js", "page.js")
 
 
 def script() -> str:

@@ -1,5 +1,5 @@
 // Records of an archive as a table, some at a time, with a query in the language of its format.
-function recordsOf(source, el, page) {
+function recordsOf(source, page) {
   const STEP = 50;
   const query = el("input", { type: "search", id: "query", autocomplete: "off" });
   query.setAttribute("aria-label", "query");
