@@ -25,6 +25,7 @@ from exhume.limits import DEFAULT_LIMITS
 from tests.archives import label, own_archives, real_archives
 from tests.conftest import Ran
 from tests.leveldb.make_samples import PUT, build_database, write_files
+from tests.leveldb.test_large import with_blob
 from tests.real import REAL
 from tests.sizes import size
 
@@ -222,6 +223,7 @@ LARGE: dict[str, Callable[[Path], None]] = {
     "kv-ir": _kv_ir,
     "leveldb": lambda path: _leveldb(path, "none"),
     "leveldb snappy": lambda path: _leveldb(path, "snappy"),
+    "rocksdb blob": lambda path: write_files(path, with_blob(7, _text(random.Random(6), 1_200_000).encode())),
     "zs deflate": lambda path: _zs(path, "deflate"),
     "zs lzma": lambda path: _zs(path, "lzma"),
     "zs none": lambda path: _zs(path, "none"),

@@ -5,6 +5,7 @@ Spec: LevelDB doc/table_format.md.
 
 from __future__ import annotations
 
+import json
 import random
 import tracemalloc
 from collections.abc import Callable
@@ -15,17 +16,20 @@ import pytest
 import zstandard
 
 import exhume
+from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c, mask_crc32c
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.formats.leveldb import large, log, replay, table, table_blocks
 from exhume.formats.leveldb.layout_facts import FRAGMENT, FragmentTypes
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.ranges import json_parts
+from exhume.formats.leveldb.wire import build_varint
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS, Limits
 from tests.leveldb.make_samples import PUT, build_database, write_files
+from tests.leveldb.test_damage import blob_file, blobs
 from tests.sizes import some
 
 CODECS = ("none", "snappy")
@@ -217,3 +221,143 @@ def test_memory_is_that_of_a_chunk(make: Callable[[bytes], dict[str, bytes]], tm
         finally:
             tracemalloc.stop()
     assert peak < 24 << 20
+
+
+Cli = Callable[..., Any]
+BLOB = b"\xff text " * 12_000 + random.Random(8).randbytes(6_000)
+CODEC_OF = {0: "none", 1: "snappy", 2: "deflate", 4: "lz4", 7: "zstd"}
+"""Compressions of values in blob files."""
+
+
+def stored_blob(compression: int, value: bytes) -> bytes:
+    """A value as RocksDB stores it: with its size first, if its codec does not state it."""
+    return build_varint(len(value)) * (compression > 1) + compress(CODEC_OF[compression], value)
+
+
+def with_blob(compression: int = 0, value: bytes = BLOB) -> dict[str, bytes]:
+    files = build_database()
+    stored = stored_blob(compression, value)
+    index = b"\1" + b"".join(map(build_varint, (9, 63, len(stored)))) + bytes((compression,))
+    blobs(index, blob_file(stored, compression=compression))(files)
+    return files
+
+
+FEW = Limits(payload_size=64 << 10)
+
+
+@pytest.mark.parametrize("compression", CODEC_OF)
+def test_a_value_above_the_limit_in_a_blob_file(
+    compression: int, tmp_path: Path, exhume_cli: Callable[..., Any]
+) -> None:
+    """Every verb returns what it does without the limit; a library's byte string is refused by name."""
+    write_files(tmp_path / "db", with_blob(compression))
+    limit = ("--limit", "payload_size=64K")
+    database = tmp_path / "db"
+    outputs = []
+    for more in ((), limit):
+        out, lines = tmp_path / f"out{len(more)}", tmp_path / f"lines{len(more)}"
+        run = [
+            exhume_cli(verb, database, *words, *more)
+            for verb, *words in (
+                ("cat", "k"), ("cat",), ("list", "--json"), ("verify",), ("info", "--stats"),
+                ("search", "k"), ("search", "\\xff text \\xff", "--values"), ("search", "none", "--values"),
+                ("search", "k", "--all-versions"), ("search", "\\xff text \\xff", "--values", "--json"),
+                ("payload", "000009.blob/record@30"), ("salvage", "-o", out), ("salvage", "--jsonl", "-o", lines),
+            )
+        ]  # fmt: skip
+        outputs.append([(one.code, one.out.replace(b"lines2", b"lines0").replace(b"out2", b"out0")) for one in run])
+    assert outputs[0][0] == (0, BLOB) == outputs[0][10]
+    assert outputs[1].pop(10) == (3, BLOB), "its checksum was not compared"
+    outputs[0].pop(10)
+    for without, within in zip(*outputs, strict=True):
+        assert without == within
+    assert (tmp_path / "lines0").read_bytes() == (tmp_path / "lines2").read_bytes()
+    for one in (tmp_path / "out0").iterdir():
+        assert one.read_bytes() == (tmp_path / "out2" / one.name).read_bytes()
+    with exhume.open(tmp_path / "out2", format="leveldb") as opened:
+        assert [one for one in opened.verify() if one.is_problem] == []
+    with exhume.open(tmp_path / "db", format="leveldb", limits=FEW) as opened:
+        archive: Any = opened
+        with pytest.raises(LimitExceededError, match="payload_size"):
+            archive.database.get(b"k")
+        with pytest.raises(LimitExceededError, match="payload_size"):
+            archive.read_section("000009.blob/record@30")
+        (version,) = (one for one in archive.database.versions() if one.key == b"k")
+        assert version.known_value is None
+
+
+@pytest.mark.parametrize("compression", CODEC_OF)
+@pytest.mark.parametrize("where", [0.0, 0.9])
+def test_damage_in_a_value_of_a_blob_file_is_found_alike(compression: int, where: float, tmp_path: Path) -> None:
+    """A flipped byte, and a file that ends inside the value."""
+    files = with_blob(compression)
+    data = files["000009.blob"]
+    end = len(data) - 32
+    at = 63 + int((end - 64) * where)
+    flipped = data[:at] + bytes((data[at] ^ 4,)) + data[at + 1 :]
+    for damaged in (flipped, data[:at]):
+        found: list[Any] = []
+        for limits in (DEFAULT_LIMITS, FEW):
+            tree = MemoryTree({**files, "000009.blob": damaged})
+            with exhume.open(tree, format="leveldb", limits=limits) as opened:
+                archive: Any = opened
+                said = [(one.code, one.severity, one.span) for one in archive.verify()]
+                assert any(severity == "error" for _, severity, _ in said)
+                assert dict(archive.database.live_rows())[b"k"] is None
+            report = exhume.salvage(tree, tmp_path / f"{len(damaged)}-{len(found)}", format="leveldb", limits=limits)
+            found.append((said, report.lost, report.recovered, [one.to_dict() for one in report.spans]))
+        assert found[0] == found[1]
+
+
+def test_a_blob_that_decompresses_wrongly_is_damaged() -> None:
+    """Its checksum is that of its bytes, which are not a stream of the stated size."""
+    for compression in (1, 2, 4, 7):
+        files = with_blob(compression)
+        stored = stored_blob(compression, BLOB)[:-1]
+        index = b"\1" + b"".join(map(build_varint, (9, 63, len(stored)))) + bytes((compression,))
+        blobs(index, blob_file(stored, compression=compression))(files)
+        for limits in (DEFAULT_LIMITS, FEW):
+            with exhume.open(MemoryTree(files), format="leveldb", limits=limits) as opened:
+                assert [one.code for one in opened.verify() if one.is_problem] == ["LDB-341"], compression
+
+
+@pytest.mark.parametrize("size", [(64 << 10) - 1, 64 << 10, (64 << 10) + 1])
+def test_a_value_at_the_limit_in_a_blob_file(size: int) -> None:
+    files = with_blob(7, bytes(size))
+    with exhume.open(MemoryTree(files), format="leveldb", limits=FEW) as opened:
+        archive: Any = opened
+        value = dict(archive.database.live_rows())[b"k"]
+        assert b"".join(LargeValue.of(value)) == bytes(size)
+        assert isinstance(value, LargeValue) == (size > 64 << 10)
+        assert [one for one in archive.verify() if one.is_problem] == []
+
+
+def test_operands_apply_to_a_large_value(tmp_path: Path) -> None:
+    """Or the key's value is unresolved, within a limit; it is never made of what is in memory alone."""
+    base = b"base " * 300_000
+    files = build_database([(b"a", 1, PUT, b"v")])
+    files["000006.log"] = build_log([build_batch(200, [(PUT, b"k", base)]), build_batch(201, [(2, b"k", b"more")])])
+    files["OPTIONS-000008"] = b'[CFOptions "default"]\n  merge_operator=stringappend\n'
+    for limits, value in ((DEFAULT_LIMITS, base + b",more"), (FEW, None)):
+        with exhume.open(MemoryTree(files), format="leveldb", limits=limits) as opened:
+            archive: Any = opened
+            assert (archive.database.operators and dict(archive.database.live_rows())[b"k"]) == value
+            lines = b"".join(part for rows in archive.database.map_live(json_parts, lean=True) for part in rows)
+            (line,) = (one for one in map(json.loads, lines.splitlines()) if one["key"]["text"] == "k")
+            assert line["value"] == (value if value is None else {"text": value.decode()})
+            assert {one.status for one in archive.database.versions() if one.key == b"k" and one.value_type == 2} == (
+                {"unresolved", "operand"} if value is None else {"live", "operand"}
+            )
+        out = tmp_path / f"out{value is None}"
+        report = exhume.salvage(MemoryTree(files), out, format="leveldb", limits=limits)
+        assert report.lost["values that cannot be determined"] == (value is None)
+
+
+def test_an_older_value_does_not_replace_one_above_the_limit() -> None:
+    """Also if damage elsewhere has the database read entry by entry."""
+    files = build_database([(b"a", 1, PUT, b"old"), (b"b", 2, PUT, b"v")])
+    files["000006.log"] = build_log([build_batch(200, [(PUT, b"a", bytes(90_000))])]) + b"damaged" * 3
+    with exhume.open(MemoryTree(files), format="leveldb", limits=FEW) as opened:
+        archive: Any = opened
+        found = {one.sequence: (one.status, one.known_value) for one in archive.database.versions() if one.key == b"a"}
+        assert found == {200: ("live", None), 1: ("replaced", b"old")}

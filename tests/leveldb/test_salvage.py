@@ -103,12 +103,18 @@ def test_lines_tell_every_version(tmp_path: Path) -> None:
 
 
 def test_the_limits_hold(tmp_path: Path) -> None:
-    """Where the table's block would be more than may be read, a row of it cannot come back."""
+    """A block above `payload_size` is copied in chunks; if it has more bytes than may be read, its rows are lost."""
     bomb = dict(build_database())
     table_of((build_block([(KEY, bytes(1000))]), KEY))(bomb)
-    whole, _ = salvaged(bomb, tmp_path)
+    whole, rows = salvaged(bomb, tmp_path)
     assert whole.recovered["rows"] == 3
-    small = salvage(MemoryTree(bomb), tmp_path / "small", limits=Limits(payload_size=100, structure_size=100))
+    few = Limits(payload_size=100, structure_size=100)
+    assert salvage(MemoryTree(bomb), tmp_path / "chunks", limits=few).complete
+    assert dict(Database(LocalTree(tmp_path / "chunks")).scan()) == rows
+    bomb["000005.ldb"] = build_table([(b"k", 1, PUT, bytes(5000))], "snappy")[0]
+    retable(bomb, small=InternalKey(b"k", 1, PUT).build())
+    few = few._replace(expansion=1, expansion_floor=300)
+    small = salvage(MemoryTree(bomb), tmp_path / "small", limits=few)
     assert (small.recovered["rows"], small.complete) == (2, False)
     (lost,) = (one for one in small.to_dict()["spans"] if one["outcome"] == "lost")
     assert (lost["source"], lost["code"]) == ("000005.ldb", "LDB-503")

@@ -120,13 +120,15 @@ def dump_pieces(value: Any) -> Iterator[str]:
             yield json.dumps(value[at : at + PIECE])[1:-1]
         yield '"'
     elif isinstance(value, LargeValue):
-        yield from _bytes_pieces(value.blocks)
+        yield from large_pieces(value)
     else:
         raw = memoryview(value).cast("B")
         yield from _bytes_pieces(lambda size: (raw[at : at + size] for at in range(0, len(raw), size)))
 
 
 def _is_long(value: Any) -> bool:
+    if isinstance(value, LargeValue) and not value.fits:
+        return True
     if isinstance(value, (str, bytes, bytearray, memoryview, LargeValue)):
         return len(value) > PIECE
     if isinstance(value, Mapping):
@@ -138,19 +140,23 @@ Blocks = Callable[[int], Iterator[bytes | memoryview]]
 """Yields the bytes of a value in blocks of a size."""
 
 
-def _bytes_pieces(raw: Blocks) -> Iterator[str]:
-    """The text of `bytes_value`."""
+def large_pieces(value: LargeValue, gap: str = "") -> Iterator[str]:
+    """The text of `bytes_value` in chunks, with `gap` after each comma and colon."""
+    return _bytes_pieces(value.blocks, gap)
+
+
+def _bytes_pieces(raw: Blocks, gap: str = "") -> Iterator[str]:
     try:
         for _ in _decoded(raw, "strict"):
             pass
         exact = True
     except UnicodeDecodeError:
         exact = False
-    yield '{"text":"'
+    yield f'{{"text":{gap}"'
     for text in _decoded(raw, "replace"):
         yield json.dumps(text)[1:-1]
     if not exact:
-        yield '","base64":"'
+        yield f'",{gap}"base64":{gap}"'
         for piece in raw(PIECE):
             yield base64.b64encode(piece).decode("ascii")
     yield '"}'

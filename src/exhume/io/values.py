@@ -28,6 +28,16 @@ class LargeValue:
         chunks = range(0, len(view), CHUNK)
         return cls(len(value), lambda: (bytes(view[at : at + CHUNK]) for at in chunks), DEFAULT_LIMITS, Span("", 0, 0))
 
+    @property
+    def most(self) -> int:
+        """Bytes of a value that may be in memory: the limit `payload_size`."""
+        return self._limits.payload_size
+
+    @property
+    def fits(self) -> bool:
+        """Whether the value may be in memory as a whole."""
+        return self._size <= self.most
+
     def __len__(self) -> int:
         return self._size
 
@@ -44,6 +54,16 @@ class LargeValue:
             del held[: len(held) - len(held) % size]
         if held:
             yield bytes(held)
+
+    def contains(self, part: bytes) -> bool:
+        """Whether the bytes contain these, which are few."""
+        last = b""
+        for piece in self._open():
+            last += piece
+            if part in last:
+                return True
+            last = last[max(0, len(last) - len(part) + 1) :]
+        return not part
 
     def fill(self, room: memoryview) -> None:
         """Copy the bytes into memory of their size.  Raises `LimitExceededError` above the limit `payload_size`."""

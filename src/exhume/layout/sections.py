@@ -295,6 +295,12 @@ class SectionMap(Sequence[Section]):
             raise EntryNotFoundError(f"no such section{hint(name, self.names()) or ''}", actual=shorten(name))
         return self._section(found)
 
+    def stored(self, section: Section) -> Iterator[bytes]:
+        """The stored bytes of a section in chunks."""
+        source = self.sources[section.span.source]
+        start = section.span.start - source.origin
+        return source.chunks(start, start + section.span.size)
+
     def names(self) -> Iterator[str]:
         """The names of all sections."""
         return chain.from_iterable(p.names() if isinstance(p, SectionRun) else (p.name,) for p in self.parts)

@@ -186,7 +186,8 @@ class History:
     def __init__(self, tree: Tree, database: Database, limits: Limits) -> None:
         self.database = database
         self.problems: list[Finding] = []
-        self.versions = list(database.versions(leveldb_checks.collector(self.problems.append)))
+        found = database.versions(leveldb_checks.collector(self.problems.append))
+        self.versions = [one for one in found if one.unresolved is None]  # the others are reported
         limits.check("entries", len(self.versions))
         newest = list(self._newest_records())
         self._records = group_records(row for row, _ in newest)

@@ -94,6 +94,8 @@ class _Walk:
             if version.status is not Status.LIVE:
                 self.old_rows = self.old_rows or version.key.startswith(FILE_PREFIX)
                 continue
+            if version.unresolved is not None:
+                continue  # which was reported
             key, value = version.key, version.value
             try:
                 table = parse_table(key)

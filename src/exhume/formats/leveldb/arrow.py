@@ -27,24 +27,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exhume.errors import QueryError
+from exhume.findings import Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.model import Place, Status, type_name
-from exhume.formats.leveldb.ranges import (
-    AT,
-    KIND,
-    NEWER,
-    PLACE,
-    SEQUENCE,
-    STATUS,
-    UNRESOLVED,
-    beyond,
-    operation_of,
-    places_of,
-    rows_of,
-    tally_of,
-    versions_of,
-)
+from exhume.formats.leveldb.ranges import beyond, has_large, operation_of, places_of, rows_of, tally_of, versions_of
+from exhume.formats.leveldb.settled import AT, KIND, NEWER, PLACE, SEQUENCE, STATUS, UNRESOLVED
+from exhume.io.values import LargeValue
 from exhume.tabular.arrow import BATCH_ROWS, TableOptions, check_rows, choose, import_pyarrow, plain_text, rebatched
 
 if TYPE_CHECKING:
@@ -124,9 +113,10 @@ def to_arrow(
     stop = _earlier(stop, prefix)
     start = max(start or b"", prefix or b"") or None
 
-    def damaged(finding: Any) -> None:
+    def unread(finding: Any) -> None:
         if losses is not None and finding.is_problem:
-            losses["damaged blocks and log records"] += 1
+            what = "damaged blocks and log records" if finding.severity is Severity.ERROR else "parts above a limit"
+            losses[what] += 1
 
     def made(rows: LeveldbRows) -> tuple[Any, Any]:
         rows.choose(False, start, stop, None)
@@ -135,7 +125,7 @@ def to_arrow(
         return _batch(rows, names)
 
     def pieces() -> Iterator[tuple[Any, Any]]:
-        database, report = archive.database, checks.collector(damaged)
+        database, report = archive.database, checks.collector(unread)
         if all_versions:
             _count_problems(database, losses)
             yield from database.map_versions(made, report, jobs=jobs)
@@ -216,10 +206,10 @@ def _values(rows: LeveldbRows) -> tuple[Any, bytes]:
     import numpy
 
     data, ends = rows.column(True)
-    if not any(one.large is not None for one in rows.extras.values()):
+    if not has_large(rows):
         return data, ends
-    found = [(row, one.extra.large) for row, one in enumerate(versions_of(rows)) if one.extra is not None]
-    large = {row: value for row, value in found if value is not None}
+    found = [(row, one.content) for row, one in enumerate(versions_of(rows)) if one.known_value is not None]
+    large = {row: value for row, value in found if isinstance(value, LargeValue)}
     bounds = numpy.frombuffer(ends, numpy.int64)
     sizes = numpy.diff(bounds)
     for row, value in large.items():

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
-from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
-from exhume.findings import Check
+from exhume.findings import Check, CheckOutcome
 from exhume.formats.leveldb import checks, layout
-from exhume.formats.leveldb.blocks import codec_name, decode_block
+from exhume.formats.leveldb.blocks import block_codec, codec_name, decode_block
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.large import HEAD, LARGE, large_content
 from exhume.formats.leveldb.layout_facts import (
     BLOB_FOOTER,
     BLOB_FOOTER_CHECKED,
@@ -25,6 +25,7 @@ from exhume.formats.leveldb.layout_facts import (
 )
 from exhume.io.cached import cached_property
 from exhume.io.source import Source
+from exhume.io.values import LargeValue
 from exhume.limits import Limits
 
 SIZED = 2
@@ -76,49 +77,77 @@ class BlobFile:
         """Where the records end."""
         return self.source.size - (BLOB_FOOTER if self.footer is not None else 0)
 
-    def value(self, key: bytes, index: layout.BlobIndex) -> bytes:
+    def value(self, key: bytes, index: layout.BlobIndex) -> bytes | LargeValue:
         """The value that an entry refers to; the key of its record may have a timestamp after that of the entry.
 
-        Raises LDB-211 for a checksum that does not match, LDB-341 for a reference to no such record,
-        `LimitExceededError` for a value above `payload_size`, and what `decode_block` raises.
+        Raises LDB-211 for a checksum that does not match, LDB-341 for a reference to no such record, and what `read`
+        raises.
         """
         header, offset, size = self.header, index.offset, index.size
         span = self.source.span(min(offset, self.source.size), min(offset + size, self.source.size))
         if index.compression != header.compression:
             checks.raise_rule(checks.BLOB_FILE, "compression does not match the entry", span=span,
                         expected=codec_name(index.compression), actual=codec_name(header.compression))  # fmt: skip
-        if size > self.limits.payload_size:
-            raise LimitExceededError(
-                "a value in a blob file is larger than is allowed (raise the limit payload_size)", span=span,
-                expected=f"at most {counted(self.limits.payload_size, 'bytes')}", actual=size,
-            )  # fmt: skip
         start = offset - len(key) - BLOB_RECORD
         if start < BLOB_HEADER or offset + size > self.room:
             checks.raise_rule(checks.BLOB_FILE, "an entry refers to bytes outside its records", span=span,
                         expected=f"bytes from {BLOB_HEADER} to {self.room}",
                         actual=f"[{start}, {offset + size})")  # fmt: skip
-        data = self.source.read_at(start, offset + size - start)
-        head = layout.parse_blob_head(data)
-        stored = data[BLOB_RECORD:]
+        held = size if size <= min(LARGE, self.limits.payload_size) else 0
+        data = self.source.read_at(start, offset + held - start)
+        head, stored = layout.parse_blob_head(data), data[BLOB_RECORD:]
         if (head.len_key, head.len_value) != (len(key), size) or not stored.startswith(key):
             checks.raise_rule(
                 checks.BLOB_FILE, "an entry refers to what is not its record", span=self.source.span(start, offset)
             )
         self._compare(head.head_checksum, masked_crc32c(data[:BLOB_HEAD_CHECKED]), start, offset + size)
-        self._compare(head.checksum, masked_crc32c(stored), start, offset + size)
-        return self.decode(stored[len(key) :], span)
+        if held == size:
+            self._compare(head.checksum, masked_crc32c(stored), start, offset + size)
+            return self.read(offset, size, stored[len(key) :])
+        check = self.check_record(BlobRecord(start, key, size, head))
+        if check.outcome is CheckOutcome.MISMATCH:
+            checks.raise_rule(checks.BLOB_CRC, span=self.source.span(start, offset + size),
+                        expected=check.expected, actual=check.actual)  # fmt: skip
+        return self.read(offset, size)
 
-    def decode(self, stored: bytes, span: Span) -> bytes:
-        """A value as it was before it was stored.  Raises LDB-341, and LDB-106 for a codec that is not read."""
+    def read(self, offset: int, size: int, stored: bytes | None = None) -> bytes | LargeValue:
+        """The value whose `size` stored bytes start at `offset`; `stored` are these, if they were read.
+
+        A large one was decompressed once, and is decompressed again in chunks when it is used.  Raises LDB-341, LDB-106
+        for a codec that is not read, and `LimitExceededError` above the limit `expansion`, or above `payload_size`
+        where the value cannot be read in chunks.
+        """
+        span = self.source.span(offset, offset + size)
         try:
-            return decode_block(
-                stored, self.header.compression, family="rocksdb", version=SIZED,
-                max_size=self.limits.payload_budget(len(stored)),
-            )  # fmt: skip
+            return self._read(offset, size, stored, span)
         except UnsupportedFeatureError as error:
             raise checks.UNSUPPORTED_CODEC.error(error.message, span=span, actual=error.actual) from error
         except CodecError as error:
             raise checks.BLOB_FILE.error(error.message, span=span, actual=error.actual) from error
+
+    def _read(self, offset: int, size: int, stored: bytes | None, span: Span) -> bytes | LargeValue:
+        compression, limits = self.header.compression, self.limits
+        if not compression and stored is not None:
+            return stored
+        head = self.source.read_at(offset, min(size, HEAD)) if stored is None else stored[:HEAD]
+        found = block_codec(head, compression, family="rocksdb", version=SIZED)
+        content = large_content(self.source, (offset, size), head, found, limits)
+        try:
+            if content is not None:
+                return LargeValue(content.tail(1)[0], content.pieces, limits, span)
+        except LimitExceededError:
+            if size > limits.payload_size:
+                raise
+        if stored is None:
+            stored = self.source.read_at(offset, size)
+        try:
+            most = limits.payload_budget(size)
+            return decode_block(stored, compression, family="rocksdb", version=SIZED, max_size=most)
+        except LimitExceededError:
+            forced = large_content(self.source, (offset, size), head, found, limits, forced=True)
+            if content is not None or forced is None:
+                raise
+            return LargeValue(forced.tail(1)[0], forced.pieces, limits, span)
 
     def _compare(self, stored: int, computed: int, start: int, end: int) -> None:
         if stored != computed:
@@ -184,7 +213,7 @@ class BlobStore:
                 found = self._files[number] = BlobFile(self._source(name), self._limits)
             return found
 
-    def value(self, key: bytes, stored: bytes) -> bytes:
+    def value(self, key: bytes, stored: bytes) -> bytes | LargeValue:
         """The value that an entry of type `blob_index` refers to.
 
         Raises LDB-123 for a reference in a form that is not read, LDB-342 for one that cannot be read, LDB-310 for a

@@ -173,6 +173,13 @@ def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
 
 def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) -> bytes:
     """A block of sorted `(key, value)` with shared prefixes, restarting every `restart_interval` entries."""
+    return b"".join(block_parts(entries, restart_interval))
+
+
+def block_parts(
+    entries: list[tuple[bytes, bytes]], restart_interval: int = 16, more: int = 0
+) -> tuple[bytearray, bytes]:
+    """The entries of such a block, and the restart points after them; the last value ends with `more` further bytes."""
     out = bytearray()
     restarts: list[int] = []
     previous = b""
@@ -182,7 +189,7 @@ def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) 
             restarts.append(len(out))
         else:
             shared = _common_prefix(previous, key)
-        fresh, size = len(key) - shared, len(value)
+        fresh, size = len(key) - shared, len(value) + (more if index == len(entries) - 1 else 0)
         if shared < 0x80 and fresh < 0x80 and size < 0x80:
             out += bytes((shared, fresh, size))
         else:
@@ -190,8 +197,7 @@ def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) 
         out += key[shared:] + value
         previous = key
     restarts = restarts or [0]
-    out += b"".join(map(RESTART.pack, restarts)) + NUM_RESTARTS.pack(len(restarts))
-    return bytes(out)
+    return out, b"".join(map(RESTART.pack, restarts)) + NUM_RESTARTS.pack(len(restarts))
 
 
 def _common_prefix(left: bytes, right: bytes) -> int:

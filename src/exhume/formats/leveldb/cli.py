@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -97,9 +98,9 @@ def listed(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterat
 
     database, everything, jobs = archive.database, options.get("all_versions"), options.get("jobs", 1)
     if everything:
-        return database.map_versions(made, _tell(run, archive), older=False, jobs=jobs)
+        return database.map_versions(made, _tell(run, archive), older=False, jobs=jobs, lean=True)
     database.require_sound()
-    return database.map_versions(made, checks.strict, unreferenced=False, older=False, jobs=jobs)
+    return database.map_versions(made, checks.strict, unreferenced=False, older=False, jobs=jobs, lean=True)
 
 
 def _tell(run: Run, archive: LevelDbArchive) -> Any:
@@ -165,7 +166,7 @@ def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[Row]) -> None:
     from exhume.io.jsonout import dump_bytes, dump_pieces
 
     if run.machine:
-        items = ({"key": key, "value": value} for key, value in rows)
+        items = (_item({"key": key, "value": value}) for key, value in rows)
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items)
     else:
         for key, value in rows:
@@ -173,6 +174,24 @@ def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[Row]) -> None:
             for piece in dump_pieces(value):
                 run.out.text(piece)
             run.out.text("}\n")
+
+
+class _Large(NamedTuple):
+    """An item of a JSON list with a value that is read in chunks."""
+
+    fields: dict[str, Any]
+
+    def json_pieces(self) -> Iterator[str]:
+        """The text in chunks."""
+        from exhume.io.jsonout import dump_pieces
+
+        return dump_pieces(self.fields)
+
+
+def _item(fields: dict[str, Any]) -> Any:
+    from exhume.io.values import LargeValue
+
+    return _Large(fields) if isinstance(fields["value"], LargeValue) else fields
 
 
 def _named(archive: LevelDbArchive, names: tuple[str, ...], rows: Callable[..., Iterator[Row]]) -> Iterator[Row]:
@@ -209,7 +228,7 @@ def _rows(
 def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any]) -> ExitCode | None:
     """`exhume search`: keys that start with the query, or values that contain it."""
     from exhume.cli.exit_code import ExitCode
-    from exhume.formats.leveldb.ranges import beyond, versions_of
+    from exhume.formats.leveldb.ranges import beyond, chosen_rows, versions_of
 
     wanted: bytes = BYTES.convert(query, None, None)
     live, jobs = not options.get("all_versions"), options.get("jobs", 1)
@@ -220,12 +239,12 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
         nonlocal count
 
         def chosen(rows: LeveldbRows) -> tuple[int, T]:
-            rows.choose(live, *bounds)
+            rows = chosen_rows(rows, live, *bounds)
             return len(rows), make(rows)
 
         for archive in archives:
             for number, made in archive.database.map_versions(
-                chosen, _tell(run, archive), unreferenced=not live, jobs=jobs
+                chosen, _tell(run, archive), unreferenced=not live, jobs=jobs, lean=True
             ):
                 count += number
                 yield archive, made
@@ -239,34 +258,56 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
             run.print(str(count))
     elif run.machine:
         matches = (
-            {
-                "target": archive.name,
-                "key": one.key,
-                "value": one.known_value,
-                **one.to_dict(),
-            }
+            _item(
+                {
+                    "target": archive.name,
+                    "key": one.key,
+                    "value": None if one.known_value is None else one.content,
+                    **one.to_dict(),
+                }
+            )
             for archive, versions in found(versions_of)
             for one in versions
         )
         run.items("search", {"format": "leveldb", "query": query}, "matches", matches)
     else:
-        for _, text in found(_live_lines if live else _lines):
-            run.out.utf8(text)
+        for _, lines in found(_live_lines if live else _lines):
+            for line in lines:
+                run.out.utf8(line)
     if ExitCode.LOSS in [outcome(run, archive) for archive in archives]:
         return ExitCode.LOSS
     return ExitCode.DONE if count else ExitCode.NO
 
 
-def _live_lines(rows: LeveldbRows) -> bytes:
+def _live_lines(rows: LeveldbRows) -> Iterable[bytes]:
+    from exhume.formats.leveldb.ranges import has_large, versions_of
     from exhume.formats.leveldb.wire import key_text
 
-    return rows.text(True, key_text)
+    if not has_large(rows):
+        return (rows.text(True, key_text),)
+    return chain.from_iterable(
+        _line(one) if one.status != "unresolved" else (f"{key_text(one.key)}\n".encode(),) for one in versions_of(rows)
+    )
 
 
-def _lines(rows: LeveldbRows) -> bytes:
+def _lines(rows: LeveldbRows) -> Iterable[bytes]:
     """Lines with the history of what is not live."""
-    from exhume.formats.leveldb.ranges import versions_of
-    from exhume.formats.leveldb.wire import key_text
+    from exhume.formats.leveldb.ranges import has_large, versions_of
 
-    marks = (("" if one.status == "live" else f"\t[{one.history}]", one) for one in versions_of(rows))
-    return "".join([f"{key_text(one.key)}\t{key_text(one.value)}{mark}\n" for mark, one in marks]).encode()
+    lines = (_line(one, "" if one.status == "live" else f"\t[{one.history}]") for one in versions_of(rows))
+    pieces = chain.from_iterable(lines)
+    return pieces if has_large(rows) else (b"".join(pieces),)
+
+
+def _line(one: Version, mark: str = "") -> Iterator[bytes]:
+    """The line of a version in chunks: key, value, mark."""
+    from exhume.formats.leveldb.wire import key_text, text_pieces
+    from exhume.io.values import LargeValue
+
+    content = b"" if one.known_value is None else one.content
+    if not isinstance(content, LargeValue):
+        yield f"{key_text(one.key)}\t{key_text(content)}{mark}\n".encode()
+        return
+    yield f"{key_text(one.key)}\t".encode()
+    yield from text_pieces(content)
+    yield f"{mark}\n".encode()

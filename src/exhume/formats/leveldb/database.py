@@ -13,7 +13,6 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
@@ -36,15 +35,15 @@ from exhume.formats.leveldb.ranges import (
     Sources,
     is_sound,
     map_rows,
-    settle_older,
     unused_rows,
     versions_of,
 )
 from exhume.formats.leveldb.replay import LoadedLog
+from exhume.formats.leveldb.settled import add_items, settle_older
 from exhume.formats.leveldb.table import Item
+from exhume.formats.leveldb.values import Resolver
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.cached import cached_property
-from exhume.io.values import LargeValue
 
 T = TypeVar("T")
 
@@ -93,20 +92,26 @@ class Database(LiveDatabase):
         unreferenced: bool = True,
         older: bool = True,
         jobs: int = 1,
+        lean: bool = False,
     ) -> Iterator[T]:
         """What `make` makes of these versions, as columns of up to some thousand; of an undamaged database (or with
         `checks.strict`) on `jobs` threads (0: one per core).  Without `older`, references and entities that are not
-        live are left as they are stored.
+        live are left as they are stored.  If `lean`, large values are extras, see `Extra`; otherwise those above the
+        limit `payload_size` are reported, and their versions say so in `unresolved`.
         """
         state = self.live_state(report)
+        resolver = self.resolve_large if lean else self.resolve_value
+        sources = self._sources(state, resolver)._replace(
+            older=older, lean=lean, report=None if report is checks.strict else report
+        )
         if self.is_bytewise and (report is checks.strict or self.is_sound(jobs)):
-            yield from map_rows(make, self._sources(state)._replace(older=older), None, None, jobs)
+            yield from map_rows(make, sources, None, None, jobs)
         else:
-            yield from map(make, self._forensic_rows(self._sources(state)._replace(older=older), state, report))
+            yield from map(make, self._forensic_rows(sources, state, report))
         if unreferenced:
-            for rows in self.unreferenced(report):
+            for rows in self.unreferenced(report, lean=lean):
                 if older:
-                    settle_older(rows, self.resolve_value)
+                    settle_older(rows, resolver)
                 yield make(rows)
 
     def is_sound(self, jobs: int = 1) -> bool:
@@ -120,12 +125,12 @@ class Database(LiveDatabase):
                 self._sound = is_sound(self, jobs)
             return self._sound
 
-    def _sources(self, state: LiveState) -> Sources:
+    def _sources(self, state: LiveState, resolver: Resolver) -> Sources:
         runs = {
             family: self._runs(family, {log.number: log.items.get(family, []) for log in state.logs})
             for family in state.families
         }
-        return Sources(runs, state.last_sequence, state.ranges, self.resolve_value)
+        return Sources(runs, state.last_sequence, state.ranges, resolver)
 
     def _forensic_rows(self, sources: Sources, state: LiveState, report: Report) -> Iterator[LeveldbRows]:
         """The versions that can be read in live files, whatever is wrong with them."""
@@ -133,17 +138,17 @@ class Database(LiveDatabase):
             order = self.order(family)
             if not order.is_bytewise:
                 tables = [f for f in self.tables(Role.LIVE) if f.column_family == family]
-                items = [item for log in state.logs for item in self._whole_items(log.items.get(family, []), report)]
+                items = [item for log in state.logs for item in log.items.get(family, [])]
                 items += [item for part in self._table_items(tables, report) for item in part]
                 yield sources.ordered(family, items, order)
                 continue
             logs = [log.items[family] for log in state.logs if family in log.items]
-            runs: list[Iterable[list[Item]]] = [[self._whole_items(items, report)] for items in logs]
+            runs: list[Iterable[list[Item]]] = [[items] for items in logs]
             runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
             carried = BEGINNING
             for items in whole_keys(merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ()):
                 rows = LeveldbRows(family)
-                rows.add_items(items)
+                add_items(rows, items, lean=sources.lean, report=sources.report)
                 carried = sources.resolve(rows, carried)
                 yield rows
 
@@ -162,12 +167,12 @@ class Database(LiveDatabase):
         families = {f.column_family for f in tables} | {n for log in logs for n in log.items}
         return LiveState(logs, max([known, *(log.last_sequence for log in logs)]), ranges, sorted(families))
 
-    def unreferenced(self, report: Report) -> Iterator[LeveldbRows]:
+    def unreferenced(self, report: Report, *, lean: bool = False) -> Iterator[LeveldbRows]:
         """The versions in files that the database no longer uses, and those in live logs that it does not take."""
         for status, family, items in self.unused_items(report):
-            yield unused_rows(family, self._whole_items(items, report), status)
+            yield unused_rows(family, items, status, report, lean=lean)
         for items in self._table_items(self.tables(Role.OBSOLETE, Role.ORPHAN), report):
-            yield unused_rows(0, items)
+            yield unused_rows(0, items, Status.UNREFERENCED, report, lean=lean)
 
     def _forensic_runs(self, files: list[DbFile], report: Report) -> list[Iterable[list[Item]]]:
         """The readable items of tables as sorted runs: tables that follow one another share one, and a table that is
@@ -203,30 +208,7 @@ class Database(LiveDatabase):
 
     def _table_items(self, files: list[DbFile], report: Report) -> Iterator[list[Item]]:
         for file in files:
-            for items in forensic_items(self.table(file), file.number, report):
-                yield self._whole_items(items, report)
-
-    def _whole_items(self, items: list[Item], report: Report) -> list[Item]:
-        """The items with their values in memory; those above the limit `payload_size` are reported instead."""
-        if not any(isinstance(item[4], LargeValue) for item in items):
-            return items
-        made = []
-        for item in items:
-            value = item[4]
-            if isinstance(value, LargeValue):
-                if len(value) > self.limits.payload_size:
-                    most = f"at most {counted(self.limits.payload_size, 'bytes')} (limit payload_size)"
-                    report(
-                        checks.TOO_LARGE,
-                        "a value above payload_size",
-                        span=value.span,
-                        expected=most,
-                        actual=len(value),
-                    )
-                    continue
-                item = *item[:4], value.whole(), item[5]
-            made.append(item)
-        return made
+            yield from forensic_items(self.table(file), file.number, report)
 
     def _sorted_items(self, file: DbFile, report: Report) -> list[Item]:
         table = self.table(file)

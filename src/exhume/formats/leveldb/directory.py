@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
@@ -35,10 +35,15 @@ from exhume.formats.leveldb.values import Resolver, Versions, resolver_of
 from exhume.io.cached import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
+from exhume.io.values import whole
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.blobs import BlobStore
+
+V = TypeVar("V")
+Held = Callable[[int, bytes, Versions], bytes | None]
+"""A `Resolver` of values in memory."""
 
 MOST_UNREAD = 100
 LOOKED_AT = 16
@@ -223,12 +228,26 @@ class DatabaseDirectory:
         return resolver_of(self.operators, self.blobs.value)
 
     @cached_property
-    def resolve_value(self) -> Resolver:
+    def resolve_large(self) -> Resolver:
         """The same, but notes in `unresolved` and `unread` if a value cannot be determined, and returns None."""
+        return self._noting(self.resolve)
 
-        def noted(family: int, key: bytes, versions: Versions) -> bytes | None:
+    @cached_property
+    def resolve_value(self) -> Held:
+        """The same for values in memory: one above the limit `payload_size` cannot be determined."""
+
+        def held(family: int, key: bytes, versions: Versions) -> bytes | None:
+            value = self.resolve(family, key, versions)
+            return None if value is None else whole(value)
+
+        return self._noting(held)
+
+    def _noting(
+        self, resolve: Callable[[int, bytes, Versions], V | None]
+    ) -> Callable[[int, bytes, Versions], V | None]:
+        def noted(family: int, key: bytes, versions: Versions) -> V | None:
             try:
-                value = self.resolve(family, key, versions)
+                value = resolve(family, key, versions)
             except ExhumeError as error:
                 self.unread.append((key, error))
                 value = None

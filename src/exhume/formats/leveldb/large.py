@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from exhume.codecs.checksums import RunningChecksum
 from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.formats.leveldb import checks, layout
-from exhume.formats.leveldb.blocks import block_codec, codec_name, context_modifier, sealed_checksum
+from exhume.formats.leveldb.blocks import BlockCodec, block_codec, codec_name, context_modifier, sealed_checksum
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART
@@ -157,11 +157,8 @@ def read_large(
 ) -> LargeBlock | None:
     """A block within its file that is read in chunks; None for one that has to be read as a whole.
 
-    A wrong checksum is reported, unless the block is `forced`: then it was read before, and was too large.
+    A wrong checksum is reported, unless the block is `forced`: then it was read before, and was too large for memory.
     """
-    from exhume.codecs.blocks import snappy_size
-    from exhume.codecs.passing import SEQUENTIAL, StoredContent
-
     _, family, version, _, _ = file.rules
     source, (offset, size) = file.source, handle
     trailer = source.read_at(offset + size, handle.stop - offset - size)
@@ -169,27 +166,44 @@ def read_large(
     head = source.read_at(offset, min(size, HEAD))
     try:
         found = block_codec(head, compression, family=family, version=version, dictionary=dictionary)
-        size_of_all = found.size or (snappy_size(head)[0] if found.codec == "snappy" else 0)
+        content = large_content(source, handle, head, found, file.limits, forced=forced)
     except (CodecError, UnsupportedFeatureError):
         return None
-    least, budget = min(LARGE, file.limits.payload_size), file.limits.expansion_budget(size)
-    least = min(LARGE_AND_SLOW, file.limits.payload_size) if found.codec in SLOW else least
+    if content is None:
+        return None
+    computed = _checksum(file, handle, compression)
+    verdict = Verdict.NONE if computed is None else Verdict.GOOD if computed == stored else Verdict.BAD
+    try:
+        block = LargeBlock(handle, file, codec_name(compression), verdict, content)
+    except (CodecError, LimitExceededError, UnsupportedFeatureError):
+        return None
+    if block.fits and verdict is Verdict.BAD and not forced:
+        report(checks.BLOCK_CRC, span=block.span, expected=f"{stored:08x}", actual=f"{computed:08x}")
+    return block if block.fits else None
+
+
+def large_content(
+    source: Source, place: tuple[int, int], head: bytes, found: BlockCodec, limits: Limits, *, forced: bool = False
+) -> StoredContent | None:
+    """The content of stored bytes at `place` (offset and size), to be read in chunks; None if it is not large.
+
+    `head` are the first bytes, `found` is their codec.  `forced` content is read in chunks whatever its size.  Raises
+    `CodecError` for a size of Snappy that cannot be read.
+    """
+    from exhume.codecs.blocks import snappy_size
+    from exhume.codecs.passing import SEQUENTIAL, StoredContent
+
+    offset, size = place
+    size_of_all = found.size or (snappy_size(head)[0] if found.codec == "snappy" else 0)
+    least = min(LARGE_AND_SLOW if found.codec in SLOW else LARGE, limits.payload_size)
     if found.dictionary or found.codec not in SEQUENTIAL or (max(size, size_of_all) <= least and not forced):
         return None
 
     def chunks(start: int, stop: int) -> Iterator[bytes]:
         return source.chunks(offset + found.start + start, offset + found.start + stop)
 
-    content = StoredContent(found.codec, chunks, size - found.start, max_size=budget, size=found.size)
-    computed = None if forced else _checksum(file, handle, compression)
-    verdict = Verdict.NONE if computed is None else Verdict.GOOD if computed == stored else Verdict.BAD
-    try:
-        block = LargeBlock(handle, file, codec_name(compression), verdict, content)
-    except (CodecError, LimitExceededError, UnsupportedFeatureError):
-        return None
-    if block.fits and computed is not None and computed != stored:
-        report(checks.BLOCK_CRC, span=block.span, expected=f"{stored:08x}", actual=f"{computed:08x}")
-    return block if block.fits else None
+    most = limits.expansion_budget(size)
+    return StoredContent(found.codec, chunks, size - found.start, max_size=most, size=found.size)
 
 
 def _checksum(file: BlockOwner, handle: Handle, compression: int) -> int | None:

@@ -105,14 +105,17 @@ class LiveDatabase(DatabaseDirectory):
             if self.order(family).is_bytewise:
                 logs = {f.number: self._live_items(f, family) for f in self.logs(Role.LIVE)}
                 runs[family] = self._runs(family, logs)
-        sources = Sources(runs, last, deletions, self.resolve_value, live=True, lean=lean)
+        resolver = self.resolve_large if lean else self.resolve_value
+        sources = Sources(runs, last, deletions, resolver, live=True, lean=lean)
         for family in chosen:
             if family in runs:
                 yield from map_rows(make, sources._replace(families={family: runs[family]}), start, stop, jobs)
             else:
-                yield make(self._ordered(family, start, stop, last))
+                yield make(self._ordered(family, start, stop, last, lean=lean))
 
-    def _ordered(self, family: int, start: bytes | None, stop: bytes | None, ceiling: int) -> LeveldbRows:
+    def _ordered(
+        self, family: int, start: bytes | None, stop: bytes | None, ceiling: int, *, lean: bool = False
+    ) -> LeveldbRows:
         """The live rows of a column family whose keys are not ordered as bytes, as of a sequence number; raises at the
         first damage, and for types that are not known.
         """
@@ -121,7 +124,8 @@ class LiveDatabase(DatabaseDirectory):
         ]
         items += [item for f in self.logs(Role.LIVE) for item in self._live_items(f, family)]
         ranges = [one for one in self.range_deletions() if one.sequence <= ceiling]
-        sources = Sources({}, ceiling, ranges, self.resolve_value, live=True)
+        resolver = self.resolve_large if lean else self.resolve_value
+        sources = Sources({}, ceiling, ranges, resolver, live=True, lean=lean)
         rows = sources.ordered(family, items, self.order(family))
         rows.choose(True, start, stop, None)
         odd = rows.cut(PUT_FLAGS)
@@ -164,11 +168,11 @@ class LiveDatabase(DatabaseDirectory):
     def _newest_ordered(
         self, start: bytes | None, stop: bytes | None, ceiling: int, column_family: int, strict: bool
     ) -> Iterator[Any]:
-        for one in versions_of(self._ordered(column_family, start, stop, ceiling)):
+        for one in versions_of(self._ordered(column_family, start, stop, ceiling, lean=True)):
             if one.status is Status.UNRESOLVED and strict:
                 checks.raise_rule(checks.UNRESOLVED, type_name(one.value_type), span=one.place.span, actual=one.key)
             packed = _TOP - (one.sequence << 8 | one.value_type)
-            value = None if one.status is Status.UNRESOLVED else one.value
+            value = None if one.status is Status.UNRESOLVED else one.content
             yield one.key, packed, 0, one.entry_offset, value, one.place
 
     def _newest_merged(
@@ -211,8 +215,8 @@ class LiveDatabase(DatabaseDirectory):
 
         With `strict`, raises LDB-404 if it cannot be determined; else the value is None.
         """
-        versions = [((_TOP - item[1]) & 0xFF, whole(item[4])) for item in chain]
-        value = (self.resolve if strict else self.resolve_value)(family, chain[0][0], versions)
+        versions = [((_TOP - item[1]) & 0xFF, item[4]) for item in chain]
+        value = (self.resolve if strict else self.resolve_large)(family, chain[0][0], versions)
         if value is None and strict:
             kind = type_name((_TOP - chain[0][1]) & 0xFF)
             checks.raise_rule(checks.UNRESOLVED, kind, span=chain[0][5].span, actual=chain[0][0])

@@ -173,16 +173,21 @@ class LogReader:
 
         Raises `OSError`, and `LimitExceededError` above the limit `payload_size`.
         """
-        origin = self.source.origin
         self.limits.check("payload_size", sum(f.end - f.data_offset for f in fragments), self._span(fragments[0]))
-        stored = b"".join(self.source.read_at(f.data_offset - origin, f.end - f.data_offset) for f in fragments)
-        payload = self._payload(fragments, stored) or b""
+        payload = self.large_content(fragments)
         self.limits.check("payload_size", len(payload), self._span(fragments[0]))
         return bytes(payload)
 
-    def _span(self, fragment: Fragment) -> Span:
+    def large_content(self, fragments: Sequence[Fragment]) -> bytes | memoryview:
+        """The same as `LogRecord.payload` has it.  Raises `OSError`, and `LimitExceededError` above `expansion`."""
+        stored = self._spool()
+        for one in fragments:
+            stored.add(self.source.read_at(one.data_offset - self.source.origin, one.end - one.data_offset))
+        return self._payload(fragments, stored.take()) or b""
+
+    def _span(self, *fragments: Fragment) -> Span:
         origin = self.source.origin
-        return self.source.span(fragment.offset - origin, fragment.end - origin)
+        return self.source.span(fragments[0].offset - origin, fragments[-1].end - origin)
 
     def _tell(self, rule: Rule, detail: str = "", *, lost: int = 0, **facts: Any) -> None:
         """Reports damage that makes `lost` bytes unusable, unless it may turn out to be from an earlier use."""
@@ -219,8 +224,7 @@ class LogReader:
     def _drop(self, fragments: list[Fragment], why: str) -> None:
         if fragments[0].earlier:
             return
-        origin = self.source.origin
-        span = self.source.span(fragments[0].offset - origin, fragments[-1].end - origin)
+        span = self._span(*fragments)
         self._tell(checks.FRAGMENT_ORDER, why, span=span, lost=sum(f.end - f.offset for f in fragments))
 
     def _take_note(self, fragment: Fragment, data: bytes, begun: bool) -> bool:
@@ -254,11 +258,10 @@ class LogReader:
         codec = self._codec_of(earlier, stored[: len(ZSTD_MAGIC)])
         if codec is None or not stored:
             return stored
-        span = self.source.span(fragments[0].offset - self.source.origin, fragments[-1].end - self.source.origin)
+        span = self._span(*fragments)
         try:
             try:
-                most = min(LARGE, self.limits.payload_budget(len(stored)))
-                return decompress(codec, stored, max_size=most)
+                return decompress(codec, stored, max_size=min(LARGE, self.limits.payload_budget(len(stored))))
             except LimitExceededError:
                 return inflated(stored, span, self.limits, LARGE)
         except CodecError as error:

@@ -127,7 +127,7 @@ class Extra(NamedTuple):
     timestamp: int | None = None
     unresolved: str | None = None
     large: LargeValue | None = None
-    """The value, for those who ask for large ones in chunks; that of the version is empty then."""
+    """The stored value, if it is read in chunks; that of the version is empty then."""
 
 
 class Version(NamedTuple):
@@ -171,10 +171,15 @@ class Version(NamedTuple):
         return None if self.status is Status.UNRESOLVED or self.unresolved is not None else self.value
 
     @property
-    def part(self) -> tuple[int, bytes]:
+    def content(self) -> bytes | LargeValue:
+        """The value, which may be one that is read in chunks."""
+        return self.value if self.extra is None or self.extra.large is None else self.extra.large
+
+    @property
+    def part(self) -> tuple[int, bytes | LargeValue]:
         """Type and bytes, as a resolver takes them: what is in a blob file or an entity has been read already."""
         read = self.status is Status.LIVE or (self.value_type in ELSEWHERE and self.known_value is not None)
-        return int(ValueTypes.VALUE) if read else self.value_type, self.value
+        return int(ValueTypes.VALUE) if read else self.value_type, self.content
 
     @property
     def checksum(self) -> Verdict:

@@ -67,4 +67,4 @@ def _restrict(archive: LevelDbArchive, part: Selection) -> None:
 
 def tally(archive: LevelDbArchive, jobs: int) -> int:
     """The number of live rows of the default column family, read and counted."""
-    return sum(archive.database.map_live(len, jobs=jobs))
+    return sum(archive.database.map_live(len, jobs=jobs, lean=True))

@@ -5,27 +5,26 @@ Spec: LevelDB doc/impl.md.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
+from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.large import LONG
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
-from exhume.formats.leveldb.model import ELSEWHERE, PUTS, Extra, Place, Role, Status, ValueTypes, Version, type_name
+from exhume.formats.leveldb.model import PUTS, Extra, Place, Role, Status, Version, type_name
+from exhume.formats.leveldb.settled import SEQUENCE, add_items, settle_chains, settle_older
 from exhume.formats.leveldb.table import Item, Table
-from exhume.formats.leveldb.values import Resolver, entity_columns
+from exhume.formats.leveldb.values import Resolver
 from exhume.formats.leveldb.wire import key_text
 from exhume.io.parallel import map_ordered
-from exhume.io.values import LargeValue, whole
+from exhume.io.values import LargeValue
 from exhume.native.kernel import COMPILED
 
 if TYPE_CHECKING:
@@ -46,14 +45,9 @@ STRIDES = 8
 PIECE = 256
 """Data blocks of a table that are surveyed in one go: about a megabyte."""
 
-SEQUENCE, KIND, STATUS, NEWER, AT, PLACE = range(6)
-"""The numbers of columns of numbers."""
-
 BEGINNING: State = (None, -1, -1)
 PUT_FLAGS = bytes(kind in PUTS for kind in range(256))
 _STATUSES = tuple(Status)
-LIVE, UNRESOLVED = _STATUSES.index(Status.LIVE), _STATUSES.index(Status.UNRESOLVED)
-_DIRECT = bytes(kind for kind in range(256) if kind not in ELSEWHERE)
 _TOP = (1 << 64) - 1
 
 
@@ -79,6 +73,8 @@ class Sources(NamedTuple):
     older: bool = False
     lean: bool = False
     """Whether large values are kept as extras, to be read in chunks."""
+    report: Report | None = None
+    """Of `add_items`."""
 
     def resolve(self, rows: LeveldbRows, state: State = BEGINNING) -> State:
         """Determine the status of each version, and its value; see `LeveldbRows.resolve`.
@@ -91,7 +87,9 @@ class Sources(NamedTuple):
 
     def ordered(self, family: int, items: Iterable[Item], order: Comparator) -> LeveldbRows:
         """All versions of a column family in the order of a comparator, each with its status and its value."""
-        rows = ordered_rows(family, items, order, self.last_sequence, self.deletions_of(family))
+        rows = LeveldbRows(family)
+        state = self.last_sequence, self.deletions_of(family)
+        add_ordered(rows, items, order, *state, lean=self.lean, report=self.report)
         self._settle(rows)
         return rows
 
@@ -101,75 +99,11 @@ class Sources(NamedTuple):
 
     def _settle(self, rows: LeveldbRows) -> None:
         if chains := rows.chains():
-            _keep_columns(rows, chains)
-            values = [(number, self.resolver(rows.family, key, versions)) for number, key, versions in chains]
-            rows.settle(values, not self.live)
+            settle_chains(rows, chains, self.resolver, keep=not self.live)
         if self.live:
             rows.choose(True, None, None, None)
         elif self.older:
             settle_older(rows, self.resolver)
-
-
-def _keep_columns(rows: LeveldbRows, chains: list[tuple[int, bytes, list[tuple[int, bytes]]]]) -> None:
-    """Keep the columns of live entities, whose value will be that of one column."""
-    entities = [one for one in chains if one[2][0][0] == ValueTypes.WIDE_COLUMN_ENTITY]
-    if not entities:
-        return
-    sequences = array("q", rows.numbers(SEQUENCE))
-    for number, key, versions in entities:
-        place = key, sequences[number]
-        rows.extras[place] = rows.extras.get(place, Extra())._replace(columns=entity_columns(versions[0][1]))
-
-
-def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
-    """Resolve references and entities of versions that are not live to values.
-
-    One whose value cannot be read has none, and says so (`Version.unresolved`).
-    """
-    kinds = rows.numbers(KIND)[::8]
-    if not kinds.translate(None, _DIRECT):
-        return
-    statuses, newer, sequences = (array("q", rows.numbers(which)) for which in (STATUS, NEWER, SEQUENCE))
-    keys, stored = _texts(rows, values=False), _texts(rows, values=True)
-    settled: list[tuple[int, bytes | None]] = []
-    for number, kind in enumerate(kinds):
-        if kind not in ELSEWHERE or statuses[number] in (LIVE, UNRESOLVED):
-            continue
-        value = resolver(rows.family, keys[number], [(kind, stored[number])])
-        settled.append((number, value or b""))
-        place = keys[number], sequences[number]
-        extra = rows.extras.get(place, Extra())
-        if value is None:
-            extra = extra._replace(unresolved=f"a value of type {type_name(kind)} that cannot be read")
-        elif kind == ValueTypes.WIDE_COLUMN_ENTITY:
-            extra = extra._replace(columns=entity_columns(stored[number]))
-        if extra != Extra():
-            rows.extras[place] = extra
-    rows.settle(settled, False)
-    rows.mark(list(zip(statuses, newer, strict=True)))
-
-
-def _texts(rows: LeveldbRows, *, values: bool) -> list[bytes]:
-    """The keys of rows, or their values."""
-    data, ends = rows.column(values)
-    return [bytes(data[start:end]) for start, end in pairwise(array("q", ends))]
-
-
-def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False) -> None:
-    """Add items to rows; large values as a whole, or, if `lean`, as extras with an empty value.
-
-    Raises `LimitExceededError` for a value above the limit `payload_size` that is added as a whole.
-    """
-    if any(type(item[4]) is LargeValue or (lean and len(item[4]) > LONG) for item in items):
-        made = []
-        for key, inverted, rank, at, value, place in items:
-            sequence, kind = divmod(_TOP - inverted, 256)
-            if lean and kind == ValueTypes.VALUE and (type(value) is LargeValue or len(value) > LONG):
-                rows.extras[key, sequence] = Extra(large=LargeValue.of(value))
-                value = b""
-            made.append((key, inverted, rank, at, whole(value), place))
-        items = made
-    rows.add_items(items)
 
 
 def json_of(rows: LeveldbRows) -> bytes:
@@ -179,15 +113,14 @@ def json_of(rows: LeveldbRows) -> bytes:
 
 def json_parts(rows: LeveldbRows) -> Iterable[bytes]:
     """The same in parts, for rows whose large values are extras."""
-    large = any(one.large is not None for one in rows.extras.values())
-    return _json_parts(versions_of(rows)) if large else (json_of(rows),)
+    return _json_parts(versions_of(rows)) if has_large(rows) else (json_of(rows),)
 
 
 def _json_parts(found: list[Version]) -> Iterator[bytes]:
     from exhume.io.jsonout import dump_bytes, dump_pieces
 
     for one in found:
-        if one.extra is None or one.extra.large is None:
+        if one.extra is None or one.extra.large is None or one.known_value is None:
             yield _json_lines([one])
         else:
             yield f'{{"key":{dump_bytes(one.key)},"value":'.encode()
@@ -202,7 +135,7 @@ def _json_lines(found: list[Version]) -> bytes:
 
     lines = []
     for one in found:
-        shown = "null" if one.status is Status.UNRESOLVED else dump_bytes(one.value)
+        shown = "null" if one.known_value is None else dump_bytes(one.value)
         columns = ""
         if one.columns is not None:
             named = (f"{json.dumps(key_text(name))}:{dump_bytes(value)}" for name, value in one.columns.items())
@@ -257,7 +190,7 @@ def map_rows(
                 if not run.add_to(rows, keys.start, keys.stop):
                     return keys, large(keys)
             else:
-                add_items(rows, _between(run, keys), lean=sources.lean)
+                add_items(rows, _between(run, keys), lean=sources.lean, report=sources.report)
         sources.resolve(rows)
         return keys, None if sources.live and rows.cut(PUT_FLAGS) is not None else [make(rows)]
 
@@ -281,7 +214,7 @@ def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
     state = BEGINNING
     for items in whole_keys(merge_runs(list(runs)) if len(runs) > 1 else runs[0] if runs else ()):
         rows = LeveldbRows(keys.family)
-        add_items(rows, items, lean=sources.lean)
+        add_items(rows, items, lean=sources.lean, report=sources.report)
         state = sources.resolve(rows, state)
         odd = rows.cut(PUT_FLAGS) if sources.live else None
         yield rows
@@ -289,28 +222,32 @@ def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
             checks.raise_rule(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
 
 
-def ordered_rows(
-    family: int, items: Iterable[Item], order: Comparator, last_sequence: int, ranges: Iterable[RangeDeletion]
-) -> LeveldbRows:
-    """Versions in the order of a comparator, each with its status; keys without their timestamps, which are extras.
+def add_ordered(
+    rows: LeveldbRows,
+    items: Iterable[Item],
+    order: Comparator,
+    last_sequence: int,
+    ranges: Iterable[RangeDeletion],
+    *,
+    lean: bool = False,
+    report: Report | None = None,
+) -> None:
+    """Add versions in the order of a comparator, each with its status; keys without their timestamps, which are extras.
 
-    A range deletion reaches over keys as the comparator orders them.
+    A range deletion reaches over keys as the comparator orders them.  `lean` and `report` are those of `add_items`.
     """
     from exhume.formats.leveldb.pykernel import judge
 
     keyed = [(order.sort_key(item[0]), item) for item in items]
     keyed.sort(key=lambda pair: (pair[0], pair[1][1:4]))
     judged: list[list[Any]] = [[key[:2], b"", item[1], 0, 0, 0, -1] for key, item in keyed]
-    spans = [(order.sort_key(one.first)[:2], order.sort_key(one.stop)[:2], one.sequence, family) for one in ranges]
-    judge(judged, (None, -1, -1), last_sequence, spans)
-    rows = LeveldbRows(family)
-    add_items(rows, [(order.user_key(item[0]), *item[1:]) for _, item in keyed])
+    stops = [(order.sort_key(one.first)[:2], order.sort_key(one.stop)[:2], one.sequence, rows.family) for one in ranges]
+    judge(judged, (None, -1, -1), last_sequence, stops)
+    add_items(rows, [(order.user_key(item[0]), *item[1:]) for _, item in keyed], lean=lean, report=report)
     rows.mark([(row[5], row[6]) for row in judged])
-    if order.timestamp:
-        rows.extras = {
-            (order.user_key(item[0]), (_TOP - item[1]) >> 8): Extra(timestamp=-key[2]) for key, item in keyed
-        }
-    return rows
+    for key, item in keyed if order.timestamp else ():
+        place = order.user_key(item[0]), (_TOP - item[1]) >> 8
+        rows.extras[place] = rows.extras.get(place, Extra())._replace(timestamp=-key[2])
 
 
 def _between(items: list[Item], keys: KeyRange) -> list[Item]:
@@ -346,10 +283,31 @@ def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
     return rows
 
 
-def unused_rows(family: int, items: list[Item], status: Status = Status.UNREFERENCED) -> LeveldbRows:
-    """Versions that are not part of the state."""
+def has_large(rows: LeveldbRows) -> bool:
+    """Whether a value is an extra, to be read in chunks."""
+    return any(one.large is not None for one in rows.extras.values())
+
+
+def chosen_rows(
+    rows: LeveldbRows, live: bool, start: bytes | None, stop: bytes | None, part: bytes | None
+) -> LeveldbRows:
+    """The rows that `choose` leaves; large values are read in chunks.  Propagates errors from reading them."""
+
+    def has(one: Version) -> bool:
+        content = b"" if one.known_value is None else one.content
+        return content.contains(part or b"") if isinstance(content, LargeValue) else (part or b"") in content
+
+    large = has_large(rows)
+    rows.choose(live, start, stop, None if large else part)
+    return rows_of(rows.family, filter(has, versions_of(rows))) if part and large else rows
+
+
+def unused_rows(
+    family: int, items: list[Item], status: Status, report: Report | None = None, *, lean: bool = False
+) -> LeveldbRows:
+    """Versions that are not part of the state; `lean` and `report` are those of `add_items`."""
     rows = LeveldbRows(family)
-    add_items(rows, items)
+    add_items(rows, items, lean=lean, report=report)
     rows.mark([(_STATUSES.index(status), -1)] * len(items))
     return rows
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
@@ -26,7 +27,7 @@ from exhume.formats.leveldb.layout_facts import (
     ROCKSDB_MAGIC,
 )
 from exhume.formats.leveldb.model import CURRENT_STATE, Role, SequenceRule, Version, type_name
-from exhume.formats.leveldb.ranges import Tally, tally_of
+from exhume.formats.leveldb.ranges import Tally, tally_of, versions_of
 from exhume.formats.leveldb.wire import key_text
 from exhume.io.source import Source, WindowSource
 from exhume.io.tree import MemoryTree, Tree
@@ -116,7 +117,8 @@ class LevelDbArchive(RecordArchive):
         total = Tally(Counter(), Counter(), Counter(), b"")
         sequences: list[bytes] = []
         found: list[Finding] = []
-        for part in self.database.map_versions(tally_of, checks.collector(found.append), older=False, jobs=jobs):
+        report = checks.collector(found.append)
+        for part in self.database.map_versions(tally_of, report, older=False, jobs=jobs, lean=True):
             for sums, counts in zip(total[:3], part[:3], strict=True):
                 sums.update(counts)
             sequences.append(part.sequences)
@@ -153,7 +155,8 @@ class LevelDbArchive(RecordArchive):
     def entries(self) -> Iterator[Entry]:
         """Live rows in key order; raises at the first damage (`versions` continues)."""
         self.database.require_sound()
-        for version in self.database.versions(checks.strict, unreferenced=False, older=False):
+        rows = self.database.map_versions(versions_of, checks.strict, unreferenced=False, older=False, lean=True)
+        for version in chain.from_iterable(rows):
             if version.status in CURRENT_STATE:
                 yield version_entry(version)
 
@@ -188,7 +191,7 @@ def version_entry(version: Version) -> Entry:
         kind="row" if version.status in CURRENT_STATE else type_name(version.value_type),
         name=key_text(version.key),
         offset=version.place.offset,
-        size=None if version.known_value is None else len(version.value),
+        size=None if version.known_value is None else len(version.content),
         source=version.place.file,
         details=_Details(version),
     )

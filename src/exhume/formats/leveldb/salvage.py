@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.counts import counted
@@ -29,10 +27,12 @@ from exhume.formats.leveldb.model import CURRENT_STATE, DELETIONS, Role, Status,
 from exhume.formats.leveldb.names import PEBBLE
 from exhume.formats.leveldb.ranges import tally_of, versions_of
 from exhume.formats.leveldb.reader import LevelDbArchive
-from exhume.formats.leveldb.table_writer import write_database
+from exhume.formats.leveldb.table_writer import Row, write_database
+from exhume.io.jsonout import bytes_value, large_pieces
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.source import Source
 from exhume.io.tree import Tree
+from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
@@ -60,8 +60,9 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
     collect = checks.collector(found.append)
     if mode is SalvageMode.RECORDS:
         with AtomicFile(output) as file:
-            for done, version in enumerate(database.versions(collect), 1):
-                file.file.write(json.dumps(_line(version)).encode() + b"\n")
+            found_rows = database.map_versions(versions_of, collect, lean=True)
+            for done, version in enumerate(chain.from_iterable(found_rows), 1):
+                file.file.writelines(_line(version))
                 report.add_recovered("versions")
                 if version.known_value is None:
                     report.add_lost("values that cannot be determined")
@@ -82,9 +83,7 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
     return report
 
 
-def surviving_rows(
-    database: Database, collect: checks.Report, report: SalvageReport, jobs: int = 1
-) -> Iterator[tuple[bytes, bytes]]:
+def surviving_rows(database: Database, collect: checks.Report, report: SalvageReport, jobs: int = 1) -> Iterator[Row]:
     """Rows of the newest state that can be read, sorted; entries whose checksum is bad are left out, deletions too.
 
     Files that a sound manifest does not use are left out; with a lost or damaged manifest, all files count.
@@ -92,7 +91,7 @@ def surviving_rows(
     whole = _has_manifest(database) and not database.errors
     if whole and database.is_sound(jobs):
         for pairs, verdicts, others in database.map_versions(
-            _sound_rows, collect, unreferenced=False, older=False, jobs=jobs
+            _sound_rows, collect, unreferenced=False, older=False, jobs=jobs, lean=True
         ):
             for what, count in others.items():
                 report.add_lost(what, count)
@@ -100,21 +99,22 @@ def surviving_rows(
                 report.set_verified_by(_VOUCHED[Verdict(verdict)])
             yield from pairs
         return
-    versions: Iterator[Version] = database.versions(collect, unreferenced=not whole)
+    rows = database.map_versions(versions_of, collect, unreferenced=not whole, lean=True)
+    versions: Iterator[Version] = chain.from_iterable(rows)
     if not whole:
         versions = iter(sorted(versions, key=database.version_key))
     believable = _believable(versions, report)
     for _, group in groupby(believable, lambda version: database.version_key(version)[:3]):
-        chain = _surviving(group, report)
-        if not chain:
+        parts = _surviving(group, report)
+        if not parts:
             continue
-        key = chain[0].key
-        value = _value(database, chain)
+        key = parts[0].key
+        value = database.resolve_large(0, key, [one.part for one in parts])
         if value is None:
             report.add_lost("values that cannot be determined")
             continue
-        report.set_verified_by(vouched(chain[0]))
-        for what in _left_out(chain[0]):
+        report.set_verified_by(vouched(parts[0]))
+        for what in _left_out(parts[0]):
             report.add_lost(what)
         yield key, value
 
@@ -161,12 +161,6 @@ def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Versi
     return chain
 
 
-def _value(database: Database, chain: list[Version]) -> bytes | None:
-    """The value that versions of a key make; None when it cannot be determined."""
-    versions = [one.part for one in chain]
-    return database.resolve_value(0, chain[0].key, versions)
-
-
 def _left_out(version: Version) -> Iterator[str]:
     """What the output has no place for: columns besides the one that is the value, and the timestamp of the key."""
     if version.columns is not None and any(version.columns):
@@ -175,7 +169,7 @@ def _left_out(version: Version) -> Iterator[str]:
         yield "timestamps of keys"
 
 
-def _sound_rows(rows: LeveldbRows) -> tuple[list[tuple[bytes, bytes]], Counter[str], Counter[str]]:
+def _sound_rows(rows: LeveldbRows) -> tuple[Sequence[Row], Counter[str], Counter[str]]:
     """The live rows of an undamaged database, their verdicts, and how many versions are lost, by the reason."""
     if rows.family:
         statuses = tally_of(rows).statuses
@@ -188,7 +182,7 @@ def _sound_rows(rows: LeveldbRows) -> tuple[list[tuple[bytes, bytes]], Counter[s
     found = [one for one in versions_of(rows) if one.status is Status.LIVE]
     lost = Counter(what for one in found for what in _left_out(one))
     lost += Counter({"values that cannot be determined": unresolved})
-    return [(one.key, one.value) for one in found], Counter(str(one.checksum) for one in found), lost
+    return [(one.key, one.content) for one in found], Counter(str(one.checksum) for one in found), lost
 
 
 _NEVER_LIVE = (Status.BEYOND, Status.PREPARED, Status.ROLLED_BACK)
@@ -200,19 +194,17 @@ def vouched(version: Version) -> VerifiedBy:
     return _VOUCHED[Verdict(version.checksum)]
 
 
-def _line(version: Version) -> dict[str, Any]:
-    return {
-        "key": _bytes(version.key),
-        "value": None if version.known_value is None else _bytes(version.value),
-        **version.to_dict(),
-    }
-
-
-def _bytes(data: bytes) -> dict[str, str]:
-    try:
-        return {"text": data.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {"text": data.decode("utf-8", "replace"), "base64": base64.b64encode(data).decode()}
+def _line(version: Version) -> Iterator[bytes]:
+    """The line of a version in chunks."""
+    content = version.content
+    large = isinstance(content, LargeValue) and version.known_value is not None
+    value = None if large or version.known_value is None else bytes_value(version.value)
+    line = json.dumps({"key": bytes_value(version.key), "value": value, **version.to_dict()}, default=bytes_value)
+    if isinstance(content, LargeValue) and large:
+        before, empty, line = line.partition('"value": null')
+        yield f"{before}{empty.removesuffix('null')}".encode()
+        yield from (piece.encode() for piece in large_pieces(content, " "))
+    yield f"{line}\n".encode()
 
 
 def _account(database: Database, found: list[Finding], report: SalvageReport, *, everything: bool) -> None:

@@ -21,13 +21,14 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, Compressions, FragmentTypes
-from exhume.formats.leveldb.log import BLOCK, LogReader
+from exhume.formats.leveldb.log import BLOCK, Fragment, LogReader
 from exhume.formats.leveldb.model import Footer
 from exhume.formats.leveldb.names import PEBBLE
 from exhume.formats.leveldb.table import PEBBLE_RANGES, Table
 from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
+from exhume.io.values import CHUNK, LargeValue, whole
 from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Sect
                 payload_schema=payload,
                 payload_size=len(data),
                 load=_constant(bytes(data)) if len(data) <= KEPT else partial(reader.content, record.fragments),
+                pieces=partial(_chunks, reader, record.fragments),
                 parent=source.name,
             )
         )
@@ -171,18 +173,20 @@ def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
 
 def _blob_section(blobs: BlobFile, record: BlobRecord, codec: str) -> Section:
     """A record, whose payload is the value."""
-    source = blobs.source
-    span = source.span(record.value_at, record.end)
-
-    def load() -> bytes:
-        blobs.limits.check("payload_size", record.len_value, span)
-        return blobs.decode(source.read_at(record.value_at, record.len_value), span)
-
+    source, place = blobs.source, (record.value_at, record.len_value)
     return Section(
         f"{source.name}/record@{source.origin + record.offset}", source.span(record.offset, record.end),
-        SectionKind.DATA, codec, schema="leveldb_blob_file::record", load=load,
+        SectionKind.DATA, codec, schema="leveldb_blob_file::record", load=lambda: whole(blobs.read(*place)),
+        pieces=lambda: iter(LargeValue.of(blobs.read(*place))),
+        measure=lambda: len(blobs.read(*place)),
         check=lambda chain: blobs.check_record(record, chain[-1].name),
     )  # fmt: skip
+
+
+def _chunks(reader: LogReader, fragments: tuple[Fragment, ...]) -> Iterator[bytes]:
+    """The payload of a record in chunks."""
+    data = memoryview(reader.large_content(fragments))
+    return (bytes(data[at : at + CHUNK]) for at in range(0, len(data), CHUNK))
 
 
 def _constant(data: bytes) -> Callable[[], bytes]:

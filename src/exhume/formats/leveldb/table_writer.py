@@ -12,13 +12,23 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
+from exhume.codecs.checksums import RunningChecksum, mask_crc32c
 from exhume.errors import WriterError
-from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.blocks import block_parts, build_block, seal_block
 from exhume.formats.leveldb.kernel import table_blocks
-from exhume.formats.leveldb.layout_facts import KEY_TAIL, LEVELDB_FOOTER, LEVELDB_MAGIC, TRAILER, Tags, ValueTypes
+from exhume.formats.leveldb.layout_facts import (
+    KEY_TAIL,
+    LEVELDB_FOOTER,
+    LEVELDB_MAGIC,
+    TRAILER,
+    Compressions,
+    Tags,
+    ValueTypes,
+)
 from exhume.formats.leveldb.log import build_log
 from exhume.formats.leveldb.model import BYTEWISE
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
+from exhume.io.values import LargeValue
 
 BLOCK_SIZE = 4096
 RESTART_INTERVAL = 16
@@ -26,6 +36,10 @@ ROWS = 4096
 """Rows to build blocks from in one call."""
 TABLE_NUMBER = 4
 TABLE_LEVEL = 2
+LARGEST = (1 << 32) - 1
+"""Bytes of a value at most."""
+Row = tuple[bytes, bytes | LargeValue]
+"""A user key and its value."""
 _DELETION = int(ValueTypes.DELETION)
 CODECS = ("none", "snappy")
 """Compressions that every reader of the family understands."""
@@ -76,33 +90,75 @@ class TableWriter:
         if self._pending >= self._block_size:
             self._flush()
 
-    def add_values(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    def add_values(self, rows: Iterable[Row]) -> None:
         """Append values by user keys, which get the next sequence numbers, and end the last block.
 
-        Raises `WriterError` when a key does not sort after the one before it.
+        A block that ends with a value that is read in chunks is not compressed.  Raises `WriterError` when a key does
+        not sort after the one before it.
         """
         ordered, waiting, ended = iter(rows), list[tuple[bytes, bytes]](), False
         self._flush()
-        before = self._last[0] if self._last else None
         while not ended:
             part = list(itertools.islice(ordered, ROWS))
             ended = not part
-            waiting += part
-            packed = self.count + 1 << 8 | ValueTypes.VALUE
-            blocks, used, wrong = table_blocks(waiting, before, packed, self._block_size, RESTART_INTERVAL, ended)
-            if wrong >= 0:
-                raise WriterError("table entries must be sorted and unique", actual=waiting[wrong][0])
-            for contents, first, last in blocks:
-                self.smallest = self.smallest or first
-                self.largest = last
-                self._index.append((last, self._put(contents, self._codec).build()))
-            for key, value in waiting[:used]:
-                self._key_bytes += len(key) + KEY_TAIL.size
-                self._value_bytes += len(value)
-                before = key
-            self.count += used
-            del waiting[:used]
-        self._last = None if before is None else (before, 0)
+            for key, value in part:
+                if isinstance(value, LargeValue) and len(value) >= self._block_size:
+                    self._put_values(waiting, whole=False)
+                    self._put_large(waiting, key, value)
+                else:
+                    waiting.append((key, b"".join(value) if isinstance(value, LargeValue) else value))
+            self._put_values(waiting, whole=ended)
+
+    def _put_values(self, waiting: list[tuple[bytes, bytes]], *, whole: bool) -> None:
+        """Write the blocks that values fill, with `whole` all values, and remove these from the list."""
+        before = self._last[0] if self._last else None
+        packed = self.count + 1 << 8 | ValueTypes.VALUE
+        blocks, used, wrong = table_blocks(waiting, before, packed, self._block_size, RESTART_INTERVAL, whole)
+        if wrong >= 0:
+            raise WriterError("table entries must be sorted and unique", actual=waiting[wrong][0])
+        for contents, first, last in blocks:
+            self.smallest = self.smallest or first
+            self.largest = last
+            self._index.append((last, self._put(contents, self._codec).build()))
+        for key, value in waiting[:used]:
+            self._key_bytes += len(key) + KEY_TAIL.size
+            self._value_bytes += len(value)
+            self._last = key, 0
+        self.count += used
+        del waiting[:used]
+
+    def _put_large(self, waiting: list[tuple[bytes, bytes]], key: bytes, value: LargeValue) -> None:
+        """Write the block that ends with this value: it is the one that `table_blocks` would make.
+
+        Raises `WriterError`, and what reading the value raises.
+        """
+        before = waiting[-1][0] if waiting else self._last[0] if self._last else None
+        if before is not None and key <= before:
+            raise WriterError("table entries must be sorted and unique", actual=key)
+        if len(value) > LARGEST:
+            raise WriterError("a value of a table has at most 32 bits of length", actual=len(value))
+        entries = [
+            (InternalKey(one, number, ValueTypes.VALUE).build(), stored)
+            for number, (one, stored) in enumerate([*waiting, (key, b"")], self.count + 1)
+        ]
+        head, restarts = block_parts(entries, RESTART_INTERVAL, len(value))
+        running, size = RunningChecksum("crc32c"), 0
+        for piece in itertools.chain((bytes(head),), value, (restarts,)):
+            running.update(piece)
+            self._file.write(piece)
+            size += len(piece)
+        if size != len(head) + len(value) + len(restarts):
+            raise WriterError("a value changed while it was read", expected=len(value))
+        kind = bytes((Compressions.NONE,))
+        self._file.write(TRAILER.pack(Compressions.NONE, mask_crc32c(running.value(kind))))
+        self._index.append((entries[-1][0], Handle(self.size, size).build()))
+        self.size += size + TRAILER.size
+        self.smallest, self.largest = self.smallest or entries[0][0], entries[-1][0]
+        self._key_bytes += sum(len(one) for one, _ in entries)
+        self._value_bytes += len(value) + sum(len(stored) for _, stored in waiting)
+        self._last = key, 0
+        self.count += len(entries)
+        waiting.clear()
 
     def _flush(self) -> None:
         if self._block:
@@ -136,7 +192,7 @@ class TableWriter:
 
 def write_database(
     create: Callable[[str], BinaryIO],
-    rows: Iterable[tuple[bytes, bytes]],
+    rows: Iterable[Row],
     *,
     codec: str = "none",
     identity: str | None = None,

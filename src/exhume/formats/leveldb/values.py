@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.model import ValueTypes
 from exhume.formats.leveldb.operators import Operator
+from exhume.io.values import LargeValue, whole
 
-Versions = Sequence[tuple[int, bytes]]
+Versions = Sequence[tuple[int, bytes | LargeValue]]
 """Types and bytes of versions of one key, newest first: merge operands, and last the version that they apply to."""
-Resolver = Callable[[int, bytes, Versions], bytes | None]
+Resolver = Callable[[int, bytes, Versions], bytes | LargeValue | None]
 """Returns the value that versions of a key make in a column family; None when it cannot be determined."""
-Blobs = Callable[[bytes, bytes], bytes]
+Blobs = Callable[[bytes, bytes], bytes | LargeValue]
 """Returns the value in a blob file that an entry of a key refers to; raises when it cannot be read."""
 
 _WRITE_TIME = 8  # bytes
@@ -25,21 +26,25 @@ MOST_COLUMNS = 1 << 16
 def resolver_of(operators: Mapping[int, Operator], blobs: Blobs) -> Resolver:
     """A resolver that knows the merge operators of the column families, by their numbers, and the blob files.
 
-    It raises what keeps a value in a blob file from being read.
+    It raises what keeps a value in a blob file from being read, and `LimitExceededError` for a value above the limit
+    `payload_size` that merge operands apply to.
     """
 
-    def resolve(family: int, key: bytes, versions: Versions) -> bytes | None:
-        operands = [value for kind, value in versions if kind == ValueTypes.MERGE]
-        base: bytes | None = None
+    def resolve(family: int, key: bytes, versions: Versions) -> bytes | LargeValue | None:
+        operands = [whole(value) for kind, value in versions if kind == ValueTypes.MERGE]
+        base: bytes | LargeValue | None = None
         if len(operands) < len(versions):
             kind, stored = versions[-1]
-            base = blobs(key, stored) if kind == ValueTypes.BLOB_INDEX else plain_value(kind, stored)
+            if kind == ValueTypes.BLOB_INDEX:
+                base = blobs(key, whole(stored))
+            else:
+                base = stored if kind == ValueTypes.VALUE else plain_value(kind, whole(stored))
             if base is None or not operands:
                 return base
         operator = operators.get(family)
         if operator is None or operator.merge is None:
             return None
-        return operator.merge(base, operands[::-1])
+        return operator.merge(None if base is None else whole(base), operands[::-1])
 
     return resolve
 

@@ -123,7 +123,8 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
     if any(kind in INDIRECT for kind in database.kinds):
         database.unread.clear()
         places: dict[bytes, Span] = {}
-        for versions in database.map_versions(_unresolved_versions, unreferenced=False, older=False, jobs=jobs):
+        lines = database.map_versions(_unresolved_versions, unreferenced=False, older=False, jobs=jobs, lean=True)
+        for versions in lines:
             for version in versions:
                 kind = type_name(version.value_type)
                 if version.value_type == ValueTypes.BLOB_INDEX and database.unread:

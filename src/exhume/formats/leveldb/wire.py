@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, TRAILER
@@ -182,6 +182,16 @@ class InternalKey(NamedTuple):
 
 _PLAIN = bytes(byte for byte in range(0x20, 0x7F) if byte != 0x5C)
 """Bytes that stand for themselves."""
+
+
+def text_pieces(value: Iterable[bytes]) -> Iterator[bytes]:
+    """The text of `key_text` of a byte string that comes in chunks, in chunks."""
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    for piece in chain(value, (None,)):
+        text = decoder.decode(piece or b"", piece is None)
+        yield key_text(text.encode("utf-8", "surrogateescape")).encode()
 
 
 def key_text(key: bytes) -> str:
