@@ -60,7 +60,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
 """The value to request, for specifications that are read lazily, or in columns that are turned into objects."""
 
 
-COLUMNS = {"utmp": "records", "stl": "triangles", "zip": "sections", "gif": "blocks"}
+COLUMNS = {"pcap": "packets", "utmp": "records", "stl": "triangles", "zip": "sections", "gif": "blocks"}
 """The lists that become columns."""
 
 

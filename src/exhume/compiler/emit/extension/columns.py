@@ -1,41 +1,42 @@
 """How columns are filled: part of every extension module, from a constant of ours.
 
-A column grows by half of its size, and its numbers are copied to a typed array once all are there.  A number that its
-width does not hold raises `Again`.
+A column grows to twice its size, and is cut to its length once all of its numbers are there.  A number that its width
+does not hold raises `Again`.
 """
 
 from __future__ import annotations
 
 COLUMNS = r'''
 
+from cpython cimport array
+
+
 @cython.final
 cdef class Column:
-    """Numbers of one width, which become a typed array."""
+    """Numbers of one width, in the typed array of a column, which has room for more until all are there."""
 
+    cdef array.array made
     cdef char *data
-    cdef size_t many, room, width
-
-    def __dealloc__(self):
-        free(self.data)
+    cdef size_t many, room
 
     cdef int grow(self) except -1:
-        cdef size_t room = self.room + (self.room >> 1) + 64
-        cdef char *larger = <char *> realloc(self.data, room * self.width)
-        if larger == NULL:
-            raise MemoryError
-        self.data, self.room = larger, room
+        cdef size_t room = self.room * 2 + 256
+        array.resize(self.made, room)
+        self.data, self.room = self.made.data.as_chars, room
         return 0
 
-    cdef object give(self, object column):
-        """Puts all of them behind what is in an array."""
-        if self.many:
-            column.frombytes(PyMemoryView_FromMemory(self.data, self.many * self.width, 0x100))
-        self.many = 0
+    cdef int end(self) except -1:
+        """Ends the array behind the last number."""
+        if self.room:
+            array.resize(self.made, self.many)
+        return 0
 
 
-cdef inline Column column_of(size_t width):
+cdef inline Column column_of(object column):
     cdef Column made = Column.__new__(Column)
-    made.width = width
+    if type(column) is not array.array or len(column):
+        again()
+    made.made = <array.array> column
     return made
 
 

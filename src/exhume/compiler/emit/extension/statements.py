@@ -144,8 +144,10 @@ class Statements(Expressions):
 
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:  # noqa: C901 - one case for each form
         match targets, value:
-            case [ast.Name(add)], ast.Attribute(_, "append") if add in self.columns:
-                self.lines.add(f"{self.variable(add)} = column_of({WIDTHS[self.columns[add]]})")
+            case [ast.Name(add)], ast.Attribute(ast.Attribute(of, name), "append") if add in self.columns:
+                self.lines.add(
+                    f"{self.variable(add)} = column_of(getattr({self.object(of)}, {self.table.constant(name)}))"
+                )
                 return
             case [ast.Tuple([one, after])], ast.Call() if (found := self.reader_of(value)) is not None:
                 self._read(found, value, one, after)
@@ -439,9 +441,7 @@ class Statements(Expressions):
                 self.lines.add(f"reached = {self.place(at)}", "after[0] = reached", f"return {self.object(one)}")
             case ast.Name("columns") if self.scanned is not None:
                 for name in self.columns:
-                    column = name.removeprefix("add_")
-                    into = f"getattr({self.variable('columns')}, {self.table.constant(column)})"
-                    self.lines.add(f"{self.variable(name)}.give({into})")
+                    self.lines.add(f"{self.variable(name)}.end()")
                 self.lines.add(f"return {self.variable('columns')}")
             case None:
                 self.lines.add("return None")

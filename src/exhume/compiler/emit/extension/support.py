@@ -37,7 +37,6 @@ cdef extern from *:
         pass
     void free(void *)
     void *malloc(size_t)
-    void *realloc(void *, size_t)
     const void *memchr(const void *, int, size_t)
     int memcmp(const void *, const void *, size_t) nogil
     bint PyLong_Check(object)
@@ -82,7 +81,6 @@ cdef extern from *:
     object decoded(const uint8_t *, Py_ssize_t, int, object)
     object member_of(object, object)
     bint PyObject_TypeCheck(object, PyTypeObject *)
-    object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
     object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
 
 

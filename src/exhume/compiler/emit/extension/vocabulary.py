@@ -23,7 +23,7 @@ WORDS = frozenset(
     l1 l2 l4 l8 b1 b2 b4 b8 as_float as_double fits spans sliced text_of seek sat satu near place
     slot_get slot_put slot_make slot_word field_of S member_of SLOT stream_of run_of a_stream a_run column_of ends_at
     bits_of is_there raise TypeError word_in
-    push1 push2 push4 push8 pushu pusho pushf pushd give PyObject_TypeCheck enter leave fail interpreted call error
+    push1 push2 push4 push8 pushu pusho pushf pushd PyObject_TypeCheck enter leave fail interpreted call error
     deeper shallower step hold ended look need again Call BaseException look_at_text
     reached after low high other others many_others found owner self
     view at end io parent root big run count base left held most size steps many
