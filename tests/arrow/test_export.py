@@ -453,3 +453,28 @@ def test_what_a_process_renders_is_what_is_written_here() -> None:
     assert part == jsonl.lines_of(batch)
     assert part.count(b"\n") == 3
     assert _tables._Renderer(jsonl.lines_of).render(None) is None
+
+
+def test_values_of_columns_are_printed_as_they_are_alone() -> None:
+    big, texts = 1 << 53, ['a"b', "\u00e9\u2028", "", "nul\0"]
+    columns = {
+        "small": pa.array([-big, big, 0, 7]),
+        "large": pa.array([-big - 1, big + 1, 0, None]),
+        "unsigned": pa.array([(1 << 64) - 1, None, 0, 1], pa.uint64()),
+        "real": pa.array([0.1, float("nan"), float("-inf"), 1e300]),
+        "flag": pa.array([True, False, None, True]),
+        "text": pa.array(texts),
+        "wide text": pa.array(texts, pa.large_string()),
+        "bytes": pa.array([b"x", b"\xff", b"", None]),
+        "coded": pa.array(["x", None, "x", 'y"']).dictionary_encode(),
+        "coded null": pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1]), pa.array([None, "z"])),
+        "when": pa.array([0, 1, 2, None], pa.timestamp("ns", "UTC")),
+        "list": pa.array([[1, 2], [], None, [None]]),
+    }
+    batch = pa.RecordBatch.from_pydict(columns)
+    for row, line in enumerate(jsonl.lines_of(batch).splitlines()):
+        alone = {
+            name: json_column(pa, column.slice(row, 1))[0] for name, column in columns.items() if column[row].is_valid
+        }
+        assert line.decode() == jsonout.dumps(alone)
+    assert jsonl.lines_of(batch.slice(0, 0)) == b""

@@ -6,11 +6,11 @@ is not exact: nothing is lost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from exhume.export._tables import TableFile, exporter, json_column
-from exhume.io.jsonout import dump_pieces, dumps
+from exhume.io.jsonout import SAFE_INTEGER, dump_bytes, dump_pieces, dump_text, dumps
 from exhume.tabular import wide
 from exhume.tabular.arrow import import_pyarrow
 
@@ -28,23 +28,43 @@ def lines_of(batch: Any) -> bytes:
     rows: list[list[str]] = [[] for _ in range(batch.num_rows)]
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         lead = f"{dumps(name)}:"
-        present, values = _present(column)
-        for row, value in zip(present, values, strict=True):
-            rows[row].append(lead + dumps(value))
+        present, texts = _present(column)
+        for row, text in zip(present, texts, strict=True):
+            rows[row].append(lead + text)
     return "".join(f"{{{','.join(row)}}}\n" for row in rows).encode("ascii")
 
 
-def _present(column: Any) -> tuple[Sequence[int], list[Any]]:
-    """Return the rows in which a column has a value, and these values."""
+def _present(column: Any) -> tuple[Sequence[int], Iterable[str]]:
+    """Return the rows in which a column has a value, and the JSON text of these values."""
     pa = import_pyarrow()
     if not column.null_count:
-        return range(len(column)), json_column(pa, column)
+        return range(len(column)), _texts(pa, column)
     if column.null_count == len(column):
         return (), []
     import pyarrow.compute as pc
 
     present = pc.indices_nonzero(column.is_valid())
-    return present.to_pylist(), json_column(pa, column.take(present))
+    return present.to_pylist(), _texts(pa, column.take(present))
+
+
+def _texts(pa: Any, column: Any) -> Iterable[str]:
+    """What `dumps` makes of each value of a column; what they have in common is decided once."""
+    types, kind = pa.types, column.type
+    if types.is_dictionary(kind):
+        known = list(_texts(pa, column.dictionary))
+        return map(known.__getitem__, column.indices.to_pylist())
+    values = json_column(pa, column)
+    if column.null_count or not values:
+        return map(dumps, values)
+    if types.is_integer(kind) and min(values) >= -SAFE_INTEGER and max(values) <= SAFE_INTEGER:
+        return map(str, values)
+    if types.is_string(kind) or types.is_large_string(kind):
+        return map(dump_text, values)
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return map(dump_bytes, values)
+    if types.is_boolean(kind):
+        return ("true" if value else "false" for value in values)
+    return map(dumps, values)
 
 
 class JsonLinesFile(TableFile):

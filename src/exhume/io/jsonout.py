@@ -80,6 +80,8 @@ def dump_bytes(raw: bytes) -> str:
 
 
 _quoted = json.encoder.encode_basestring_ascii
+dump_text: Callable[[str], str] = _quoted
+"""The text of `dumps` for a string, likewise."""
 
 # `json.dumps` would make an encoder for each text.
 _on_a_line = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode

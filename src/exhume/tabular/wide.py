@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from exhume.io.jsonout import dumps
+from exhume.io.jsonout import dump_text, dumps
 from exhume.tabular.arrow import BATCH_BYTES, import_pyarrow, plain_text
 
 WIDEST: Final = 4_096
@@ -118,5 +118,5 @@ def lines_of(batch: Any) -> bytes:
     rows: list[list[str]] = [[] for _ in range(batch.num_rows)]
     for column in batch.columns:
         for row, pairs in zip(rows, column.to_pylist(), strict=True):
-            row += (f"{dumps(key)}:{dumps(value)}" for key, value in pairs)
+            row += (f"{dump_text(key)}:{dumps(value)}" for key, value in pairs)
     return "".join(f"{{{','.join(row)}}}\n" for row in rows).encode("ascii")
