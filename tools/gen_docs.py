@@ -124,10 +124,9 @@ def _call_meaning(node: ast.Call) -> list[tuple[str, str]]:
 def core_page() -> str:
     """Return the page of the codes that belong to no format."""
     text = f"# Findings: core\n\n{NOTE}"
-    text += "Codes that belong to no format: files that cannot be read, limits, options, missing packages.\n\n"
-    text += "| code | meaning |\n| --- | --- |\n"
-    for code, meanings in sorted(core_codes().items()):
-        text += f"| {code} | {'<br>'.join(cell(m) for m in meanings)} |\n"
+    text += "Codes that belong to no format: files that cannot be read, limits, options, missing packages.\n"
+    for code, meanings in sorted(core_codes().items()):  # a heading for each, or the site's search would show the page
+        text += f"\n### {code}\n\n" + "".join(f"- {meaning}\n" for meaning in meanings)
     return text
 
 

@@ -7,11 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from exhume.registry import formats
+from tests.conftest import ROOT, Ran
+from tests.sizes import some
 
 PAGES = ["docs/forensics.md", "docs/arrow.md", "docs/distributed.md", "docs/ksy.md", "README.md"]
 
@@ -64,6 +67,22 @@ def test_the_examples_print_what_the_page_says(page: str, tmp_path: Path) -> Non
         assert "Traceback" not in done.stderr
         printed = "".join(f"{line}\n" for line in (done.stdout + done.stderr).splitlines() if line)
         assert printed == expected, command
+
+
+def test_the_hook_for_pre_commit_fails_for_damage(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    yaml = pytest.importorskip("yaml")
+    page = (ROOT / "docs/packages.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (hook,) = yaml.safe_load(text)["repos"][0]["hooks"]
+    program, *words = hook["entry"].split()
+    sound = [ROOT / "examples/zs/phrases.zs", ROOT / "examples/clp_s/events.clps"]
+    damaged = tmp_path / "damaged.zs"
+    damaged.write_bytes(sound[0].read_bytes()[:-50] + bytes(50))
+    assert (program, exhume_cli(*words, *sound).code) == ("exhume", 0)
+    assert exhume_cli(*words, *sound, damaged).code == 4
+    assert all(re.search(hook["files"], path.name) for path in (*sound, damaged))
+    for format in some(formats().values()):
+        assert format.container != "file" or any(re.search(hook["files"], f"a{one}") for one in format.extensions)
 
 
 def test_every_page_is_linked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ import pytest
 import yaml
 
 import exhume
+from exhume.registry import formats, rules_of
 from tests.conftest import ROOT
 from tests.sizes import some
 from tools import layout_svg, site
+from tools.gen_docs import core_codes
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
@@ -51,6 +54,17 @@ def test_pages_are_assembled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (out / "copy.js").read_text(encoding="utf-8").count("clipboard") > 1
     limits = (out / "reference" / "limits.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in limits for name in exhume.Limits._fields)
+
+
+def test_the_search_finds_every_code() -> None:
+    """It shows sections by their headings first, and splits what is typed as it splits the pages: at dashes, too."""
+    config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=_Loader)
+    assert "search" in config["plugins"], "without options: one of them could split codes elsewhere"
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "findings").glob("*.md")]
+    headings = Counter(line.removeprefix("### ") for page in pages for line in page.splitlines() if line[:4] == "### ")
+    codes = [rule.code for one in formats().values() for rule in rules_of(one)] + list(core_codes())
+    assert {"LDB-124", "EX-708"} <= set(codes)
+    assert {code: headings[code] for code in codes if headings[code] != 1} == {}
 
 
 def test_a_link_without_an_end_is_refused() -> None:
