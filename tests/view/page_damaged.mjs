@@ -4,6 +4,8 @@
 //
 // Prints {mode: {"errors": [...], ...what was seen}} as JSON; SCREENSHOTS is a folder for a picture of each mode.
 
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -17,6 +19,16 @@ const MODES = {
   dark: { viewport: { width: 1400, height: 820 }, colorScheme: "dark" },
   telephone: { viewport: { width: 390, height: 780 }, colorScheme: "light" },
 };
+
+let axe = null;
+try { axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf-8"); } catch { /* not installed */ }
+// The rules of axe-core that a page breaks.
+async function broken(page) {
+  if (axe === null) return [];
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).slice(0, 3).join(", ")}`);
+}
 
 const browser = await chromium.launch({ executablePath, headless: true, args: FLAGS });
 const told = {};
@@ -55,6 +67,7 @@ try {
     const { page, errors, state } = await open(mode);
     const one = told[mode] = { errors, verdict: await page.locator("#verdict").textContent(), opened: { ...await state(), ...await seen(page) } };
     await page.screenshot({ path: path.join(pictures, `${mode}.png`) });
+    one.axe = await broken(page);
     await page.locator("#tree .row").first().click();
     one.elsewhere = await state();
     await page.locator("#verdict").click();
@@ -100,7 +113,7 @@ try {
   keyboard.copied = await page.evaluate(() => navigator.clipboard.readText());
   keyboard.reached = [];
   await page.evaluate(() => document.activeElement.blur());
-  for (let i = 0; i < 8; i++) {
+  for (let i = 0; i < 10; i++) {
     await page.keyboard.press("Tab");
     keyboard.reached.push(await page.evaluate(() => document.activeElement.id || document.activeElement.parentElement.id));
   }

@@ -78,6 +78,10 @@ try {
   await page.keyboard.press("ArrowRight");
   await page.waitForFunction(() => document.querySelectorAll("#space option").length > 1);
   use.spaces = await page.locator("#space option").allTextContents();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => window.exhume.state().selected !== "metadata");
+  use.field = (await state()).selected;
+  use.field_saves = await page.locator("#detail a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
   await page.locator("#space").selectOption("1");
   await page.waitForFunction(() => document.querySelectorAll("#hex .b").length > 8 && window.exhume.state().space === 1);
   use.payload = (await page.locator("#hex .b").allTextContents()).slice(0, 8).join("");

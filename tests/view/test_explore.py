@@ -651,6 +651,7 @@ def test_a_person_can_explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert use["given_up"] == "net::ERR_ABORTED"
     assert (use["errors"], use["named"]["selected"], use["named"]["cursor"]) == ([], "metadata", 64)
     assert use["saves"] == ["download?section=1", "download?section=1&what=payload"]
+    assert use["field_saves"] == [f"download?section=1&start=64&end=284&name={use['field']}"]
     assert use["spaces"][1] == "payload of metadata (285 bytes)"
     with exhume.open(CLPS) as opened:
         assert use["payload"] == opened.sections().named("metadata").load()[:8].hex()  # type: ignore[misc]

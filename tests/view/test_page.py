@@ -227,6 +227,7 @@ def use_damaged(tmp_path: Path) -> None:
         seen = result[mode]
         assert (seen["errors"], seen["verdict"]) == ([], "damaged (1 error)"), mode
         assert seen["elsewhere"]["selected"] == "header"
+        assert seen["axe"] == [], mode
         for shown in (seen["opened"], seen["clicked"]):
             assert (shown["selected"], shown["cursor"]) == ("block", span.start), "the error is where it opens"
             assert shown["finding"].endswith("[ZS-202]")

@@ -48,7 +48,9 @@
   tree.setAttribute("role", "tree");
   tree.setAttribute("aria-label", "fields");
   const map = el("canvas", { id: "map" });
-  const detail = el("div", { id: "detail" });
+  const detail = el("div", { id: "detail", tabIndex: 0 }); // it scrolls where a window is small
+  detail.setAttribute("role", "region");
+  detail.setAttribute("aria-label", "details");
   detail.setAttribute("aria-live", "polite");
   const keys = el("div", { className: "keys" });
   keys.innerHTML = "<kbd>/</kbd> search <kbd>↑↓</kbd> move <kbd>←→</kbd> fold <kbd>n</kbd> next finding <kbd>c</kbd> copy link" + (contents.searchable ? " <kbd>r</kbd> records" : "");
