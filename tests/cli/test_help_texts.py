@@ -120,7 +120,7 @@ def belongs(name: str, group: str) -> bool:
 def test_verbs_that_read_no_archive_offer_no_options_of_reading() -> None:
     for name in ("formats", "schema", "compile", *(name for name in VERBS if name.startswith("create "))):
         options = {option for param in VERBS[name].command.params for option in param.opts}
-        if name not in ("create clp-s", "create kv-ir"):  # whose inputs may be URLs
+        if name not in ("create clp-s", "create kv-ir", "create clp-ir"):  # whose inputs may be URLs
             assert "--storage" not in options, name
         assert not options & {"--format", "--offset", "--length", "--limit", "--allow-full-download"}, name
         assert {"--json", "--quiet"} <= options

@@ -128,3 +128,13 @@ def test_several_targets_are_not_exported_to_a_file(samples: Path, tmp_path: Pat
 def test_verify_ends_with_a_total(samples: Path, exhume_cli: Cli) -> None:
     words = samples / "zs/words-none.zs"
     assert exhume_cli("verify", words, words).text.splitlines()[-1] == "total: ok (2 ok)"
+
+
+def test_a_query_that_names_a_file_is_told(exhume_cli: Cli, samples: Path) -> None:
+    archive = str(samples / "clp_s" / "tiny.clps")
+    alone = exhume_cli("search", archive, "--count")
+    assert alone.code == 2
+    assert "no QUERY: it follows the targets" in alone.err
+    both = exhume_cli("search", archive, archive, "--count")
+    assert both.code == 0
+    assert "is also the name of a file: the last argument is the query" in both.err

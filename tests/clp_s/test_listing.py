@@ -89,6 +89,29 @@ def test_urls(exhume_cli: Cli, logs: Path, jobs: str) -> None:
     assert exhume_cli("create", "clp-s", "memory://logs", "-o", "y.clps", "--jobs", jobs).code == 1
 
 
+@pytest.mark.parametrize(
+    ("format", "content"), [("clp-ir", b'{"timestamp":5,"message":"x"}\n'), ("zs", b"a\nb\n"), ("kv-ir", b'{"a":1}\n')]
+)
+def test_urls_and_paths_make_the_same(exhume_cli: Cli, logs: Path, format: str, content: bytes) -> None:
+    """Also paths that look like URLs."""
+    (logs / "like::a.url").write_bytes(content)
+    with fsspec.open("memory://logs/some", "wb") as file:
+        file.write(content)
+    found = []
+    for name in ("like::a.url", "memory://logs/some"):
+        made = exhume_cli("create", format, name, "-o", "made", "--overwrite")
+        assert made.code == 0, made.err
+        found.append(exhume_cli("cat", "made").out)
+    assert found[0] == found[1] != b""
+
+
+@pytest.mark.parametrize("format", ["caf", "databundle", "ark"])
+def test_urls_that_are_not_taken_are_named(exhume_cli: Cli, logs: Path, format: str) -> None:
+    ran = exhume_cli("create", format, "https://example.org/a", "-o", "made")
+    assert ran.code == 2
+    assert "is a URL, and only local files are taken here" in ran.err
+
+
 def test_streams_are_inputs_of_streams(exhume_cli: Cli, logs: Path) -> None:
     from exhume.formats.kv_ir.writer import create
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
 from exhume.cli.many import Many, Targets, many_options, recursive_option
 from exhume.cli.playback import Player, each_target, worst
-from exhume.cli.render import shown
+from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
 from exhume.redaction import redact
@@ -54,6 +55,10 @@ def command(
     given = given_options(ctx)
     if "named" in given and run.machine:
         raise click.UsageError("-H and -h are for text: in JSON each match has its target", ctx)
+    if os.path.lexists(query):
+        if not targets and many.targets_from is None:
+            raise click.UsageError("no QUERY: it follows the targets, and '*' matches everything", ctx)
+        run.note(f"the query, {printable(query)}, is also the name of a file: the last argument is the query")
     chosen = many.targets(run, targets)
     values["named"] = named
     if recursive:

@@ -82,6 +82,22 @@ class Nanoseconds(Size):
 NS = Nanoseconds()
 
 
+class LocalPath(_TextType):
+    """A path of the local file system, for what does not take URLs."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from exhume.io.opening import is_url
+
+        if is_url(str(value)):
+            self.fail(f"{value!r} is a URL, and only local files are taken here: download it first", param, ctx)
+        return value
+
+
+LOCAL_PATH = LocalPath()
+
+
 class Choice(click.Choice):  # type: ignore[type-arg, unused-ignore]  # generic only in newer click
     """click's choice, which suggests the most similar value for a wrong one."""
 

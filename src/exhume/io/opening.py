@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from exhume.errors import SourceError, Span
@@ -12,6 +14,31 @@ from exhume.io.source import BytesSource, Source, StoppableSource
 from exhume.io.tree import StoppableTree, Tree
 
 Target = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | Source | Tree
+
+
+def is_url(target: str) -> bool:
+    """Whether a target is a URL, possibly a chain of them, and not a path: a path that exists is one."""
+    return ("://" in target or "::" in target) and not os.path.lexists(target)
+
+
+@contextlib.contextmanager
+def open_stream(target: str, storage_options: Mapping[str, Any] | None = None) -> Iterator[BinaryIO]:
+    """The content of a file or URL, from front to back.  All of a URL is fetched, whatever its budget is.
+
+    Raises `SourceError`, for directories too.
+    """
+    from exhume.io.files import open_input
+    from exhume.io.source import STREAM_CHUNK, SourceReader
+
+    if not is_url(target):
+        with open_input(target) as file:
+            yield file
+        return
+    with open_target(target, storage_options={**(storage_options or {}), "allow_full_download": True}) as opened:
+        if isinstance(opened, Tree):
+            raise SourceError("a directory: name its files", span=Span(opened.name, 0, 0))
+        opened.will_read(0, opened.size)
+        yield io.BufferedReader(SourceReader(opened), STREAM_CHUNK)
 
 
 def open_target(
@@ -63,7 +90,7 @@ def _open_target(
         return BytesSource(target)
     if isinstance(target, (str, os.PathLike)):
         text = os.fspath(target)
-        if "://" in text or "::" in text:
+        if is_url(text):
             from exhume.io.remote.opening import open_url
 
             return open_url(text, storage_options, size, tail_first)

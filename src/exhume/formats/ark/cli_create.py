@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.params import SIZE, Choice, Jobs, Verb
+from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb
 from exhume.cli.runtime import plain_options
 from exhume.counts import counted
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("ark", cls=Verb)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(path_type=Path))
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=LOCAL_PATH)
 @click.option(
     "-o", "--output", required=True, metavar="ROOT", help="Directory of the log: new, empty, or holding logs."
 )
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @plain_options
 def create(
     run: Run,
-    inputs: tuple[Path, ...],
+    inputs: tuple[str, ...],
     output: str,
     name: str,
     metadata: tuple[str, ...],
@@ -96,7 +96,7 @@ def create(
         ) as log,
         run.progress("create ark") as progress,
     ):
-        for path in inputs:
+        for path in map(Path, inputs):
             if path.suffix.lower() == ".mcap":
                 report.add(import_mcap(path, log, progress=progress, jobs=jobs))
             else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.params import SIZE, Choice, Verb
+from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Verb
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("caf", cls=Verb)
-@click.argument("inputs", nargs=-1, metavar="[INPUT...]")
+@click.argument("inputs", nargs=-1, metavar="[INPUT...]", type=LOCAL_PATH)
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The chunk; further ones get -0002, -0003, ...")
 @click.option(
     "--order",

@@ -10,14 +10,16 @@ from exhume.cli.params import Choice, Verb
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
+from exhume.formats.clp_s.cli import listing
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.writer import Encoding
+    from exhume.formats.clp_s.write.listing import NamedInput
     from exhume.formats.kv_ir.writer import Codec
 
 
 @click.command("clp-ir", cls=Verb, short_help="Text messages with times, one after the other.")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
 @click.option("-o", "--output", required=True, type=click.Path(), help="The stream; inside a zstd frame for *.zst.")
 @click.option("--timestamp-key", metavar="KEY", default="timestamp", show_default=True,
               help="The key of the time, in milliseconds since the epoch.")  # fmt: skip
@@ -33,9 +35,10 @@ if TYPE_CHECKING:
 @click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @plain_options
+@listing
 def create(
     run: Run,
-    inputs: tuple[str, ...],
+    inputs: list[NamedInput],
     output: str,
     timestamp_key: str,
     message_key: str,
@@ -65,7 +68,9 @@ def create(
         overwrite=overwrite,
     )
     with run.progress("create") as progress, writer:
-        write_lines(writer, inputs, keys=(timestamp_key, message_key), progress=towards(progress, *inputs))
+        write_lines(
+            writer, inputs, keys=(timestamp_key, message_key), progress=towards(progress, *(one.path for one in inputs))
+        )
     body = {"format": "clp-ir", "output": output, "events": writer.events}
     if run.machine:
         run.document("create", body)

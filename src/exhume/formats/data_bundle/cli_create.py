@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.params import SIZE, Choice, Jobs, Verb
+from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb
 from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("databundle", cls=Verb)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=LOCAL_PATH)
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The bundle, a new directory.")
 @click.option(
     "--compression",

@@ -86,7 +86,7 @@ def create(
     from exhume.formats.zs.framing import framing
     from exhume.formats.zs.sorting import ExternalSorter, feed
     from exhume.formats.zs.writer import ZsWriter
-    from exhume.io.files import open_input
+    from exhume.io.opening import open_stream
 
     check_framing({"terminator": terminator, "length_prefixed": length_prefixed})
     end = b"\n" if terminator is None else terminator
@@ -106,7 +106,7 @@ def create(
     )
     with writer, run.progress(output) as progress, ExternalSorter() as sorter:
         for name in inputs:
-            with nullcontext(sys.stdin.buffer) if name == "-" else open_input(name) as stream:
+            with nullcontext(sys.stdin.buffer) if name == "-" else open_stream(name) as stream:
                 if sort:
                     feed(sorter, stream, shape, progress=towards(progress, name))
                 else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import io
 import os
 import queue
 import sys
@@ -16,9 +15,7 @@ from exhume.errors import SourceError, Span, WriterError
 from exhume.formats.clp_ir.keyed import as_key_values
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
 from exhume.formats.clp_s.write.listing import STDIN, NamedInput
-from exhume.io.files import open_input
-from exhume.io.source import SourceReader
-from exhume.io.tree import Tree
+from exhume.io.opening import open_stream
 from exhume.limits import cpu_count
 
 PIECE: Final = 1 << 20
@@ -59,11 +56,8 @@ def read_pieces(source: Input, *, as_is: bool = False) -> Iterator[bytes]:
 
 
 def _decompressed(source: Input) -> Iterator[bytes]:
-    name = name_of(source)
+    name, storage_options = name_of(source), source.storage_options if isinstance(source, NamedInput) else None
     if isinstance(source, NamedInput):
-        if source.is_remote:
-            yield from _download(source)
-            return
         source = source.path
     if not isinstance(source, str | os.PathLike):
         yield from inflate_file(source, name, PIECE)
@@ -72,24 +66,12 @@ def _decompressed(source: Input) -> Iterator[bytes]:
         if source == STDIN:
             yield from inflate_file(sys.stdin.buffer, name, PIECE)
         else:
-            with open_input(source) as file:
+            with open_stream(os.fspath(source), storage_options) as file:
                 yield from inflate_file(file, name, PIECE)
     except OSError as error:
         if isinstance(error, SourceError):
             raise
         raise SourceError(f"cannot read: {error.strerror or error}", span=Span(name, 0, 0)) from error
-
-
-def _download(source: NamedInput) -> Iterator[bytes]:
-    """The content of a URL, all of which is asked for."""
-    from exhume.io.opening import open_target
-
-    options = {**source.storage_options, "allow_full_download": True}
-    with open_target(source.path, storage_options=options) as opened:
-        if isinstance(opened, Tree):
-            raise SourceError("a directory: name its files", span=Span(source.name, 0, 0))
-        opened.will_read(0, opened.size)
-        yield from inflate_file(io.BufferedReader(SourceReader(opened), PIECE), source.name, PIECE)
 
 
 _END: Final = object()

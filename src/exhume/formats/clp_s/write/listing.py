@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from exhume.errors import SourceError, SourceNotFoundError, Span, WriterError
 from exhume.io.files import open_input
+from exhume.io.opening import is_url
 from exhume.redaction import redact
 
 STDIN: Final = "-"
@@ -28,7 +29,7 @@ class NamedInput:
     @property
     def is_remote(self) -> bool:
         """Whether it is a URL."""
-        return "://" in self.path or "::" in self.path
+        return is_url(self.path)
 
 
 @dataclass(frozen=True, slots=True)
