@@ -72,7 +72,7 @@ def pack_table_heads(num_tables: int) -> bytes:
 
 @lru_cache(maxsize=256)
 def _schema(num_entries: int) -> struct.Struct:
-    """A schema of so many entries."""
+    """A schema of `num_entries` entries."""
     return struct.Struct(f"{Schema.prefix}{num_entries}{SchemaEntry.packed[1:]}")
 
 

@@ -135,9 +135,9 @@ def _sections(archive: TableArchive, framing: Framing, progress: Progress, folde
 
 
 def _stream(archive: TableArchive, number: int, tables: Iterable[int], folder: Path) -> Payload:
-    """A packed stream, and the sizes of the columns of its tables; of a table that cannot be read, its own.
+    """A packed stream, and the sizes of the columns of its tables.
 
-    Of a small table, its own, too, unless a frame may end in it.
+    A table that cannot be read has its own size instead, and so has a small table, unless a frame may end in it.
     """
     size, read = archive.stream_bytes(number)
     entries = archive.table_metadata.tables

@@ -69,7 +69,7 @@ def walk(archive: KeyedStream, how: How = How.CHECK, jobs: int = 1) -> tuple[Uni
     """
     units = archive.units()
     found: list[Finding] = []
-    judged = True  # as in `verify`: what follows from keys whose numbers cannot be determined is no fault of its own
+    judged = True  # as in `verify`: nothing follows from keys whose numbers cannot be determined
     for _ in decode_ahead(units, how, jobs):
         pass
     while True:

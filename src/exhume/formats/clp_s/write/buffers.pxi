@@ -26,7 +26,7 @@ cdef extern from *:
 
 cdef enum:
     ENC_LARGE = 4 << 20     # bytes from which on
-    ENC_FIRST = 24          # bytes of a buffer at first: what the smallest allocation has room for
+    ENC_FIRST = 24          # bytes of a buffer at first: what the smallest allocation holds
 
 cdef struct EncBuf:
     unsigned char* p
