@@ -38,7 +38,7 @@ def write_lines(
 
 def _check_kind(lines: Lines) -> None:
     """Refuse an input that does not begin with lines of JSON, by what it is."""
-    from exhume.formats.clp_s.write.kinds import InputKind, recognize  # whoever searches needs none of it
+    from exhume.formats.clp_s.write.kinds import InputKind, recognize  # a search needs none of it
 
     try:
         kind = recognize(lines.data, InputKind.AUTO, final=True)
