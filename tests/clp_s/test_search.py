@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import exhume
 from exhume.errors import ExhumeError, LimitExceededError, QueryError
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
 from exhume.formats.clp_s.query import condition
@@ -267,6 +268,19 @@ def test_counts_by_time_without_a_time(real_samples: RealSamples, exhume_cli: Ca
     ran = exhume_cli("search", path, "n: *", "--count-by-time", 5)
     assert ran.code == 1
     assert "no timestamp column" in ran.err
+
+
+def test_what_a_projection_leaves_out_is_named(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    """The lines are those of `clp-s s`, which are `{}` for arrays in columns."""
+    with exhume.create(tmp_path / "x", "clp-s", structurize_arrays=True) as writer:
+        writer.write({"u": [1, "a"], "o": {"a": [2]}})
+        writer.write({"u": "x"})
+    found = exhume_cli("search", tmp_path / "x", "*: *", "--projection", "u")
+    assert (found.code, sorted(found.text.splitlines())) == (0, ['{"u":"x"}', "{}"])
+    assert "leaves out the arrays that are stored as columns in column u" in found.err
+    for column, words in (("o.a", "arrays that are stored as columns"), ("o", "objects")):
+        found = exhume_cli("search", tmp_path / "x", "*: *", "--projection", column)
+        assert (found.code, f"column {column} has nothing but {words}" in found.err) == (1, True)
 
 
 def test_projection_takes_several_columns(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:

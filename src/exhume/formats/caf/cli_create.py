@@ -118,7 +118,10 @@ def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> Exit
     for path, reason in skipped:
         click.echo(f"exhume: left out: {printable(path)}: {reason}", err=True)
     if writer.lossy_names:
-        click.echo(f"exhume: {writer.lossy_names} names were not UTF-8 and are stored with U+FFFD signs", err=True)
+        click.echo(
+            f"exhume: stored with U+FFFD signs, because they are not UTF-8: {counted(writer.lossy_names, 'names')}",
+            err=True,
+        )
     if run.machine:
         body = {
             "format": "caf",

@@ -16,7 +16,7 @@ from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.aggregate import AGGREGATES, Distinct, Value, check_field, extreme, unique
 from exhume.formats.clp_s.query.options import Options
-from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection
+from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection, unprojected
 from exhume.formats.clp_s.read.columns import parse_json
 
 if TYPE_CHECKING:
@@ -162,8 +162,11 @@ def _chunks(run: Any, searches: _Searches, options: dict[str, Any]) -> Iterator[
     columns, roots = options["projection"], options.get("roots", ())
     for one in searches:
         nodes = resolve_projection(one.archive, columns) if columns else None
+        left_out = {column: " and ".join(unprojected(one.archive, column)) for column in columns}
         missing = [
-            f"no record has a column {column}{near(one.archive, column)}"
+            f"column {column} has nothing but {left_out[column]}, which a projection leaves out"
+            if left_out[column]
+            else f"no record has a column {column}{near(one.archive, column)}"
             for column in columns
             if not resolve_projection(one.archive, [column])
         ]
@@ -173,6 +176,9 @@ def _chunks(run: Any, searches: _Searches, options: dict[str, Any]) -> Iterator[
             run.hint(text)
         if columns and not nodes:
             continue
+        for column, words in left_out.items():
+            if words and resolve_projection(one.archive, [column]):
+                run.hint(f"a projection leaves out the {words} in column {column}")
         for chunk in (
             one.ordered_chunks(nodes, roots) if options["ordered"] else one.chunks(nodes, jobs=options.get("jobs", 1))
         ):

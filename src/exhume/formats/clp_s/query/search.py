@@ -23,7 +23,7 @@ from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
 from exhume.formats.clp_s.query.requirement import Requirement, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.runs import RunSearch, are_many
-from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_column
+from exhume.formats.clp_s.query.tree import Column, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.read.prefetch import Prefetcher
 from exhume.formats.clp_s.read.printing import warm
 from exhume.formats.clp_s.read.template import Roots
@@ -33,6 +33,7 @@ from exhume.io.cached import cached_property
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.layout_schemas import SchemaTree
     from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
     from exhume.formats.clp_s.read.windows import WindowRows
 
@@ -381,16 +382,26 @@ def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozens
         if column.keys in seen:
             raise QueryError(f"column {text} is named twice", format="clp-s", query=text)
         seen.add(column.keys)
-        node = tree.roots.get((column.namespace.encode(), NodeType.OBJECT))
-        for depth, key in enumerate(column.keys):
-            if node is None:
-                break
-            named = [child for child in tree.children[node] if tree.keys[child] == key.name]
-            if depth + 1 == len(column.keys):
-                nodes.update(child for child in named if tree.types[child] in LITERAL_TYPES)
-            else:
-                node = next((child for child in named if tree.types[child] == NodeType.OBJECT), None)
+        nodes.update(node for node in _named(tree, column) if tree.types[node] in LITERAL_TYPES)
     return frozenset(nodes)
+
+
+def unprojected(archive: TableArchive, column: str) -> list[str]:
+    """What a projection leaves out of the values of a column, as `clp-s` does: arrays in columns, and objects."""
+    tree = archive.schema_tree
+    types = {tree.types[node] for node in _named(tree, parse_column(column))}
+    words = {NodeType.STRUCTURED_ARRAY: "arrays that are stored as columns", NodeType.OBJECT: "objects"}
+    return [word for type, word in words.items() if type in types]
+
+
+def _named(tree: SchemaTree, column: Column) -> list[int]:
+    """The nodes that the last key of a column names, of any type; the other keys are those of objects."""
+    node = tree.roots.get((column.namespace.encode(), NodeType.OBJECT))
+    named: list[int] = []
+    for key in column.keys:
+        named = [] if node is None else [child for child in tree.children[node] if tree.keys[child] == key.name]
+        node = next((child for child in named if tree.types[child] == NodeType.OBJECT), None)
+    return named
 
 
 def chosen(archive: TableArchive, query: str | None, options: QueryOptions, jobs: int = 1) -> Search:
