@@ -14,6 +14,7 @@ import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark import query
+from exhume.formats.ark.layout import MESSAGE_FOOTER_SIZE
 from exhume.formats.ark.lines import RawQuery
 from exhume.formats.ark.parallel_query import read_each
 from exhume.formats.ark.reader import ArkArchive
@@ -147,3 +148,36 @@ def test_threads_share_the_reading(tmp_path: Path, exhume_cli: Cli, monkeypatch:
     ran = exhume_cli("cat", tmp_path / "log", "--raw", "--jobs", 2)
     assert (ran.code, ran.out) == (0, b"".join(b"%d" % number for number in range(900)))
     assert len(makers) == 2
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4", "zstd", "bz2", "lzma"])
+def test_the_payload_of_a_message_above_the_limit(codec: Any, tmp_path: Path, exhume_cli: Cli) -> None:
+    """It is printed in chunks, with exit code 3 if it is compressed; damage in it is an error of the format."""
+    value = "text " * 30_000
+    with exhume.ark.create(tmp_path / "log") as writer:
+        writer.column("c", codec)
+        channel = writer.channel("/a", "t::Pose", IDL, column="c")
+        channel.write(1, {"x": 1.0, "name": value})
+        channel.write(2, {"x": 1.0, "name": value[: (64 << 10) - 13]})
+    with exhume.open(tmp_path / "log") as opened:
+        names = [one.name for one in opened.sections() if " message " in one.name]
+        sizes = [one.span.size for one in opened.sections() if " message " in one.name]
+        places = [one.span for one in opened.sections() if " message " in one.name]
+        usual = [exhume_cli("payload", tmp_path / "log", name) for name in names]
+    limited = [exhume_cli("payload", tmp_path / "log", name, "--limit", "payload_size=64K") for name in names]
+    assert value.encode() in usual[0].out
+    assert len(usual[1].out) == 64 << 10
+    assert [one.out for one in limited] == [one.out for one in usual]
+    assert [one.code for one in limited] == [3 if codec != "none" else 0, 0]
+    assert (codec == "none") == ("payload_size" not in limited[0].err)
+    if codec == "none":
+        return
+    path = tmp_path / "log" / places[0].source
+    data = path.read_bytes()
+    for at in (places[0].start + sizes[0] - 1, places[0].start + sizes[0] - MESSAGE_FOOTER_SIZE):  # its magic, its size
+        path.write_bytes(data[:at] + bytes((data[at] ^ 0x55,)) + data[at + 1 :])
+        ran = [
+            exhume_cli("payload", tmp_path / "log", names[0], *more) for more in ((), ("--limit", "payload_size=64K"))
+        ]
+        assert [one.code for one in ran] == [1, 1]
+        assert all("[ARK-4" in one.err for one in ran)

@@ -5,7 +5,7 @@ Spec: compression footer; rbuf wire format.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -121,6 +121,40 @@ class Decompressor:
             except (LayoutError, CodecError, LimitExceededError, KeyError):
                 pass
         return self._careful(stored, span(), findings)
+
+    def pieces(self, source: Source, start: int, stop: int) -> Iterator[bytes]:
+        """The message stored in `[start, stop)` of a file in chunks, whatever its size.
+
+        Raises the errors of rules ARK-401, ARK-402 and ARK-404, and `LimitExceededError` above the limit `expansion`.
+        """
+        from exhume.codecs.passing import PayloadStream
+
+        span = source.span(start, stop)
+        codec, end, size = self._stream(source, start, stop)
+        stored, budget = source.chunks(start, end), self._limits.expansion_budget(stop - start)
+        try:
+            yield from PayloadStream(codec, stored, max_size=budget, size=size)
+        except (LimitExceededError, UnsupportedFeatureError) as error:
+            error.span = span
+            raise
+        except CodecError as error:
+            raise NO_DECODE.error(error.message, span=span, expected=error.expected, actual=error.actual) from error
+
+    @staticmethod
+    def _stream(source: Source, start: int, stop: int) -> tuple[str, int, int | None]:
+        """The codec of a stored message, where its stream ends, and the size that its footer states, if it has one."""
+        end = max(start, stop - MESSAGE_FOOTER_SIZE)
+        try:
+            footer = parse_message_footer(source.read_at(end, stop - end), source.span(end, stop))
+        except ExhumeError:
+            head = source.read_at(start, min(stop - start, len(ZSTD_MAGIC)))
+            if not assumptions.ACCEPT_BARE_FRAMES or head not in (ZSTD_MAGIC, LZ4_FRAME_MAGIC):
+                raise
+            return "zstd-frame" if head == ZSTD_MAGIC else "lz4-frame", stop, None
+        if footer.codec not in CODEC_NAMES:
+            span = source.span(end, stop)
+            raise FOOTER_CODEC.error(span=span, expected=f"0 to {max(CODEC_NAMES)}", actual=footer.codec) from None
+        return _PAYLOAD_CODECS[footer.codec], end, footer.len_message
 
     def payloads(self, stored: Iterable[bytes], source: Source, *, noted: bool = False) -> list[bytes | None]:
         """The messages held in `stored`, all of one file, for code that takes many at once.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
@@ -177,6 +177,7 @@ def _messages(
                 schema="ark_stored_message" if packed else plain,
                 payload_schema="ark_rbuf" if packed else None,
                 load=_loader(limits, split, start, stored, codec) if packed and codec is not None else None,
+                pieces=_streamer(limits, split, start, stored, codec) if packed and codec is not None else None,
                 parent=parent,
             )
         )
@@ -189,6 +190,10 @@ def _loader(limits: Limits, split: Split, start: int, stored: int, codec: str) -
         return Decompressor(codec, limits).decode(data, lambda: split.source.span(start, start + stored))
 
     return load
+
+
+def _streamer(limits: Limits, split: Split, start: int, stored: int, codec: str) -> Callable[[], Iterator[bytes]]:
+    return lambda: Decompressor(codec, limits).pieces(split.source, start, start + stored)
 
 
 def _runs(split: Split) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
