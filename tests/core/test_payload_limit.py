@@ -243,6 +243,20 @@ def test_large_payloads(name: str, tmp_path: Path, run: Callable[..., Result]) -
     assert differing or name in STREAMED, "the limit was reached"
 
 
+def test_records_in_the_order_of_their_log(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    """Tables above the limit are merged in windows: their positions, too."""
+    target = tmp_path / "made"
+    with exhume.clps.create(target) as writer:
+        for row in range(3000):
+            named = {"name": f"a{row}"} if row % 7 % 2 else {"text": f"b c {row}"}
+            writer.write({"row": row, **named} if row % 11 else {"other": row})
+    usual = exhume_cli("cat", target, "--ordered")
+    assert (usual.code, len(usual.out.splitlines())) == (0, 3000)
+    for more in (("payload_size=8K",), ("payload_size=300",), ("payload_size=8K", "--jobs", "2")):
+        limited = exhume_cli("cat", target, "--ordered", "--limit", *more)
+        assert (limited.code, limited.out) == (0, usual.out), limited.err
+
+
 # ---------------------------------------------------------------------------------------- more than the limit allows
 
 PART = size(8, 1)

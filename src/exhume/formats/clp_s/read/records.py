@@ -67,6 +67,17 @@ def positions(table: Table) -> memoryview[Any] | None:
     Raises what keeps the table from being read.
     """
     node = table.layout.tree.log_event_idx
+    if node is not None and windows.is_too_large(table):
+        windowed, out = Windowed(table), array("q")
+        indices = [index for index, one in enumerate(table.layout.nodes) if one == node]
+        for rows in windowed.each():
+            data = None if rows is None else windowed.of(rows, indices)
+            found = None if data is None else data.log_event_idx
+            if found is None:
+                break
+            out.extend(found)
+        else:
+            return memoryview(out)
     return table.load(() if node is None else {node}).log_event_idx
 
 
