@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from typing import Any
 
@@ -16,6 +17,7 @@ from exhume.formats.leveldb.model import Place, Role, Verdict
 from exhume.formats.leveldb.replay import LoadedLog, Replay
 from exhume.io.source import BytesSource
 from exhume.limits import DEFAULT_LIMITS
+from exhume.native.kernel import COMPILED
 from tests.leveldb.crafted import DELETE, MERGE, NOTE, PUT, SINGLE_DELETE, batch, fragments
 
 ZSTD = (9, (7).to_bytes(4, "little"))
@@ -93,3 +95,5 @@ def test_most_writes_are_taken_in_one_go() -> None:
     assert (len(items), stop, first, highest, kinds) == (500, len(block), 9, 508, 3)
     assert items[1][:5] == (b"k1", (1 << 64) - 1 - (10 << 8 | 1), 9, 12, b"v")
     assert items[0][5] == Place("000003.log", 3, None, 100, 100 + 7 + 12 + 3, Verdict.GOOD, True, None, 9, 1, 0, (12,))
+    if COMPILED:  # millions of them would be searched for garbage again and again
+        assert not any(map(gc.is_tracked, [*items, *(item[5] for item in items)]))

@@ -1,5 +1,14 @@
 # LevelDB logs of single writes: fragments, batches and keys read in one call.
 
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(void* object)
+
+cdef inline object kept_apart(object found):
+    """An object that refers to none which refers back: there may be millions, so they are not searched for garbage."""
+    PyObject_GC_UnTrack(<void*>found)
+    return found
+
+
 def single_writes(bytes block not None, Py_ssize_t at, int64_t base, int64_t rank, type made, place not None):
     cdef chars data = block
     cdef int64_t end = len(block), stop, begin, first = -1, highest = 0, checked
@@ -46,12 +55,13 @@ def single_writes(bytes block not None, Py_ssize_t at, int64_t base, int64_t ran
         fill_row(where, 9, 1)
         fill_row(where, 10, 0)
         fill_row(where, 11, operations)
-        out.append((
+        kept_apart(where)
+        out.append(kept_apart((
             PyBytes_New(<const char*>data + operation.key_data_start, operation.key_data_end - operation.key_data_start),
             ~(sequence << 8 | <uint64_t>kind), rank, LEVELDB_WRITE_BATCH_END_NUM_OPERATIONS,
             PyBytes_New(<const char*>data + operation.value_data_start, operation.value_data_end - operation.value_data_start),
             where,
-        ))
+        )))
         if first < 0:
             first = sequence
         highest = max(highest, <int64_t>sequence)
