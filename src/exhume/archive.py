@@ -122,7 +122,7 @@ class Archive(abc.ABC):
     format: str
     _offered: ClassVar[str] = ""
     """Names of a format that completion offers next to `COMMON`, separated by blanks; all names if it is empty."""
-    closed = False
+    closed: bool = False
     """Whether `close` was called."""
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:

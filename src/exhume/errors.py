@@ -120,14 +120,14 @@ class ExhumeError(Exception):
         message = redact(message)
         super().__init__(message)
         self.message = message
-        self.code = code or self.default_code
+        self.code: str = code or self.default_code
         self.format = format
         if span is not None and "://" in span.source:
             span = span._replace(source=redact(span.source))
         self.span = span
         self.field_path = field_path
-        self.expected = _redacted(expected)
-        self.actual = _redacted(actual)
+        self.expected: Any = _redacted(expected)
+        self.actual: Any = _redacted(actual)
         self.spec_ref = spec_ref
 
     def to_dict(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Verification(Iterator[Finding]):
     ) -> None:
         self.target = target
         self.format = format and get_format(format).id
-        self.counts = dict.fromkeys(Severity, 0)
+        self.counts: dict[Severity, int] = dict.fromkeys(Severity, 0)
         """How many findings of each severity there were so far."""
         self._options = {"quick": quick, "jobs": jobs, "progress": progress}
         self._limits = limits

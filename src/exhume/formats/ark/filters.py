@@ -90,12 +90,12 @@ class Acceptance:
     """The filters of all sections before one, joined by AND."""
 
     def __init__(self, filters: Iterable[Filter] = ()) -> None:
-        self.filters = tuple(each for each in filters if not each.is_open or not each.is_understood)
+        self.filters: tuple[Filter, ...] = tuple(each for each in filters if not each.is_open or not each.is_understood)
         lows = [each.minimum_ns for each in self.filters if each.minimum_ns is not None]
         step = 0 if assumptions.MAXIMUM_TIME_INCLUSIVE else 1
         highs = [each.maximum_ns - step for each in self.filters if each.maximum_ns is not None]
-        self.minimum_ns = max(lows, default=0)
-        self.maximum_ns = min(highs, default=TIME_MAX)
+        self.minimum_ns: int = max(lows, default=0)
+        self.maximum_ns: int = min(highs, default=TIME_MAX)
         self._lists = [
             (_matcher(each.allow) if each.allow else None, _matcher(each.deny) if each.deny else None)
             for each in self.filters

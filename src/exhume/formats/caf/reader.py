@@ -106,9 +106,9 @@ class CafArchive(MemberArchive):
             )
         tail = source.read_up_to(max(0, size - TAIL), TAIL)
         footer = source.span(size - FOOTER_SIZE, size)
-        self.index_size = parse_footer(tail[-FOOTER_SIZE:], footer)
+        self.index_size: int = parse_footer(tail[-FOOTER_SIZE:], footer)
         """Bytes of the index."""
-        self.data_size = size - FOOTER_SIZE - self.index_size
+        self.data_size: int = size - FOOTER_SIZE - self.index_size
         """Bytes of the data section, which is where the index starts."""
         if not 0 < self.index_size <= size - FOOTER_SIZE:
             rule = checks.INDEX_TOO_LARGE if self.index_size else checks.INDEX_EMPTY

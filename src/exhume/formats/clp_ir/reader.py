@@ -116,8 +116,8 @@ class ClpIrArchive(StreamArchive):
         self.stream = begin(source)
         self.preamble = read_preamble(self.stream, limits)
         self.metadata = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
-        self.pattern = metadata_text(self.metadata, "TIMESTAMP_PATTERN") or ""
-        self.zone = metadata_text(self.metadata, "TZ_ID") or ""
+        self.pattern: str = metadata_text(self.metadata, "TIMESTAMP_PATTERN") or ""
+        self.zone: str = metadata_text(self.metadata, "TZ_ID") or ""
 
     def units(self) -> TextUnits:
         """A new pass over the units."""

@@ -106,8 +106,8 @@ class DataBundleArchive(MemberArchive):
         if sequence_rule is not None:
             check_choice("sequence_rule", sequence_rule, SequenceRule)
         rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
-        self.database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
-        self.view = View(source, lambda shard: self.index.records(shard), limits)
+        self.database: Database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
+        self.view: View = View(source, lambda shard: self.index.records(shard), limits)
         self._check = check
         self._counts_rows = is_at_hand(source)
         self._rows: dict[str, FileRow] | None = None

@@ -72,7 +72,7 @@ class Table(IndexedFile):
     ) -> None:
         super().__init__(source, limits=limits)
         self.largest_sequence = largest_sequence
-        self.comparator = comparator or comparator_of(BYTEWISE)
+        self.comparator: Comparator = comparator or comparator_of(BYTEWISE)
         self.number = number
         self.level = level
         self.referenced = referenced

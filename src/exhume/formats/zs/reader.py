@@ -99,13 +99,13 @@ class ZsArchive(RecordArchive):
             raise head.problems[0]
         if head.header is None or head.metadata is None:
             raise checks.HEADER_LAYOUT.error(span=source.span(0, source.size))
-        self.header = head.header
-        self.metadata = head.metadata
-        self.file = BlockFile(source, head.header, limits)
+        self.header: Header = head.header
+        self.metadata: dict[str, Any] = head.metadata
+        self.file: BlockFile = BlockFile(source, head.header, limits)
         self.stop_offset: int | None = None
         """Where reading a range ends at the latest, for who reads the file in parts; nothing is read ahead then."""
         self._head = head.data
-        self.index = Index(self.file, self._from_head)
+        self.index: Index = Index(self.file, self._from_head)
         self._cache: Lru[int, tuple[RawBlock, bytes, bool]] = Lru(PAYLOAD_CACHE)
 
     def _from_head(self, start: int, end: int) -> bytes | None:

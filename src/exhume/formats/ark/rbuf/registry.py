@@ -181,8 +181,8 @@ class Registry:
     """Schemas and enumerations by qualified name."""
 
     def __init__(self, schemas: Mapping[str, Schema], enums: Mapping[str, EnumType], text: str | None = None) -> None:
-        self.schemas = dict(schemas)
-        self.enums = dict(enums)
+        self.schemas: dict[str, Schema] = dict(schemas)
+        self.enums: dict[str, EnumType] = dict(enums)
         self._text = text
         self.compiled: dict[tuple[str, str], Any] = {}
         """Decoders and encoders by kind and type, kept by `decoder_for` and `encoder_for`."""

@@ -85,7 +85,7 @@ class Container(RecordArchive):
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
         keep_freed_memory()
-        self.head = source if isinstance(source, Source) else _header_file(source)
+        self.head: Source = source if isinstance(source, Source) else _header_file(source)
         where = self.head.span(0, min(HEADER_SIZE, self.head.size))
         self.header: Header = layout.parse_header(self.head.read_up_to(0, HEADER_SIZE), where)
         if self.header.compression_type != Compression.ZSTD:

@@ -28,7 +28,7 @@ class Table:
     def __init__(self, archive: Streams, entry: TableEntry) -> None:
         self._archive = archive
         self._layout: SchemaLayout | None = None
-        self.entry = entry
+        self.entry: TableEntry = entry
 
     def __repr__(self) -> str:
         return f"<Table {self.index}: {counted(self.num_messages, 'records')} of schema {self.schema_id}>"
