@@ -25,6 +25,9 @@ TIMES = [
 ]
 
 
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+
+
 def verified(data: bytes, quick: bool, *, alone: bool = False) -> list[str]:
     def nothing(archive: ClpSArchive) -> None:
         return None
@@ -103,6 +106,15 @@ def test_sound_tables_take_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (NodeType.FLOAT, TimestampEncoding.EPOCH, 0, 1, None),
         (NodeType.DATE_STRING, TimestampEncoding.EPOCH, None, 1, (verify_values.UNCHECKED, 0, 0)),
         (NodeType.VAR_STRING, TimestampEncoding.EPOCH, 0, 1, None),
+        (NodeType.FLOAT, TimestampEncoding.DOUBLE_EPOCH, None, 1.0, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.FLOAT, TimestampEncoding.DOUBLE_EPOCH, 1.0, None, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.INTEGER, TimestampEncoding.EPOCH, MOST, MOST, (verify_values.INTEGERS, MOST, MOST)),
+        (NodeType.INTEGER, TimestampEncoding.EPOCH, MOST + 1, MOST + 1, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.INTEGER, TimestampEncoding.EPOCH, LEAST, LEAST, (verify_values.INTEGERS, LEAST, LEAST)),
+        (NodeType.INTEGER, TimestampEncoding.EPOCH, LEAST - 1, 3, (verify_values.INTEGERS, LEAST, 3)),
+        (NodeType.INTEGER, TimestampEncoding.EPOCH, LEAST - 1, LEAST - 1, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.TIMESTAMP, TimestampEncoding.EPOCH, 1 << 60, 1 << 61, (verify_values.UNCHECKED, 0, 0)),
+        (NodeType.TIMESTAMP, TimestampEncoding.EPOCH, -1 << 61, -1 << 60, (verify_values.UNCHECKED, 0, 0)),
     ],
 )
 def test_rules_of_ranges(kind: int, encoding: int, begin: Any, end: Any, rule: Any) -> None:
