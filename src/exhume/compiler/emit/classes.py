@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exhume.compiler.emit.code import import_lines
 from exhume.compiler.emit.statements import Statements
-from exhume.compiler.emit.text import ATOM, BINDS, Lines, annotation, literal, member, safe, written_doc
+from exhume.compiler.emit.text import ATOM, BINDS, Lines, literal, member, safe, written_doc
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import TEXT, Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
@@ -78,7 +78,7 @@ class Class(Statements):
         out.append(f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})")
         for one in (*fields, *positions):
             optional = " | None" if one.condition is not None else ""
-            out.append(f"    {safe(one.id)}: {annotation(one.kind)}{optional}")
+            out.append(f"    {safe(one.id)}: {self.module.annotation(one.kind)}{optional}")
             out += written_doc(one.doc) if one.doc else []
         if needs.keeps_stream:
             out.append(f"    _io: {self.module.helper('Stream')}" if self.foreign else "    _io: tuple[View, int, int]")
@@ -123,7 +123,7 @@ class Class(Statements):
         self.lines = lines = Lines()
         lines.depth = 2
         optional = " | None" if field.condition is not None else ""
-        out = ["    @property", f"    def {safe(field.id)}(self) -> {annotation(field.kind)}{optional}:"]
+        out = ["    @property", f"    def {safe(field.id)}(self) -> {self.module.annotation(field.kind)}{optional}:"]
         out += ["    " + line for line in written_doc(field.doc)] if field.doc else []
         kept = f"self.{kept_as(field)}"
         try:

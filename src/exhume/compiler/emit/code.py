@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from exhume.compiler import budgets
 from exhume.compiler.audit import PLAIN
 from exhume.compiler.emit.beside import Beside
-from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
+from exhume.compiler.emit.text import ATOM, BINDS, Lines, annotation, bound, literal, one_of, safe
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.check import takes
 from exhume.compiler.front.encodings import text_encoding
@@ -167,6 +167,10 @@ class Module:
             found.setdefault(type.root.id, set()).add(name if local == name else f"{name} as {local}")
             return local
         return name
+
+    def annotation(self, kind: Kind) -> str:
+        """A kind as an annotation; in external specifications, classes of others are named as they are imported."""
+        return annotation(kind, lambda one: self.name_of(one, one.class_name)) if self.foreign else annotation(kind)
 
     @functools.cached_property
     def own_names(self) -> dict[str, str]:

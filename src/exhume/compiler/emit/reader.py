@@ -63,7 +63,7 @@ class Reader(Statements):
         if self.module.foreign:
             given.append("run: Run | None = None")
             self.module.helper("Run")
-        given += [f"{self.local(one)}: {annotation(one.kind)}" for one in type.params]
+        given += [f"{self.local(one)}: {self.module.annotation(one.kind)}" for one in type.params]
         if type.params:  # parameters have no default
             given = [one.replace(" | None = None", " | None").replace(" = False", "") for one in given]
         opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"

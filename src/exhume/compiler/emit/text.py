@@ -6,7 +6,7 @@ import builtins
 import keyword
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from exhume.compiler import budgets
@@ -87,8 +87,12 @@ def tabled(field: Field) -> Type | None:
     return kind.type if not {"-columns", "-tabled"}.isdisjoint(kind.type.raw) else None
 
 
-def annotation(kind: Kind) -> str:
-    """A kind as a type annotation."""
+def _class_name(type: Type) -> str:
+    return type.class_name
+
+
+def annotation(kind: Kind, name_of: Callable[[Type], str] = _class_name) -> str:
+    """A kind as a type annotation, in which `name_of` names the classes."""
     if isinstance(kind, Integer):
         return "int"
     if isinstance(kind, Bits):
@@ -98,16 +102,16 @@ def annotation(kind: Kind) -> str:
     if isinstance(kind, Structure) and kind.type.opaque:
         return "object"
     if isinstance(kind, Structure):
-        return annotation(kind.type.field(kind.type.scalar).kind) if kind.type.scalar else kind.type.class_name
+        return annotation(kind.type.field(kind.type.scalar).kind) if kind.type.scalar else name_of(kind.type)
     if isinstance(kind, Sequence):
         kind = Sequence(number_of(kind.of))
         if isinstance(kind.of, (Integer, Plain)) and kind.of.size:
             return "View" if kind.of == Integer(size=1) else f"memoryview[{annotation(kind.of)}]"
         if isinstance(kind.of, Structure) and kind.of.type.raw.get("-columns"):
-            return f"{kind.of.type.class_name}Columns"
-        return f"list[{annotation(kind.of)}]"
+            return f"{name_of(kind.of.type)}Columns"
+        return f"list[{annotation(kind.of, name_of)}]"
     kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
-    names = sorted({annotation(one) for one in kinds} | ({"None"} if kind.default is None else set()))
+    names = sorted({annotation(one, name_of) for one in kinds} | ({"None"} if kind.default is None else set()))
     return " | ".join(names)
 
 
