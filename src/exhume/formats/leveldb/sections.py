@@ -113,6 +113,7 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Sect
         read.update(fragment.offset for fragment in record.fragments)
         name = f"{source.name}/record@{record.offset}"
         data = record.payload
+        kept = len(data) <= min(KEPT, database.limits.payload_size)
         out.append(
             Section(
                 name,
@@ -120,8 +121,8 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Sect
                 codec="fragments",
                 payload_schema=payload,
                 payload_size=len(data),
-                load=_constant(bytes(data)) if len(data) <= KEPT else partial(reader.content, record.fragments),
-                pieces=partial(_chunks, reader, record.fragments),
+                load=_constant(bytes(data)) if kept else partial(reader.content, record.fragments),
+                pieces=None if kept else partial(_chunks, reader, record.fragments),  # it would keep the fragments
                 parent=source.name,
             )
         )
