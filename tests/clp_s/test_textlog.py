@@ -213,7 +213,7 @@ def test_jobs_do_not_matter(jobs: int, tmp_path: Path, monkeypatch: pytest.Monke
         (b'[{"a":1},\n', InputKind.JSON),
         (b'"text"\n', InputKind.JSON),
         (b"", InputKind.JSON),
-        (b"\n\n", InputKind.TEXT),
+        (b"\n\n", InputKind.JSON),
         (b"\xfd\x2f\xb5\x29....", InputKind.IR),
         (b"[2015-02-01 01:02:03] x\n", InputKind.TEXT),
         (b"2015-02-01 01:02:03 x\n", InputKind.TEXT),

@@ -39,8 +39,8 @@ KINDS: Final = tuple(kind.value for kind in InputKind)
 def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     """The kind of an input that begins with these (decompressed) bytes; None while more are needed to decide.
 
-    A stream of a logger has its magic number.  JSON begins with a brace, or with a line that is a JSON value; an empty
-    input is JSON without a record.  Everything else is text, if few of its bytes are control
+    A stream of a logger has its magic number.  JSON begins with a brace, or with a line that is a JSON value; an input
+    of nothing but white space is JSON without a record.  Everything else is text, if few of its bytes are control
     bytes or a line begins with a timestamp.  A `kind` that is given is not checked.
 
     Raises `WriterError` for what seems to be none of them.
@@ -55,7 +55,7 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     final = final or len(head) >= LOOKED_AT
     text = head.lstrip(b" \t\r\n")
     if not text:
-        return (InputKind.TEXT if head else InputKind.JSON) if final else None
+        return InputKind.JSON if final else None
     if text[:1] == b"{":
         return InputKind.JSON
     line, newline, _ = text.partition(b"\n")
