@@ -315,6 +315,7 @@ CASES: list[tuple[str, Change]] = [
                      lambda f: retable(f, numbers=(6, 6)))),
     ("LDB-401", put("000002.log", b"")),
     ("LDB-402", lambda f: f.update({"000099.ldb": f["000005.ldb"]})),
+    ("LDB-406", lambda f: f.update({"lost/000005.ldb": f["000005.ldb"]})),
     ("LDB-404", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\2" + build_bytes(b"k") + build_bytes(b"v")]))),
     ("LDB-403", table_of((build_block([(InternalKey(b"k", 1, 99).build(), b"v")]), KEY))),
     ("LDB-501", put("CURRENT", b"../../etc/passwd\n")),

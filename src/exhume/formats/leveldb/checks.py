@@ -223,6 +223,13 @@ OBSOLETE = _rule(
     hint="Its entries are listed as unreferenced; a database library would delete it.",
 )
 ORPHAN = _rule(402, "file that no manifest names", spec=_IMPL, severity=Severity.NOTE)
+SET_ASIDE = _rule(
+    406,
+    "file that a repair set aside",
+    spec="LevelDB db/repair.cc",
+    severity=Severity.NOTE,
+    hint="The database does not include its rows. `exhume salvage` of the folder `lost` recovers them.",
+)
 VALUE_TYPE = _rule(403, "unknown value type", spec="LevelDB db/dbformat.h", error=UnsupportedFeatureError)
 RECYCLED = _rule(
     405,

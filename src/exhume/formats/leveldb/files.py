@@ -15,7 +15,15 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.manifest import Manifest, parse_current, replay
 from exhume.formats.leveldb.model import Role, TableFile
-from exhume.formats.leveldb.names import CURRENT, PEBBLE, classify_name, kind_in_pebble, obvious_manifest, plain_names
+from exhume.formats.leveldb.names import (
+    CURRENT,
+    PEBBLE,
+    classify_name,
+    kind_in_pebble,
+    obvious_manifest,
+    plain_names,
+    set_aside,
+)
 from exhume.io.tree import Tree
 from exhume.limits import Limits
 
@@ -121,6 +129,9 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
         if role in (Role.OBSOLETE, Role.ORPHAN):
             report(checks.ORPHAN if role is Role.ORPHAN else checks.OBSOLETE, span=whole)
         out.append(DbFile(name, kind, number, role, size, level, family, expected, largest))
+    for name in set_aside(tree):
+        with tree.source(name) as source:
+            report(checks.SET_ASIDE, span=source.span(0, source.size))
     out += _missing_blobs({one.number for one in out if one.kind == "blob"}, manifest, report)
     for number, table in referenced.items():
         if number not in seen:

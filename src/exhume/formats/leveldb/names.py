@@ -67,6 +67,17 @@ def plain_names(tree: Tree) -> list[str]:
     return tree.files()
 
 
+def set_aside(tree: Tree) -> list[str]:
+    """The logs, tables and manifests in `lost`, into which a repair moves what it read.
+
+    Spec: LevelDB db/repair.cc, `ArchiveFile`.
+    """
+    names = [name for name in tree.names() if name.startswith("lost/")]
+    return sorted(
+        name for name in names if classify_name(name.removeprefix("lost/"))[0] in ("log", "table", "manifest")
+    )
+
+
 def obvious_manifest(tree: Tree, folder: str = "") -> str | None:
     """The manifest that CURRENT must name, if reading CURRENT would be a needless request; otherwise None.
 

@@ -23,7 +23,7 @@ from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.log import BLOCK, Fragment, LogReader
 from exhume.formats.leveldb.model import Footer
-from exhume.formats.leveldb.names import PEBBLE
+from exhume.formats.leveldb.names import PEBBLE, set_aside
 from exhume.formats.leveldb.table import PEBBLE_RANGES, Table
 from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.parallel import map_ordered
@@ -88,6 +88,10 @@ def file_sections(
             note = "the manifest's name and a newline" if file.kind == "current" else "not part of the data"
             sections = [Section(file.name, source.span(0, source.size), SectionKind.STRUCTURE, note=note)]
         files.append((source, sections))
+    for name in set_aside(database.tree):
+        source = database.source(name)
+        note = "a repair set it aside; the database does not include it"
+        files.append((source, [Section(name, source.span(0, source.size), SectionKind.DATA, note=note)]))
     return files
 
 
