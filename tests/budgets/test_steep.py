@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import exhume
@@ -40,6 +40,8 @@ SPANS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 8), st.booleans(),
 
 
 @given(SPANS)
+@example([(0, 6, False, "a"), (4, 2, False, "a"), (4, 2, False, "b")])
+@example([(0, 6, False, "a"), (4, 2, False, "a"), (4, 2, False, "b"), (4, 2, False, "c"), (5, 1, False, "a")])
 def test_nesting_is_that_of_all_pairs(spans: list[tuple[int, int, bool, str]]) -> None:
     finds = [
         CarvedArchive(name, Span("x", at, at + size), CarveVerdict.DAMAGED if bad else CarveVerdict.COMPLETE, 0.5)

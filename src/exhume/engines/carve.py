@@ -256,18 +256,16 @@ def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
     before the first is returned.
     """
     once = {_key(found): found for found in reversed(list(finds))}
-    open_ones: list[
-        tuple[int, CarvedArchive]
-    ] = []  # each ends before those below it: the others are hidden by a later one
+    open_ones: list[tuple[int, CarvedArchive]] = []  # none ends after one below it: a later one hides those
     for number, found in enumerate(sorted(once.values(), key=lambda c: (c.offset, -c.length, c.format))):
         while open_ones and open_ones[-1][1].end <= found.offset:
             open_ones.pop()
         at = bisect_right(open_ones, -found.end, key=lambda one: -one[1].end) - 1
-        if at >= 0 and (open_ones[at][1].offset, open_ones[at][1].end) == (found.offset, found.end):
+        while at >= 0 and (open_ones[at][1].offset, open_ones[at][1].end) == (found.offset, found.end):
             at -= 1
         result = dataclasses.replace(found, nested_in=open_ones[at][0] if at >= 0 else None)
         if found.verdict is not CarveVerdict.DAMAGED:
-            while open_ones and open_ones[-1][1].end <= found.end:
+            while open_ones and open_ones[-1][1].end < found.end:
                 open_ones.pop()
             open_ones.append((number, result))
         if activity.current is not None:
