@@ -116,7 +116,7 @@ class Format(NamedTuple):
     parts: str | None = None
     salvages: tuple[str, ...] = ()  # the modes of `salvage` that make sense (`SalvageMode`)
     units: tuple[str, ...] = ()  # the kinds of recovered content that are counted again in what `salvage` wrote
-    cli: str | None = "cli"
+    cli: str | None = "cli:CLI"
     limitations: tuple[str, ...] = ()
     tail_first: bool = False  # whether opening starts at the end of the file
 

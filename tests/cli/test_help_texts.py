@@ -53,7 +53,7 @@ def test_no_sentence_is_cut(name: str, exhume_cli: Cli) -> None:
 def test_jobs_is_the_same_everywhere() -> None:
     """One option, of verbs and of formats, with one short form."""
     taken = [option for context in VERBS.values() for option in context.command.get_params(context)]
-    taken += [option for one in formats().values() for more in getattr(format_cli(one), "OPTIONS", {}).values()
+    taken += [option for one in formats().values() for more in format_cli(one).options.values()
               for option in more]  # fmt: skip
     found = [option for option in taken if {"-j", "--jobs"} & set(option.opts)]
     assert len(found) > len(VERBS) // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ import click
 import pytest
 
 from exhume.cli.cmd_explain import WITHOUT_EFFECT
-from exhume.cli.formatcli import format_cli
+from exhume.cli.formatcli import VerbOptions, format_cli
 from exhume.cli.main import main
-from exhume.registry import formats
+from exhume.registry import formats, get_format
 from tests.cli.test_every_verb import SAMPLES
+from tests.conftest import ROOT
 
 Cli = Callable[..., Any]
 
@@ -27,8 +29,8 @@ def pairs() -> Iterator[tuple[str, str, str, str]]:
     for option, others in WITHOUT_EFFECT.items():
         yield from (("explain", "caf", option, other) for other in others)
     for id, described in formats().items():
-        for verb, rules in getattr(format_cli(described), "WITHOUT_EFFECT", {}).items():
-            known = {option.name for option in format_cli(described).OPTIONS[verb]}
+        for verb, rules in format_cli(described).without_effect.items():
+            known = {option.name for option in format_cli(described).options[verb]}
             yield from ((verb, id, name, other) for name, others in rules.items() for other in others if other in known)
     yield from (("list", "caf", "sections", other) for other in ("long", "glob"))
     yield from (("list", "leveldb", "sections", other) for other in ("all_versions", "sequence", "key"))
@@ -59,7 +61,7 @@ def test_what_has_no_effect_is_refused(
 def needs() -> Iterator[tuple[str, str, str, str]]:
     """`(verb, sample, option, needed)` of all that is declared."""
     for id, described in formats().items():
-        for verb, rules in getattr(format_cli(described), "NEEDS", {}).items():
+        for verb, rules in format_cli(described).needs.items():
             yield from ((verb, id, name, needed) for name, needed in rules.items())
 
 
@@ -84,6 +86,7 @@ def test_what_has_no_effect_alone_is_refused(
         (["cat", "zs", "--json", "--terminator", "x"], "--terminator is for text"),
         (["cat", "zs", "--ndjson", "--length-prefixed", "u64le"], "--length-prefixed is for text"),
         (["cat", "ark", "--by-manifest"], "No such option '--by-manifest'"),
+        (["cat", "clp-s", str(ROOT / "tests/samples/zs/words-lzma.zs")], "is of the format zs"),
         (["search", "kv-ir", "a: *", "--ordered"], "--ordered does not apply to kv-ir archives"),
     ],
 )
@@ -92,3 +95,31 @@ def test_what_belongs_to_another_form_is_refused(words: list[str], told: str, sa
     ran = exhume_cli(verb, samples / SAMPLES[id], *rest)
     assert (ran.code, ran.out) == (2, b"")
     assert told in ran.err
+
+
+def hooks() -> Iterator[tuple[str, str, Callable[..., Any]]]:
+    """`(format, verb, hook)` of all hooks that get options of their own."""
+    for id, described in formats().items():
+        cli = format_cli(described)
+        found = {"cat": [cli.cat], "list": [cli.entries, cli.listed], "search": [cli.search, cli.merges, cli.merge]}
+        yield from ((id, verb, hook) for verb, several in found.items() for hook in several if hook is not None)
+
+
+def test_the_options_of_every_hook_have_types() -> None:
+    """Each hook takes the class that is declared for its verb, with one annotated attribute for each parameter."""
+    for id, verb, hook in hooks():
+        cli = format_cli(get_format(id))
+        declared = cli.values[verb]
+        taken = hook.__annotations__["options"]
+        assert taken in {one.__name__ for one in declared.__mro__}, f"{id} {verb}: {hook.__name__} takes {taken}"
+        known = {name for one in declared.__mro__ for name in inspect.get_annotations(one)}
+        assert {option.name for option in cli.options.get(verb, ())} <= known, f"{id} {verb}"
+    assert len(list(hooks())) > 12
+
+
+def test_options_are_read_only() -> None:
+    options = VerbOptions(count=True)
+    with pytest.raises(AttributeError, match="read-only: count"):
+        options.count = False  # type: ignore[attr-defined]
+    assert vars(options.replaced(count=False, jobs=2)) == {"count": False, "jobs": 2}
+    assert vars(options) == {"count": True}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from itertools import repeat
-from typing import Any
 
 import click
 
@@ -34,7 +33,8 @@ def command(
     ksy: str | None,
     imports: tuple[str, ...],
     path: str | None,
-    **options: Any,
+    span: tuple[int, int | None] | None,
+    **values: object,
 ) -> ExitCode | None:
     """Print members, records or messages of an archive.
 
@@ -53,12 +53,12 @@ def command(
         return cat_specified(run, target, ksy, imports, path)
     refuse_without_ksy(given)
     if not recursive:
-        return cat_one(run, target, names=names, given=given, **options)
+        return cat_one(run, target, names=names, span=span, values=values, given=given)
     from exhume.cli.playback import each_target, worst
     from exhume.cli.recursive import archives_below, on_known
 
     found = archives_below(run, [target])
-    options |= {"names": names, "given": given}
+    options = {"names": names, "span": span, "values": values, "given": given}
     chosen = Targets(found, len(found), True)
     outcomes = each_target(run, Many(), "cat", on_known, chosen, verb_of=cat_one, options=options)
     return worst(outcomes) if outcomes else ExitCode.NO
@@ -69,9 +69,9 @@ def cat_one(
     target: str,
     *,
     names: tuple[str, ...],
-    given: frozenset[str],
     span: tuple[int, int | None] | None,
-    **values: Any,
+    values: dict[str, object],
+    given: frozenset[str],
 ) -> ExitCode | None:
     """Print the content of one archive.  Raises `click.UsageError` for unsupported options."""
     ctx = click.get_current_context(silent=True)
@@ -80,10 +80,9 @@ def cat_one(
     with run.open(target, **opening) as archive:
         if described.content != "members" and span is not None:
             raise click.UsageError("--range is for archives of members", ctx)
-        printer = getattr(format_cli(described), "cat", None)
-        if printer is not None:
-            outcome: ExitCode | None = printer(run, archive, names, {**mine, **_range(span, described.content)})
-            return outcome
+        cli = format_cli(described)
+        if cli.cat is not None:
+            return cli.cat(run, archive, names, cli.verb_options("cat", mine | _range(span, described.content)))
         if not isinstance(archive, MemberArchive):
             raise click.UsageError(f"{described.id} archives hold nothing that can be printed", ctx)
         cat_members(run, archive, names, *(span or (0, None)))

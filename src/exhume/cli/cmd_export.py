@@ -39,7 +39,7 @@ def generic_targets() -> list[str]:
 
 def all_targets() -> list[str]:
     """Names of the targets to which archives of at least one format can be exported."""
-    own = (getattr(format_cli(described), "EXPORTS", {}) for described in formats().values())
+    own = (format_cli(described).exports for described in formats().values())
     return sorted({*generic_targets(), *(name for table in own for name in table)})
 
 
@@ -48,7 +48,7 @@ def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
 
     Raises `click.UsageError` that names what is possible.
     """
-    own: dict[str, str] = getattr(format_cli(described), "EXPORTS", {})
+    own = format_cli(described).exports
     if to in own:
         found: Callable[..., Any] = resolve(described.package, own[to])
         return found, False
@@ -69,7 +69,7 @@ def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
 def table_options(described: Format, to: str, given: dict[str, Any]) -> dict[str, Any]:
     """The options of `to_arrow` for those of the command line; raises `WriterError` for one that does not apply."""
     left = {name: value for name, value in given.items() if value is not None and value is not False and value != ()}
-    taken: dict[str, Any] = getattr(format_cli(described), "table_options", lambda options: {})(left)
+    taken = format_cli(described).table_options(left)
     refuse_options(to, left)
     return taken
 
@@ -197,7 +197,7 @@ def _export(
         raise click.UsageError("--json requires -o FILE: the exported data goes to standard output")
     described = recognized_format(run, target)
     jobs = values.get("jobs", 1)
-    if not any(one.name == "jobs" for one in getattr(format_cli(described), "OPTIONS", {}).get("export", ())):
+    if not any(one.name == "jobs" for one in format_cli(described).options.get("export", ())):
         values.pop("jobs", None)  # one job is what there is
     mine, opening = split_options(click.Context(command), "export", described, values, given)
     function, is_table = exporter(described, to)

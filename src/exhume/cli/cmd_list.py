@@ -14,6 +14,7 @@ from exhume.archive import Archive, Entry
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import (
     FormatCommand,
+    VerbOptions,
     format_cli,
     given_options,
     recognized_format,
@@ -38,15 +39,23 @@ if TYPE_CHECKING:
 @click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
 @partial(recursive_options, also="With --sections also without it, and of a leveldb.")
 @common_options
-def command(run: Run, targets: tuple[str, ...], recursive: Many | None, **options: Any) -> ExitCode:
+def command(
+    run: Run,
+    targets: tuple[str, ...],
+    recursive: Many | None,
+    long: bool,
+    glob: str | None,
+    sections: bool,
+    **values: object,
+) -> ExitCode:
     """List members, blocks, channels or tables of an archive.
 
     The sections of a damaged archive are listed as far as they can be determined, the rest as unread; exit code 3.
     Versions and past states are listed as far as they can be read; what is damaged or not supported is reported, with
     exit code 3.
     """
-    shown = {name: options.pop(name) for name in ("long", "glob", "sections")}
-    shown |= {"values": options, "given": given_options(click.get_current_context())}
+    shown: dict[str, Any] = {"long": long, "glob": glob, "sections": sections}
+    shown |= {"values": values, "given": given_options(click.get_current_context())}
     if recursive is not None:
         from exhume.cli.recursive import each_archive
 
@@ -61,44 +70,43 @@ def list_one(
     long: bool,
     glob: str | None,
     sections: bool,
-    values: dict[str, Any],
+    values: dict[str, object],
     given: frozenset[str],
 ) -> ExitCode:
     """List one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
     described = recognized_format(run, target)
     cli = format_cli(described)
-    printer = getattr(cli, "listed", None)
     values = dict(values)  # of all targets
-    jobs = values.pop("jobs", None) if sections or printer is None else None
+    jobs = values.pop("jobs", None) if sections or cli.listed is None else None
     if jobs is not None and not sections:
         raise click.UsageError("--jobs is for --recursive and --sections", click.get_current_context(silent=True))
     mine, opening = split_options(click.Context(command), "list", described, values, given)
     if sections:
         refuse_beside(given, "sections", ["long", "glob", *mine])
         with run.inspect(target, **opening) as inspected:
-            return _list_sections(run, target, inspected, 1 if jobs is None else jobs)
+            return _list_sections(run, target, inspected, jobs if isinstance(jobs, int) else 1)
+    options = cli.verb_options("list", mine)
     if mine.get("jobs", 1) != 1:
         refuse_beside(given, "long", ["jobs"])
     with run.open(target, **opening) as archive:
         if long and not run.machine:
-            _list_long(run, _chosen(run, archive, mine, glob))
-        elif (lines := printer(run, archive, mine) if printer and glob is None else None) is None:
-            _list_short(run, archive, target, glob, mine)
+            _list_long(run, _chosen(run, archive, options, glob))
+        elif (lines := cli.listed(run, archive, options) if cli.listed and glob is None else None) is None:
+            _list_short(run, archive, target, glob, options)
         else:
             for text in lines:
                 run.out.utf8(text)
-        judge = getattr(cli, "outcome", None)
-        return judge(run, archive) if judge else ExitCode.DONE
+        return cli.outcome(run, archive) if cli.outcome else ExitCode.DONE
 
 
-def _chosen(run: Run, archive: Archive, options: dict[str, Any], glob: str | None) -> Iterator[Entry]:
+def _chosen(run: Run, archive: Archive, options: VerbOptions, glob: str | None) -> Iterator[Entry]:
     """The entries to be listed."""
-    lister = getattr(format_cli(get_format(archive.format)), "entries", None)
-    found: Iterator[Entry] = lister(run, archive, options) if lister else archive.entries()
+    lister = format_cli(get_format(archive.format)).entries
+    found = lister(run, archive, options) if lister else archive.entries()
     return found if glob is None else (entry for entry in found if fnmatch.fnmatchcase(entry.label, glob))
 
 
-def _list_short(run: Run, archive: Archive, named: str, glob: str | None, options: dict[str, Any]) -> None:
+def _list_short(run: Run, archive: Archive, named: str, glob: str | None, options: VerbOptions) -> None:
     found = _chosen(run, archive, options, glob)
     if run.machine:
         head = {"target": named, "format": archive.format}

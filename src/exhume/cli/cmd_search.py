@@ -8,7 +8,16 @@ from typing import Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
+from exhume.cli.formatcli import (
+    FormatCli,
+    FormatCommand,
+    SearchOptions,
+    VerbOptions,
+    format_cli,
+    given_options,
+    recognized_format,
+    split_options,
+)
 from exhume.cli.many import Many, Targets, many_options, recursive_option
 from exhume.cli.playback import Player, each_target, worst
 from exhume.cli.render import printable, shown
@@ -42,7 +51,7 @@ def command(
     recursive: bool,
     named: bool | None,
     exit_code: bool,
-    **values: Any,
+    **values: object,
 ) -> ExitCode | None:
     """Print the records that match QUERY.
 
@@ -81,7 +90,7 @@ def command(
 
 
 def _search_below(
-    run: Run, many: Many, chosen: Targets, query: str, values: dict[str, Any], given: frozenset[str]
+    run: Run, many: Many, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
 ) -> list[ExitCode]:
     """Search every archive below the targets; no outcome where there is none."""
     from exhume.cli.recursive import archives_below, on_known
@@ -99,7 +108,7 @@ def _search_below(
 
 
 def _search_several(
-    run: Run, many: Many, chosen: Targets, query: str, values: dict[str, Any], given: frozenset[str]
+    run: Run, many: Many, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
 ) -> list[ExitCode]:
     names, described = chosen.names, None
     if isinstance(names, list | tuple) and len(names) <= PRECHECKED and not any("://" in name for name in names):
@@ -139,7 +148,7 @@ def _mixed(kinds: list[str]) -> click.UsageError:
 
 
 def search_one(
-    run: Run, target: str, *, query: str, values: dict[str, Any], given: frozenset[str], expected: str | None
+    run: Run, target: str, *, query: str, values: dict[str, object], given: frozenset[str], expected: str | None
 ) -> ExitCode | None:
     """Search one target.
 
@@ -149,40 +158,40 @@ def search_one(
     if expected is not None and described.id != expected:
         raise _mixed(sorted((described.id, expected)))
     cli = format_cli(described)
-    searcher = getattr(cli, "search", None)
     values = {name: value for name, value in values.items() if name != "named"}
     given -= {"named"}
-    if searcher is None:
+    if cli.search is None:
         raise click.UsageError(f"{described.id} archives cannot be searched", click.get_current_context(silent=True))
     mine, opening = split_options(click.Context(command), "search", described, values, given)
+    options = cli.verb_options("search", mine)
     asked = run.json, run.ndjson
     with run.open(target, **opening) as archive:
         if run.several:
             run.document("format", {"format": described.id})
-            if _merges(cli, mine, run.machine):
+            if _merges(cli, options, run.machine):
                 run.json, run.ndjson = True, False
         try:
-            outcome: ExitCode | None = searcher(run, [archive], query, mine)
+            return cli.search(run, [archive], query, options)
         finally:
             run.json, run.ndjson = asked
-    return outcome
 
 
-def _merges(cli: Any, options: dict[str, Any], machine: bool) -> bool:
+def _merges(cli: FormatCli, options: VerbOptions, machine: bool) -> bool:
     """Whether the answers of several targets are combined: counts, and those that the format combines."""
-    merges = getattr(cli, "merges", None)
-    return bool(options.get("count") or (merges and merges(options, machine)))
+    counts = isinstance(options, SearchOptions) and options.count
+    return counts or (cli.merges is not None and cli.merges(options, machine))
 
 
 class _Answers(Player):
     """Plays back the answers of several targets; those that make up a common one are kept and merged at the end."""
 
     def __init__(
-        self, run: Run, query: str, values: dict[str, Any], given: frozenset[str], described: Format | None
+        self, run: Run, query: str, values: dict[str, object], given: frozenset[str], described: Format | None
     ) -> None:
         super().__init__(run)
         self._query, self._given = query, given - {"named"}
-        self._named: bool | None = values.get("named")
+        named = values.get("named")
+        self._named = named if isinstance(named, bool) else None
         self._values = {name: value for name, value in values.items() if name != "named"}
         self._described = described
         self._merging = False
@@ -237,8 +246,9 @@ class _Answers(Player):
         self._described = described
         self._merging = _merges(format_cli(described), self._options(described), self._run.machine)
 
-    def _options(self, described: Format) -> dict[str, Any]:
-        return split_options(click.Context(command), "search", described, self._values, self._given)[0]
+    def _options(self, described: Format) -> VerbOptions:
+        mine, _ = split_options(click.Context(command), "search", described, self._values, self._given)
+        return format_cli(described).verb_options("search", mine)
 
     def merged(self, outcomes: list[ExitCode]) -> list[ExitCode]:
         """The outcomes, after printing the common answer, if there is one, and a line about all targets."""
@@ -247,6 +257,7 @@ class _Answers(Player):
                 answer = self._say_counts(self._described.id)
             else:
                 merge = format_cli(self._described).merge
+                assert merge is not None  # goes with `merges`
                 answer = merge(self._run, self.documents, self._query, self._options(self._described))
             outcomes = [*(one for one in outcomes if one is ExitCode.FAILED), answer]
         self._sum_up()

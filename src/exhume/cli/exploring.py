@@ -289,11 +289,11 @@ class Records:
             return
         window = _Window(self._run.arguments, put)
         verb = "search" if query else "cat"
-        options = _defaults(verb, self._described)
         cli = format_cli(self._described)
-        if query:
+        options = cli.verb_options(verb, _defaults(verb, self._described))
+        if query and cli.search is not None:
             cli.search(window, [archive], query, options)
-        else:
+        elif cli.cat is not None:
             cli.cat(window, archive, (), options)
 
     def close(self) -> bool:

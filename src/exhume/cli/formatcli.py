@@ -1,31 +1,14 @@
 """What a format adds to the command line, and how verbs pick it up.
 
-A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may define
-
-- `OPTIONS`: `{verb: [click.Option, …]}`; `"open"` holds options of every reading verb, handed to the format's `open`;
-  `"describe"` those of `info` and `list` alone, handed to it as well
-- `WITHOUT_EFFECT`: `{verb: {option: (others, …)}}`, by the names of their parameters: `option` leaves the others
-  nothing to do, so that giving both is refused
-- `NEEDS`: `{verb: {option: other}}`, likewise: `option` has no effect without the other, so that giving it alone is
-  refused
-- `cat(run, archive, names, options) -> ExitCode | None`
-- `search(run, archives, query, options) -> ExitCode | None`
-- `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own; and `listed(run, archive,
-  options) -> Iterator[bytes] | None` for the lines of a plain list, where these can be had without an object for each
-- `table_options(options) -> dict`: takes (pops) the given options of `export` that choose what is in a table, and
-  returns them as those of the format's `to_arrow`
-- `merges(options, machine) -> bool` and `merge(run, documents, query, options) -> ExitCode`: searches of several
-  targets whose answer is one (a count), and that answer from the JSON document of each target
-- `EXPORTS`: `{target: "module:function"}` relative to the format's package, with the signature in `exhume.export`
-
-A format that can be written has a `cli_create.py` as well, whose `create`, a `click.Command`, becomes
+A format's `cli.py` (light: click and `exhume.cli` modules that do not read only at the top) ends with `CLI`, a
+`FormatCli`.  A format that can be written has a `cli_create.py` as well, whose `create`, a `click.Command`, becomes
 `exhume create <id> …`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -33,12 +16,115 @@ from click.core import ParameterSource
 from exhume.cli.params import Verb
 from exhume.registry import Format, formats, get_format
 
+if TYPE_CHECKING:
+    from exhume.archive import Entry
+    from exhume.cli.exit_code import ExitCode
+    from exhume.cli.run import Run
+
+V = TypeVar("V", bound="VerbOptions")
+
 READING_VERBS = ("info", "list", "cat", "extract", "search", "export")
 
 
-def format_cli(described: Format) -> Any:
-    """The format's `cli` module, or None."""
-    return described.hook("cli") if described.cli else None
+class VerbOptions:
+    """The values of a format's own options for one verb; read-only.
+
+    A subclass annotates each value with the name of its parameter and its type.  Those that only some of several verbs
+    with one class have are given a default.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Raise `AttributeError`: a hook that needs other values makes other options (`replaced`)."""
+        raise AttributeError(f"{type(self).__name__} is read-only: {name}")
+
+    def replaced(self, **values: Any) -> Self:
+        """The same options with other values."""
+        return type(self)(**(self.__dict__ | values))
+
+
+class SearchOptions(VerbOptions):
+    """The options of `search` that the verb reads as well."""
+
+    count: bool = False
+    jobs: int = 1
+
+
+def _no_table_options(given: dict[str, Any]) -> dict[str, Any]:
+    return {}
+
+
+class FormatCli:
+    """What a format adds to the verbs: options, rules about them, and hooks that print.
+
+    `options` are those of each verb, by its name; `"open"` has options of every reading verb, handed to the format's
+    `open`, and `"describe"` those of `info` and `list` alone, handed to it as well.  `values` has the class of the
+    values that the hooks of a verb get.  The rules name parameters: with `without_effect`, `{verb: {option: (others,
+    ...)}}`, an option leaves the others nothing to do, so that giving both is refused; with `needs`, `{verb: {option:
+    other}}`, it has no effect without the other, so that giving it alone is refused.  `exports` is `{target:
+    "module:function"}` relative to the format's package, with the signature in `exhume.export`.
+
+    Hooks, None where the format has nothing of its own to do:
+
+    - `table_options` takes (pops) the given options of `export` that choose what is in a table, and returns them as
+      those of the format's `to_arrow`
+    - `cat` prints content
+    - `entries` are those of a `list` with options of its own; `listed` has the lines of a plain list, where these can
+      be had without an object for each, else None; `outcome` is the outcome of a list
+    - `search` prints what matches a query; `merges` says (given whether a program reads the output) whether the answers
+      of several targets are one answer, such as a count, which `merge` then prints from the JSON document of each
+    """
+
+    def __init__(
+        self,
+        *,
+        options: Mapping[str, Sequence[click.Option]] | None = None,
+        values: Mapping[str, type[VerbOptions]] | None = None,
+        without_effect: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+        needs: Mapping[str, Mapping[str, str]] | None = None,
+        exports: Mapping[str, str] | None = None,
+        table_options: Callable[[dict[str, Any]], dict[str, Any]] = _no_table_options,
+        cat: Callable[[Run, Any, tuple[str, ...], Any], ExitCode | None] | None = None,
+        entries: Callable[[Run, Any, Any], Iterator[Entry]] | None = None,
+        listed: Callable[[Run, Any, Any], Iterator[bytes] | None] | None = None,
+        outcome: Callable[[Run, Any], ExitCode] | None = None,
+        search: Callable[[Run, Any, str, Any], ExitCode | None] | None = None,
+        merges: Callable[[Any, bool], bool] | None = None,
+        merge: Callable[[Run, Sequence[dict[str, Any]], str, Any], ExitCode] | None = None,
+    ) -> None:
+        self.options = options or {}
+        self.values = values or {}
+        self.without_effect = without_effect or {}
+        self.needs = needs or {}
+        self.exports = exports or {}
+        self.table_options = table_options
+        self.cat = cat
+        self.entries = entries
+        self.listed = listed
+        self.outcome = outcome
+        self.search = search
+        self.merges = merges
+        self.merge = merge
+
+    def verb_options(self, verb: str, values: Mapping[str, Any]) -> VerbOptions:
+        """What the hooks of a verb get, of the values that `split_options` found for it."""
+        return self.values.get(verb, VerbOptions)(**values)
+
+    def opening(self, verb: str) -> list[click.Option]:
+        """The options that a verb hands to the format's `open`."""
+        describing = self.options.get("describe", ()) if verb in ("info", "list") else ()
+        return [*(self.options.get("open", ()) if verb in READING_VERBS else ()), *describing]
+
+
+_NOTHING = FormatCli()
+
+
+def format_cli(described: Format) -> FormatCli:
+    """What a format adds to the command line; nothing for some."""
+    found: FormatCli = described.hook("cli") if described.cli else _NOTHING
+    return found
 
 
 class FormatCommand(Verb):
@@ -61,21 +147,13 @@ def contributed(verb: str) -> dict[str, click.Option]:
     """Options that formats add to a verb, by parameter name; their help says which formats take them."""
     found: dict[str, tuple[click.Option, list[str]]] = {}
     for described in formats().values():
-        table = getattr(format_cli(described), "OPTIONS", {})
-        options: list[click.Option] = [*table.get(verb, ())]
-        options += _opening(table, verb)
-        for option in options:
+        cli = format_cli(described)
+        for option in (*cli.options.get(verb, ()), *cli.opening(verb)):
             found.setdefault(option.name or "", (option, []))[1].append(described.id)
     for option, ids in found.values():
         if not (option.help or "").startswith("["):
             option.help = f"[{', '.join(ids)}] {option.help or ''}"
     return {name: option for name, (option, _) in found.items()}
-
-
-def _opening(table: Mapping[str, Sequence[click.Option]], verb: str) -> list[click.Option]:
-    """Those of a format's options that a verb hands to its `open`."""
-    describing = table.get("describe", ()) if verb in ("info", "list") else ()
-    return [*(table.get("open", ()) if verb in READING_VERBS else ()), *describing]
 
 
 def given_options(ctx: click.Context) -> frozenset[str]:
@@ -112,9 +190,9 @@ def split_options(
     option was given that this format does not take, or that has no effect on it as it was given.
     """
     given = given_options(ctx) if given is None else given
-    table = getattr(format_cli(described), "OPTIONS", {})
-    mine = {option.name: option for option in table.get(verb, ())}
-    opening = {option.name for option in _opening(table, verb)}
+    cli = format_cli(described)
+    mine = {option.name: option for option in cli.options.get(verb, ())}
+    opening = {option.name for option in cli.opening(verb)}
     verb_options: dict[str, Any] = {}
     open_options: dict[str, Any] = {}
     for name, value in values.items():
@@ -126,9 +204,9 @@ def split_options(
         elif name in given:
             asked = click.get_current_context(silent=True)  # the context given may have no name
             raise click.UsageError(f"{_flag(name, asked)} does not apply to {described.id} archives", asked)
-    for name, others in getattr(format_cli(described), "WITHOUT_EFFECT", {}).get(verb, {}).items():
+    for name, others in cli.without_effect.get(verb, {}).items():
         refuse_beside(given, name, others)
-    for name, needed in getattr(format_cli(described), "NEEDS", {}).get(verb, {}).items():
+    for name, needed in cli.needs.get(verb, {}).items():
         if name in given and needed not in given:
             context = click.get_current_context(silent=True)
             raise click.UsageError(f"{_flag(name, context)} has no effect without {_flag(needed, context)}", context)
@@ -144,12 +222,12 @@ def _default(option: click.Option, ctx: click.Context) -> Any:
     return None if type(default).__name__ == "Sentinel" else default
 
 
-def recognized_format(run: Any, target: str) -> Format:
+def recognized_format(run: Run, target: str) -> Format:
     """The format of a target, by `--format` or by its bytes.  Raises `UnrecognizedFormatError`."""
     return get_format(run.format_of(target))
 
 
-def require_format(run: Any, target: str, verb: str, id: str) -> None:
+def require_format(run: Run, target: str, verb: str, id: str) -> None:
     """Check that a target has the format `id`, which the verb needs; raise `click.UsageError` if it has another."""
     found = run.format_of(target)
     if found != id:

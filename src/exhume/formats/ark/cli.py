@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
+from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
 from exhume.cli.params import NS, Choice, Jobs
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run
+    from exhume.formats.ark.reader import ArkArchive
 
 _TOPIC = click.Option(
     ["--topic", "topic"], multiple=True, metavar="NAME", help="Channel name, glob or regular expression (repeatable)."
@@ -21,12 +23,6 @@ _TO = click.Option(["--stop-ns", "stop_ns"], type=NS, help="Time to stop before,
 
 _NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
 _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go on after damaged messages (exit 3).")
-
-EXPORTS = {
-    "jsonl": "export:export_jsonl",
-    "csv": "export:export_csv",
-    "mcap": "mcap_export:export",
-}
 
 OPTIONS = {
     "open": [
@@ -72,15 +68,36 @@ OPTIONS = {
 }
 
 
-def message_query(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+class CatOptions(VerbOptions):
+    """Which messages `exhume cat` prints, and how."""
+
+    topic: tuple[str, ...]
+    start_ns: int | None
+    stop_ns: int | None
+    raw: bool
+    no_latched: bool
+    reverse: bool
+    skip_damaged: bool
+    jobs: int
+
+
+class ArkSearchOptions(SearchOptions):
+    """In which span of time `exhume search` looks."""
+
+    start_ns: int | None
+    stop_ns: int | None
+
+
+def message_query(
+    topics: list[str], options: CatOptions | ArkSearchOptions, *, latched: bool = True, reverse: bool = False
+) -> dict[str, Any]:
     """Arguments of `ArkArchive.messages` for the options of the command line."""
-    topics = [*names, *options.get("topic", ())]
     return {
         "topics": topics or None,
-        "start_ns": options.get("start_ns"),
-        "stop_ns": options.get("stop_ns"),
-        "latched": not options.get("no_latched"),
-        "reverse": bool(options.get("reverse")),
+        "start_ns": options.start_ns,
+        "stop_ns": options.stop_ns,
+        "latched": latched,
+        "reverse": reverse,
     }
 
 
@@ -97,7 +114,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return taken | {"latched": not options.pop("no_latched", False)}
 
 
-def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
+def cat(run: Run, archive: ArkArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
     """Print messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`.
 
     Raises `click.UsageError` for `--raw` with `--json`.
@@ -109,26 +126,26 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     from exhume.formats.ark.parallel_query import is_packed, make_each, read_each
 
     say_findings(run, archive)
-    raw = bool(options.get("raw"))
+    raw = options.raw
     findings: list[Finding] = []
-    query = message_query(names, options)
+    topics = [*names, *options.topic]
+    query = message_query(topics, options, latched=not options.no_latched, reverse=options.reverse)
     say_unmatched(run, archive, query["topics"])
-    query |= {"decode": not raw, "on_error": "skip" if options.get("skip_damaged") else "raise"}
+    query |= {"decode": not raw, "on_error": "skip" if options.skip_damaged else "raise"}
     if run.machine:
         if raw:
             raise click.UsageError("--raw and --json exclude each other")
         head = {"target": archive.name, "format": archive.format}
         run.items("records", head, "records", map(message_json, archive.messages(**query, findings=findings)))
     elif raw:
-        jobs = options.get("jobs", 1)
         if is_packed(archive):
-            found = make_each(archive, raw_bytes, query, findings=findings, jobs=jobs)
+            found = make_each(archive, raw_bytes, query, findings=findings, jobs=options.jobs)
         else:
-            found = read_each(archive, RawQuery, query, findings=findings, jobs=jobs)
+            found = read_each(archive, RawQuery, query, findings=findings, jobs=options.jobs)
         for data in found:
             run.out.write(data)
     else:
-        for text, _ in lines_of(archive, query, findings=findings, jobs=options.get("jobs", 1)):
+        for text, _ in lines_of(archive, query, findings=findings, jobs=options.jobs):
             run.out.write(text)
     for finding in findings:
         run.note(str(finding))
@@ -137,14 +154,14 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     return missing_outcome(run, archive)
 
 
-def say_findings(run: Run, archive: Any) -> None:
+def say_findings(run: Run, archive: ArkArchive) -> None:
     """Print the findings of opening the manifest on standard error."""
-    for finding in getattr(getattr(archive, "loaded", None), "findings", ()):
+    for finding in archive.loaded.findings:
         if finding.severity != "note":
             run.note(str(finding))
 
 
-def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
+def say_unmatched(run: Run, archive: ArkArchive, topics: list[str] | None) -> None:
     """Say on standard error that no channel has the requested name, which may be a typing error."""
     from exhume.formats.ark.filters import unmatched
 
@@ -152,7 +169,7 @@ def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
         run.hint(said)
 
 
-def missing_outcome(run: Run, archive: Any) -> ExitCode | None:
+def missing_outcome(run: Run, archive: ArkArchive) -> ExitCode | None:
     """The outcome "loss" when splits were skipped because they are missing."""
     missing = [each.identifier for each in archive.missing_splits() if not each.is_hidden]
     if not missing:
@@ -161,7 +178,7 @@ def missing_outcome(run: Run, archive: Any) -> ExitCode | None:
     return ExitCode.LOSS
 
 
-def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -> ExitCode | None:
+def search(run: Run, archives: list[ArkArchive], query: str, options: ArkSearchOptions) -> ExitCode | None:
     """Messages of the channels that the query names (name, glob or regular expression), as JSON lines."""
     from exhume.formats.ark.lines import lines_of
     from exhume.formats.ark.messages import message_json
@@ -169,10 +186,10 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
     found = 0
     for archive in archives:
         say_findings(run, archive)
-        wanted = message_query((query,), options)
+        wanted = message_query([query], options)
         say_unmatched(run, archive, wanted["topics"])
-        wanted["decode"] = not options.get("count")
-        messages = archive.messages(**wanted) if run.machine or options.get("count") else ()
+        wanted["decode"] = not options.count
+        messages = archive.messages(**wanted) if run.machine or options.count else ()
         count = 0
 
         def counted(messages: Any = messages, name: str = archive.name) -> Iterator[dict[str, Any]]:
@@ -182,7 +199,7 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
                 yield {"target": name, **message_json(message)}
 
         head = {"format": "ark", "query": query}
-        if options.get("count"):
+        if options.count:
             count = sum(1 for _ in messages)
             if run.machine:
                 run.document("search", {"target": archive.name, **head, "count": count})
@@ -191,8 +208,18 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
         elif run.machine:
             run.items("search", head, "matches", counted())
         else:
-            for text, number in lines_of(archive, wanted, findings=[], jobs=options.get("jobs", 1)):
+            for text, number in lines_of(archive, wanted, findings=[], jobs=options.jobs):
                 run.out.write(text)
                 count += number
         found += count
     return ExitCode.DONE if found else ExitCode.NO
+
+
+CLI = FormatCli(
+    options=OPTIONS,
+    values={"cat": CatOptions, "search": ArkSearchOptions},
+    exports={"jsonl": "export:export_jsonl", "csv": "export:export_csv", "mcap": "mcap_export:export"},
+    table_options=table_options,
+    cat=cat,
+    search=search,
+)

@@ -19,7 +19,6 @@ FORMAT = Format(
     tally="parts:tally",
     units=("files",),
     locate="locate:locate",
-    cli="cli",
     tail_first=True,
     inspect="reader:inspect",
     parts="parts",

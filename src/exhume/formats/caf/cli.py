@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from exhume.cli.formatcli import FormatCli
 from exhume.cli.params import Choice
 
 OPTIONS = {
@@ -31,3 +32,6 @@ OPTIONS = {
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `to_arrow` for those of `exhume export`."""
     return {"digest": options.pop("digest")} if "digest" in options else {}
+
+
+CLI = FormatCli(options=OPTIONS, table_options=table_options)

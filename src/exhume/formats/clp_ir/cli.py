@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
+from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
 from exhume.cli.params import Choice as ChoiceType
 from exhume.cli.runtime import Run
 from exhume.formats.kv_ir.cli import FOLLOW, Trailing, refuse_with_follow
@@ -46,10 +47,27 @@ OPTIONS: dict[str, list[click.Option]] = {
     ],
 }
 
-WITHOUT_EFFECT = {"search": {"count_by_time": ("count", "times"), "count": ("times",)}}
+
+class CatOptions(VerbOptions):
+    """How `exhume cat` prints events."""
+
+    times: str
+    follow: bool
 
 
-def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
+class ClpIrSearchOptions(SearchOptions):
+    """Which events `exhume search` finds, times in epoch milliseconds, and how it prints them."""
+
+    ignore_case: bool
+    whole: bool
+    tge: int | None
+    tle: int | None
+    count_by_time: int | None
+    times: str
+    follow: bool
+
+
+def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
     """`exhume cat`: the log as text; with `--json`/`--ndjson` each event with its place.
 
     Raises `click.UsageError` for names, which events do not have.
@@ -61,17 +79,17 @@ def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: dict[s
     return trailing.outcome(None)
 
 
-def _cat(run: Run, archive: ClpIrArchive, options: dict[str, Any]) -> None:
+def _cat(run: Run, archive: ClpIrArchive, options: CatOptions) -> None:
     from exhume.formats.clp_ir.reader import EVERY
 
-    if options["follow"]:
-        refuse_with_follow(run, options, ())
-        _follow(run, archive, EVERY, options["times"] or "pattern")
+    if options.follow:
+        refuse_with_follow(run)
+        _follow(run, archive, EVERY, options.times)
         return
     if run.machine:
         run.items("records", {"target": archive.name, "format": archive.format}, "records", _items(archive, EVERY))
         return
-    times = options["times"] or "pattern"
+    times = options.times
     _note_times(run, archive, times)
     for chunk in archive.text_chunks(times=times):
         run.out.write(chunk)
@@ -109,29 +127,31 @@ def _note_times(run: Run, archive: ClpIrArchive, times: str) -> None:
         run.note(f"{archive.name}: times are printed in UTC: unknown time zone {archive.zone}")
 
 
-def search(run: Run, archives: list[ClpIrArchive], query: str, options: dict[str, Any]) -> ExitCode:
+def search(run: Run, archives: list[ClpIrArchive], query: str, options: ClpIrSearchOptions) -> ExitCode:
     """`exhume search`: the events whose message a wildcard query matches, as text.
 
     Raises `click.UsageError` when the first time is after the last.
     """
     from exhume.formats.clp_ir.reader import choose
 
-    begin, end = options["tge"], options["tle"]
-    if None not in (begin, end) and begin > end:
+    begin, end = options.tge, options.tle
+    if begin is not None and end is not None and begin > end:
         raise click.UsageError("--tge is after --tle")
-    choice = choose((query,), begin_ms=begin, end_ms=end, ignore_case=options["ignore_case"], whole=options["whole"])
+    choice = choose((query,), begin_ms=begin, end_ms=end, ignore_case=options.ignore_case, whole=options.whole)
     trailing = Trailing(run, archives)
     return trailing.outcome(_search(run, archives, query, choice, options))
 
 
-def _search(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: dict[str, Any]) -> ExitCode:
-    if options["follow"]:
-        refuse_with_follow(run, options, ("count", "count_by_time"))
+def _search(
+    run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: ClpIrSearchOptions
+) -> ExitCode:
+    if options.follow:
+        refuse_with_follow(run, count=options.count, count_by_time=options.count_by_time)
         if len(archives) > 1 or run.several:
             raise click.UsageError("--follow takes one stream")
-        _follow(run, archives[0], choice, options["times"] or "pattern")
+        _follow(run, archives[0], choice, options.times)
         return ExitCode.DONE
-    if options["count"] or options["count_by_time"]:
+    if options.count or options.count_by_time:
         return _count(run, archives, query, choice, options)
     found = False
     if run.machine:
@@ -145,7 +165,7 @@ def _search(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, 
 
         run.items("search", {"format": "clp-ir", "query": query}, "matches", matches())
         return ExitCode.DONE if found else ExitCode.NO
-    times = options["times"] or "pattern"
+    times = options.times
     for archive in archives:
         _note_times(run, archive, times)
         for chunk in archive.text_chunks(times=times, choice=choice):
@@ -154,11 +174,11 @@ def _search(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, 
     return ExitCode.DONE if found else ExitCode.NO
 
 
-def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: dict[str, Any]) -> ExitCode:
-    if options["count_by_time"]:
+def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: ClpIrSearchOptions) -> ExitCode:
+    if options.count_by_time:
         spans: Counter[int] = Counter()
         for archive in archives:
-            spans.update(archive.count_by_time(options["count_by_time"], choice))
+            spans.update(archive.count_by_time(options.count_by_time, choice))
         rows = [{"timestamp": start, "count": count} for start, count in spans.items()]
         return merge(run, [{"counts": rows}], query, options)
     from exhume.formats.clp_s import cli_search
@@ -166,13 +186,25 @@ def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, o
     return cli_search.say_count(run, query, sum(archive.count(choice) for archive in archives), "clp-ir")
 
 
-def merges(options: dict[str, Any], machine: bool) -> bool:
+def merges(options: ClpIrSearchOptions, machine: bool) -> bool:
     """Whether the answers of several streams are combined into one: counts by time."""
-    return bool(options["count_by_time"])
+    return bool(options.count_by_time)
 
 
-def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any]) -> ExitCode:
+def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: ClpIrSearchOptions) -> ExitCode:
     """One answer of those of several streams, each searched by itself."""
     from exhume.formats.clp_s import cli_search
 
-    return cli_search.merge(run, documents, query, {"explain_plan": False, **options}, "clp-ir")
+    assert options.count_by_time is not None  # `merges` says that there is something to combine
+    return cli_search.merge_spans(run, documents, query, options.count_by_time, "clp-ir")
+
+
+CLI = FormatCli(
+    options=OPTIONS,
+    values={"cat": CatOptions, "search": ClpIrSearchOptions},
+    without_effect={"search": {"count_by_time": ("count", "times"), "count": ("times",)}},
+    cat=cat,
+    search=search,
+    merges=merges,
+    merge=merge,
+)

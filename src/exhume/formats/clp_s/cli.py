@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import Choice, Jobs
+from exhume.cli.formatcli import FormatCli
+from exhume.cli.params import Choice
+from exhume.formats.clp_s.cli_options import OPTIONS, WITHOUT_EFFECT, CatOptions, ClpSSearchOptions, merges
 
 if TYPE_CHECKING:
     from exhume.cli.exit_code import ExitCode
-
-
-class ColumnsOption(click.Option):
-    """An option that also takes all words after its value, once the verb has its own arguments (as `clp-s` does)."""
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        super().add_to_parser(parser, ctx)
-        for name in self.opts:
-            known = parser._long_opt[name]  # noqa: SLF001 - click has no public way to take several values
-            process = known.process
-
-            def take(value: str, state: Any, process: Any = process) -> None:
-                process(value, state)
-                while len(state.largs) >= 2 and state.rargs and not state.rargs[0].startswith("-"):
-                    process(state.rargs.pop(0), state)
-
-            known.process = take
-
-
-_IGNORE_CASE = click.Option(["--ignore-case", "-i"], is_flag=True, help="Values match in any case.")
-_TGE = click.Option(["--tge"], type=int, metavar="TS", help="Only records at or after TS (epoch milliseconds).")
-_TLE = click.Option(["--tle"], type=int, metavar="TS", help="Only records at or before TS (epoch milliseconds).")
+    from exhume.cli.run import Run
+    from exhume.formats.clp_s.read.dataset import Dataset
+    from exhume.formats.clp_s.reader import ClpSArchive
 
 
 INPUT = click.option(
@@ -77,104 +61,32 @@ def listing(function: Any) -> Any:
     return found
 
 
-TEXT = click.Option(["--text"], is_flag=True, help="The text log that it was made of, byte for byte.")
-
-EXPORTS = {"jsonl": "export:export_jsonl"}
-
-OPTIONS = {
-    "cat": [
-        click.Option(["--ordered"], is_flag=True, help="Records in the order in which they were compressed."),
-        click.Option(["--complete"], is_flag=True, help="Also what clp-s does not print: root arrays, auto keys."),
-        TEXT,
-        Jobs(),
-    ],
-    "export": [
-        click.Option(["--query"], metavar="KQL", help="Only records that match; tables that cannot are not read."),
-        _IGNORE_CASE,
-        _TGE,
-        _TLE,
-        click.Option(["--ordered"], is_flag=True, help="jsonl: records in the order in which they were compressed."),
-        click.Option(["--complete"], is_flag=True, help="jsonl: also what clp-s does not print."),
-        Jobs(),
-    ],
-    "salvage": [
-        click.Option(["--partial"], is_flag=True, help="Also records of cut tables, with their complete columns."),
-    ],
-    "recode": [
-        click.Option(
-            ["--directory/--single-file"],
-            default=None,
-            help="The other form, or the same, with all stored bytes as they are.",
-        ),
-    ],
-    "search": [
-        _IGNORE_CASE,
-        _TGE,
-        _TLE,
-        ColumnsOption(
-            ["--projection"],
-            multiple=True,
-            metavar="COLUMN...",
-            help="Print only these columns; behind TARGET and QUERY, or once for each column.",
-        ),
-        click.Option(["--count"], is_flag=True, help="Print the number of matches."),
-        click.Option(
-            ["--count-by-time"],
-            type=click.IntRange(min=1),
-            metavar="MS",
-            help="Print the number of matches in each span of MS milliseconds.",
-        ),
-        click.Option(["--min"], metavar="FIELD", help="Print the smallest number of a field in the matches."),
-        click.Option(["--max"], metavar="FIELD", help="Print the largest."),
-        click.Option(["--unique"], metavar="FIELD", help="Print the different values of a field as JSON."),
-        click.Option(["--explain-plan"], is_flag=True, help="Print what would be read and why; read no table."),
-        click.Option(["--ordered"], is_flag=True, help="Matches of each archive in the order of its input."),
-        Jobs(),
-    ],
-}
-
-
-_PRINTED = ("projection", "ordered", "pairs")
-WITHOUT_EFFECT = {
-    "cat": {"text": ("ordered", "complete")},
-    "search": {
-        "explain_plan": ("count", "count_by_time", "min", "max", "unique", *_PRINTED),
-        "count_by_time": ("count", "min", "max", "unique", *_PRINTED),
-        "count": ("min", "max", "unique", *_PRINTED),
-        "min": ("max", "unique", *_PRINTED),
-        "max": ("unique", *_PRINTED),
-        "unique": _PRINTED,
-    },
-}
-NEEDS = {"export": {"ignore_case": "query"}}
-
-
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `ClpSArchive.to_arrow` for those of `exhume export`."""
     names = {"query": "query", "ignore_case": "ignore_case", "tge": "begin_ms", "tle": "end_ms", "jobs": "jobs"}
     return {names[name]: options.pop(name) for name in names.keys() & options.keys()}
 
 
-def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> None:
+def cat(run: Run, archive: ClpSArchive, names: tuple[str, ...], options: CatOptions) -> None:
     """Print the records of the archive and of further archives given as NAMES; see `Dataset` for their order.
 
-    Raises `click.UsageError` for a JSON document of a plain-text log.
+    Raises `click.UsageError` for a JSON document of a plain-text log, and for an archive of another format.
     """
     from contextlib import ExitStack
 
-    chosen = {"ordered": options["ordered"], "complete": options["complete"], "jobs": options["jobs"]}
+    chosen: dict[str, Any] = {"ordered": options.ordered, "complete": options.complete, "jobs": options.jobs}
     with ExitStack() as stack:
-        archives = [archive, *(stack.enter_context(run.open(name)) for name in names)]
-        if options["text"]:
+        archives = [archive, *(stack.enter_context(_opened(run, name)) for name in names)]
+        if options.text:
             if run.machine:
                 raise click.UsageError("--text prints bytes: leave out --json and --ndjson")
             for one in archives:
-                for chunk in one.text_chunks(jobs=options["jobs"]):
+                for chunk in one.text_chunks(jobs=options.jobs):
                     run.out.write(chunk)
             return
-        if options["ordered"] and any(one.schema_tree.log_event_idx is None for one in archives):
+        if options.ordered and any(one.schema_tree.log_event_idx is None for one in archives):
             run.note("made without log order: records come in table order")
-        shown = archive
+        shown: ClpSArchive | Dataset = archive
         if names:
             from exhume.formats.clp_s.read.dataset import Dataset
 
@@ -191,22 +103,40 @@ def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any])
             run.out.write(chunk)
 
 
-def search(run: Any, archives: list[Any], query: str, options: dict[str, Any]) -> ExitCode | None:
+def _opened(run: Run, name: str) -> ClpSArchive:
+    """A further archive."""
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+    format = run.format_of(name)
+    opened = run.open(name) if format == "clp-s" else None
+    if not isinstance(opened, ClpSArchive):
+        raise click.UsageError(f"{name} is of the format {format}: archives after one of clp-s are of clp-s as well")
+    return opened
+
+
+def search(run: Run, archives: list[ClpSArchive], query: str, options: ClpSSearchOptions) -> ExitCode | None:
     """Print what a KQL query matches, one JSON line each, archive after archive."""
     from exhume.formats.clp_s import cli_search as searchcli
 
     return searchcli.search(run, archives, query, options)
 
 
-def merges(options: dict[str, Any], machine: bool) -> bool:
-    """Whether the answers of several archives are combined into one."""
-    from exhume.formats.clp_s import cli_search as searchcli
-
-    return searchcli.merges(options, machine)
-
-
-def merge(run: Any, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> ExitCode:
-    """The combined answer."""
+def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: ClpSSearchOptions) -> ExitCode:
+    """Print the combined answer."""
     from exhume.formats.clp_s import cli_search as searchcli
 
     return searchcli.merge(run, documents, query, options)
+
+
+CLI = FormatCli(
+    options=OPTIONS,
+    values={"cat": CatOptions, "search": ClpSSearchOptions},
+    without_effect=WITHOUT_EFFECT,
+    needs={"export": {"ignore_case": "query"}},
+    exports={"jsonl": "export:export_jsonl"},
+    table_options=table_options,
+    cat=cat,
+    search=search,
+    merges=merges,
+    merge=merge,
+)

@@ -14,44 +14,46 @@ from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, QueryError, Span
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
-from exhume.formats.clp_s.query.aggregate import AGGREGATES, Distinct, Value, check_field, extreme, unique
+from exhume.formats.clp_s.query.aggregate import Distinct, Value, check_field, extreme, unique
 from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection, unprojected
 from exhume.formats.clp_s.read.columns import parse_json
 
 if TYPE_CHECKING:
+    from exhume.cli.run import Run
+    from exhume.formats.clp_s.cli_options import ClpSSearchOptions
     from exhume.formats.clp_s.read.tables import TableArchive
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
 def search(
-    run: Any, archives: Collection[ClpSArchive], query: str, options: dict[str, Any], format: str = "clp-s"
+    run: Run, archives: Collection[ClpSArchive], query: str, options: ClpSSearchOptions, format: str = "clp-s"
 ) -> ExitCode:
     """Run the query on each archive in turn; `ExitCode.NO` when nothing matches anywhere.
 
     Raises `QueryError`, and `click.UsageError` when the first time is after the last.
     """
     kql.parse(query)  # before any archive is read
-    if None not in (options["tge"], options["tle"]) and options["tge"] > options["tle"]:
+    if options.tge is not None and options.tle is not None and options.tge > options.tle:
         import click
 
         raise click.UsageError("--tge is after --tle")
-    how = Options(ignore_case=options["ignore_case"], begin_ms=options["tge"], end_ms=options["tle"])
-    asked = next((name for name in AGGREGATES if options.get(name) is not None), None)
+    how = Options(ignore_case=options.ignore_case, begin_ms=options.tge, end_ms=options.tle)
+    asked = options.aggregate()
     if asked is not None:
-        check_field(options[asked])
-    counting = options["explain_plan"] or options["count_by_time"] or options["count"] or asked
-    jobs = 1 if options["explain_plan"] or options["count_by_time"] else options.get("jobs", 1)
-    projection = () if options["ordered"] or counting else options["projection"]
+        check_field(asked[1])
+    counting = options.explain_plan or options.count_by_time or options.count or asked
+    jobs = 1 if options.explain_plan or options.count_by_time else options.jobs
+    projection = () if options.ordered or counting else options.projection
     searches = _Searches(run, archives, query, how, printing=not counting, projection=projection, jobs=jobs)
-    if options["explain_plan"]:
+    if options.explain_plan:
         return _explain(run, searches, format)
-    if options["count_by_time"]:
-        return _count_by_time(run, query, searches, options["count_by_time"], format)
-    if options["count"]:
+    if options.count_by_time:
+        return _count_by_time(run, query, searches, options.count_by_time, format)
+    if options.count:
         return say_count(run, query, sum(one.count(jobs=jobs) for one in searches), format)
     if asked is not None:
-        return _aggregate(run, query, searches, asked, options[asked], format)
+        return _aggregate(run, query, searches, *asked, format)
     found = False
     if run.machine:
 
@@ -70,41 +72,40 @@ def search(
     return ExitCode.DONE if found else ExitCode.NO
 
 
-def merges(options: dict[str, Any], machine: bool) -> bool:
-    """Whether the answers of several archives are combined into one: counts, and plans in one document."""
-    asked = any(options.get(name) is not None for name in AGGREGATES)
-    return bool(asked or options["count_by_time"] or (options["explain_plan"] and machine))
-
-
 def merge(
-    run: Any, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any], format: str = "clp-s"
+    run: Run, documents: Sequence[dict[str, Any]], query: str, options: ClpSSearchOptions, format: str = "clp-s"
 ) -> ExitCode:
     """Combine the answers of several archives, each of which was searched by itself."""
-    if options["explain_plan"]:
+    if options.explain_plan:
         plans = [plan for document in documents for plan in document["plans"]]
         run.document("search", {"format": format, "query": query, "plans": plans})
         return ExitCode.DONE
-    if options["count_by_time"]:
-        spans: Counter[int] = Counter()
-        for document in documents:
-            for row in document["counts"]:
-                spans[int(row["timestamp"])] += row["count"]
-        return _say_spans(run, query, spans, options["count_by_time"], format)
-    for name in AGGREGATES:
-        if options.get(name) is not None:
-            found = [_value(row) for document in documents for row in document["values"]]
-            if name == "unique":
-                distinct = Distinct()
-                for value in found:
-                    distinct.add(value)
-                return _say_values(run, query, name, options[name], distinct.values(), format)
-            numbers = [value for value in found if not isinstance(value, str)]
-            best = [max(numbers) if name == "max" else min(numbers)] if numbers else []
-            return _say_values(run, query, name, options[name], best, format)
-    raise AssertionError("nothing to combine")
+    if options.count_by_time:
+        return merge_spans(run, documents, query, options.count_by_time, format)
+    asked = options.aggregate()
+    assert asked is not None  # `merges` says that there is something to combine
+    name, field = asked
+    found = [_value(row) for document in documents for row in document["values"]]
+    if name == "unique":
+        distinct = Distinct()
+        for value in found:
+            distinct.add(value)
+        return _say_values(run, query, name, field, distinct.values(), format)
+    numbers = [value for value in found if not isinstance(value, str)]
+    best = [max(numbers) if name == "max" else min(numbers)] if numbers else []
+    return _say_values(run, query, name, field, best, format)
 
 
-def _aggregate(run: Any, query: str, searches: _Searches, name: str, field: str, format: str) -> ExitCode:
+def merge_spans(run: Run, documents: Sequence[dict[str, Any]], query: str, width: int, format: str) -> ExitCode:
+    """Add up the counts of several archives in spans of `width` milliseconds."""
+    spans: Counter[int] = Counter()
+    for document in documents:
+        for row in document["counts"]:
+            spans[int(row["timestamp"])] += row["count"]
+    return _say_spans(run, query, spans, width, format)
+
+
+def _aggregate(run: Run, query: str, searches: _Searches, name: str, field: str, format: str) -> ExitCode:
     """Answers --min, --max and --unique."""
     if name == "unique":
         return _say_values(run, query, name, field, unique(searches, field), format)
@@ -115,7 +116,7 @@ def _aggregate(run: Any, query: str, searches: _Searches, name: str, field: str,
 _TYPES = {int: "integer", float: "float", str: "string", bool: "boolean"}
 
 
-def _say_values(run: Any, query: str, name: str, field: str, values: Sequence[Value], format: str) -> ExitCode:
+def _say_values(run: Run, query: str, name: str, field: str, values: Sequence[Value], format: str) -> ExitCode:
     if run.machine:
         rows = [{"type": _TYPES[type(value)], "value": value} for value in values]
         run.document("search", {"format": format, "query": query, "aggregate": name, "field": field, "values": rows})
@@ -138,7 +139,7 @@ def _value(row: Mapping[str, Any]) -> Value:
     return int(value) if row["type"] == "integer" else float(value) if row["type"] == "float" else value
 
 
-def say_count(run: Any, query: str, total: int, format: str) -> ExitCode:
+def say_count(run: Run, query: str, total: int, format: str) -> ExitCode:
     """Answers --count for one archive."""
     if run.machine:
         run.document("search", {"format": format, "query": query, "count": total})
@@ -154,12 +155,12 @@ def near(archive: TableArchive, column: str) -> str:
     return "" if column in known else hint(column, known)
 
 
-def _chunks(run: Any, searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+def _chunks(run: Run, searches: _Searches, options: ClpSSearchOptions) -> Iterator[tuple[str, bytes]]:
     """Archive names and chunks of the matching lines.
 
     Raises `EntryNotFoundError` if a single archive has none of the requested columns; of several, it is passed over.
     """
-    columns, roots = options["projection"], options.get("roots", ())
+    columns, roots = options.projection, options.roots
     for one in searches:
         nodes = resolve_projection(one.archive, columns) if columns else None
         left_out = {column: " and ".join(unprojected(one.archive, column)) for column in columns}
@@ -179,9 +180,7 @@ def _chunks(run: Any, searches: _Searches, options: dict[str, Any]) -> Iterator[
         for column, words in left_out.items():
             if words and resolve_projection(one.archive, [column]):
                 run.hint(f"a projection leaves out the {words} in column {column}")
-        for chunk in (
-            one.ordered_chunks(nodes, roots) if options["ordered"] else one.chunks(nodes, jobs=options.get("jobs", 1))
-        ):
+        for chunk in one.ordered_chunks(nodes, roots) if options.ordered else one.chunks(nodes, jobs=options.jobs):
             yield one.archive.name, chunk
 
 
@@ -190,7 +189,7 @@ class _Searches:
 
     def __init__(
         self,
-        run: Any,
+        run: Run,
         archives: Collection[ClpSArchive],
         query: str,
         how: Options,
@@ -214,7 +213,7 @@ class _Searches:
             yield one
 
 
-def _explain(run: Any, searches: _Searches, format: str) -> ExitCode:
+def _explain(run: Run, searches: _Searches, format: str) -> ExitCode:
     plans = [{"target": one.archive.name, **one.plan.explain()} for one in searches]
     if run.machine:
         run.document("search", {"format": format, "query": searches.query, "plans": plans})
@@ -245,7 +244,7 @@ def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]
             yield f"    {check}"
 
 
-def _count_by_time(run: Any, query: str, searches: _Searches, width: int, format: str) -> ExitCode:
+def _count_by_time(run: Run, query: str, searches: _Searches, width: int, format: str) -> ExitCode:
     """Counts matches in spans of `width` milliseconds by the timestamp column (records without one count as 0)."""
     spans: Counter[int] = Counter()
     for one in searches:
@@ -254,7 +253,7 @@ def _count_by_time(run: Any, query: str, searches: _Searches, width: int, format
     return _say_spans(run, query, spans, width, format)
 
 
-def _say_spans(run: Any, query: str, spans: Counter[int], width: int, format: str) -> ExitCode:
+def _say_spans(run: Run, query: str, spans: Counter[int], width: int, format: str) -> ExitCode:
     rows = [{"timestamp": start, "count": spans[start]} for start in sorted(spans)]
     if run.machine:
         run.document("search", {"format": format, "query": query, "interval_ms": width, "counts": rows})
@@ -284,4 +283,4 @@ def times(one: Search, hits: Hits) -> Iterator[int]:
         yield int(values[row] // scale)
 
 
-__all__ = ["merge", "merges", "plan_lines", "say_count", "search", "times"]
+__all__ = ["merge", "merge_spans", "plan_lines", "say_count", "search", "times"]

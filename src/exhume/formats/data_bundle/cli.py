@@ -9,6 +9,7 @@ import click
 
 from exhume.choices import hint
 from exhume.cli.exit_code import ExitCode
+from exhume.cli.formatcli import FormatCli, VerbOptions
 from exhume.cli.params import SIZE, Choice, Jobs
 from exhume.cli.runtime import Run
 from exhume.errors import EntryNotFoundError, Span, shorten
@@ -59,10 +60,21 @@ OPTIONS: dict[str, list[click.Option]] = {
 }
 
 
-WITHOUT_EFFECT = {
-    "list": {"all_versions": ("sequence", "directory"), "sequence": ("directory",)},
-    "cat": {"sequence": ("jobs",)},
-}
+class ListOptions(VerbOptions):
+    """Which members `exhume list` shows."""
+
+    all_versions: bool
+    sequence: int | None
+    directory: str | None
+
+
+class CatOptions(VerbOptions):
+    """Which state, and which bytes of each member, `exhume cat` prints."""
+
+    start: int
+    stop: int | None
+    sequence: int | None
+    jobs: int
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -70,19 +82,19 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return {"digest": options.pop("digest")} if "digest" in options else {}
 
 
-def entries(run: Run, archive: DataBundleArchive, options: dict[str, Any]) -> Iterator[Entry]:
+def entries(run: Run, archive: DataBundleArchive, options: ListOptions) -> Iterator[Entry]:
     """`exhume list`: live members, one directory, every version, or a past state."""
-    if options.get("all_versions") or options.get("sequence") is not None:
+    if options.all_versions or options.sequence is not None:
         history = _history(run, archive)
         try:
-            if options.get("all_versions"):
+            if options.sequence is None:
                 yield from map(_version_entry, history.files())
             else:
-                yield from (archive.entry_of(row) for row in history.at(options["sequence"]).values())
+                yield from (archive.entry_of(row) for row in history.at(options.sequence).values())
         finally:
             history.close()
-    elif options.get("directory") is not None:
-        yield from _directory(archive, options["directory"])
+    elif options.directory is not None:
+        yield from _directory(archive, options.directory)
     else:
         yield from archive.entries()
 
@@ -130,13 +142,13 @@ def _version_entry(found: FileVersion) -> Entry:
     )
 
 
-def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
+def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
     """`exhume cat`: members, or members as they were at a sequence number."""
     from exhume.cli.cmd_cat import cat_members, print_members
 
-    start, stop, sequence = options.get("start") or 0, options.get("stop"), options.get("sequence")
+    start, stop, sequence = options.start, options.stop, options.sequence
     if sequence is None:
-        cat_members(run, archive, names, start, stop, options["jobs"])
+        cat_members(run, archive, names, start, stop, options.jobs)
         return None
     history = _history(run, archive)
     try:
@@ -169,3 +181,17 @@ def _row(archive: DataBundleArchive, rows: Mapping[str, FileRow], name: str, seq
             actual=shorten(name),
         )
     return row
+
+
+CLI = FormatCli(
+    options=OPTIONS,
+    values={"list": ListOptions, "cat": CatOptions},
+    without_effect={
+        "list": {"all_versions": ("sequence", "directory"), "sequence": ("directory",)},
+        "cat": {"sequence": ("jobs",)},
+    },
+    table_options=table_options,
+    cat=cat,
+    entries=entries,
+    outcome=outcome,
+)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from exhume.cli.formatcli import FormatCli, VerbOptions
 from exhume.cli.params import Choice, Jobs
 from exhume.cli.runtime import Run
-from exhume.formats.clp_s import cli as clp_s_cli
+from exhume.formats.clp_s import cli_options
 
 if TYPE_CHECKING:
     from exhume.cli.exit_code import ExitCode
@@ -45,10 +46,10 @@ FOLLOW = click.Option(
 )
 
 OPTIONS: dict[str, list[click.Option]] = {
-    "cat": [_PAIRS, clp_s_cli.TEXT, Jobs(), FOLLOW],
+    "cat": [_PAIRS, cli_options.TEXT, Jobs(), FOLLOW],
     "export": [Jobs()],
     "search": [  # always in order
-        *(option for option in clp_s_cli.OPTIONS["search"] if option.name != "ordered"),
+        *(option for option in cli_options.OPTIONS["search"] if option.name != "ordered"),
         _TIME,
         _PAIRS_FOUND,
         FOLLOW,
@@ -59,12 +60,25 @@ OPTIONS: dict[str, list[click.Option]] = {
     ],
 }
 
-WITHOUT_EFFECT = {**clp_s_cli.WITHOUT_EFFECT, "cat": {"text": ("pairs",)}}
-
 TIMESTAMP_KEY = "@timestamp.unix_millisecs"
 """Where CLP's loggers keep the time of an event."""
 
-merges = clp_s_cli.merges
+
+class CatOptions(VerbOptions):
+    """Which form of the events `exhume cat` prints."""
+
+    pairs: str
+    text: bool
+    jobs: int
+    follow: bool
+
+
+class KvIrSearchOptions(cli_options.ClpSSearchOptions):
+    """What `exhume search` asks of events: what it asks of clp-s records, and more."""
+
+    timestamp_key: str | None
+    pairs: str
+    follow: bool
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +108,7 @@ class Trailing:
         return ExitCode.LOSS if self.found else outcome
 
 
-def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
+def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
     """`exhume cat`: the events as JSON lines; with `--json`/`--ndjson` each with its place.
 
     Raises `click.UsageError` for names, which events do not have.
@@ -106,18 +120,18 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[st
     return trailing.outcome(None)
 
 
-def _cat(run: Run, archive: KvIrArchive, options: dict[str, Any]) -> None:
-    pairs = options["pairs"] or "user"
-    if options["follow"]:
+def _cat(run: Run, archive: KvIrArchive, options: CatOptions) -> None:
+    pairs = options.pairs
+    if options.follow:
         from exhume.formats.kv_ir.checks import STREAM
         from exhume.formats.kv_ir.follow import follow
         from exhume.formats.kv_ir.reader import PAIRS
         from exhume.formats.kv_ir.stream import Units
 
-        refuse_with_follow(run, options, ("text",))
+        refuse_with_follow(run, text=options.text)
         follow(run, archive, STREAM, lambda stream: archive.told(Units(stream, archive.limits)), PAIRS[pairs])
         return
-    if options["text"]:
+    if options.text:
         if run.machine:
             raise click.UsageError("--text prints bytes: leave out --json and --ndjson")
         for chunk in archive.text_chunks():
@@ -136,18 +150,18 @@ def _cat(run: Run, archive: KvIrArchive, options: dict[str, Any]) -> None:
 
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items())
         return
-    for chunk in archive.json_chunks(pairs=pairs, jobs=options["jobs"]):
+    for chunk in archive.json_chunks(pairs=pairs, jobs=options.jobs):
         run.out.write(chunk)
 
 
-def refuse_with_follow(run: Run, options: dict[str, Any], names: Collection[str]) -> None:
-    """Raise `click.UsageError` for what cannot be combined with `--follow`: JSON documents, and what has one answer at
-    the end.
+def refuse_with_follow(run: Run, **others: object) -> None:
+    """Raise `click.UsageError` for what cannot be combined with `--follow`: JSON documents, and options with one answer
+    at the end, of which `others` has the values.
     """
     if run.machine:
         raise click.UsageError("--follow prints lines, not JSON documents: leave out --json and --ndjson")
-    for name in names:
-        if options.get(name):
+    for name, value in others.items():
+        if value:
             raise click.UsageError(f"--follow cannot be combined with --{name.replace('_', '-')}")
 
 
@@ -196,7 +210,7 @@ class _Archives(Collection[Any]):
             yield from archives(stream, self.timestamp_key, jobs=self.jobs)
 
 
-def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str, Any]) -> ExitCode:
+def search(run: Run, archives: list[KvIrArchive], query: str, options: KvIrSearchOptions) -> ExitCode:
     """`exhume search`: the query runs on clp-s archives in memory that hold the events, in their order.
 
     Raises `click.UsageError` for a key of times that nothing asks for.
@@ -204,23 +218,36 @@ def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str,
     from exhume.formats.clp_s import cli_search
     from exhume.formats.kv_ir.rows import ROOTS
 
-    timed = options["tge"] is not None or options["tle"] is not None or options["count_by_time"]
-    if options.get("timestamp_key") is not None and not timed:
+    timed = options.tge is not None or options.tle is not None or options.count_by_time
+    if options.timestamp_key is not None and not timed:
         raise click.UsageError("--timestamp-key has no effect without --tge, --tle or --count-by-time")
-    key = options.pop("timestamp_key", None) or (TIMESTAMP_KEY if timed else None)
-    roots = ROOTS[options.pop("pairs", None) or "both"]
-    found: Collection[Any] = _Archives(archives, key, options.get("jobs", 1))
-    if options.pop("follow", False):
-        refuse_with_follow(run, options, ("count", "count_by_time", "explain_plan", "min", "max", "unique"))
+    key = options.timestamp_key or (TIMESTAMP_KEY if timed else None)
+    found: Collection[Any] = _Archives(archives, key, options.jobs)
+    if options.follow:
+        answers = ("count", "count_by_time", "explain_plan", "min", "max", "unique")
+        refuse_with_follow(run, **{name: vars(options)[name] for name in answers})
         if len(archives) > 1 or run.several:
             raise click.UsageError("--follow takes one stream")
         found = _Followed(run, archives[0], key)
     trailing = Trailing(run, archives)
-    return trailing.outcome(cli_search.search(run, found, query, {**options, "ordered": True, "roots": roots}, "kv-ir"))
+    wanted = options.replaced(ordered=True, roots=ROOTS[options.pairs])
+    return trailing.outcome(cli_search.search(run, found, query, wanted, "kv-ir"))
 
 
-def merge(run: Run, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> ExitCode:
+def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: KvIrSearchOptions) -> ExitCode:
     """One answer of those of several streams, each searched by itself."""
     from exhume.formats.clp_s import cli_search
 
     return cli_search.merge(run, documents, query, options, "kv-ir")
+
+
+CLI = FormatCli(
+    options=OPTIONS,
+    values={"cat": CatOptions, "search": KvIrSearchOptions},
+    without_effect={**cli_options.WITHOUT_EFFECT, "cat": {"text": ("pairs",)}},
+    table_options=table_options,
+    cat=cat,
+    search=search,
+    merges=cli_options.merges,
+    merge=merge,
+)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
 from exhume.cli.params import BYTES, Choice, Jobs
 
 if TYPE_CHECKING:
@@ -57,7 +58,29 @@ OPTIONS: dict[str, list[click.Option]] = {
         Jobs(),
     ],
 }
-WITHOUT_EFFECT = {"list": {"key": ("jobs",), "sequence": ("jobs",)}, "cat": {"sequence": ("jobs",)}}
+
+
+class ListOptions(VerbOptions):
+    """Which versions `exhume list` shows."""
+
+    all_versions: bool
+    sequence: int | None
+    key: bytes | None
+    jobs: int = 1  # not given with --recursive
+
+
+class CatOptions(VerbOptions):
+    """Which state `exhume cat` prints."""
+
+    sequence: int | None
+    jobs: int
+
+
+class LevelDbSearchOptions(SearchOptions):
+    """Where `exhume search` looks."""
+
+    all_versions: bool
+    values: bool
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -67,25 +90,25 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return {names.get(name, name): options.pop(name) for name in known if name in options}
 
 
-def entries(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterator[Entry]:
+def entries(run: Run, archive: LevelDbArchive, options: ListOptions) -> Iterator[Entry]:
     """`exhume list`: live rows, or versions."""
     from exhume.formats.leveldb.reader import version_entry
 
-    if options.get("key") is not None:
-        found: Iterable[Version] = archive.database.history(options["key"], _tell(run, archive))
-    elif options.get("all_versions"):
+    if options.key is not None:
+        found: Iterable[Version] = archive.database.history(options.key, _tell(run, archive))
+    elif options.all_versions:
         found = archive.database.versions(_tell(run, archive))
-    elif options.get("sequence") is not None:
-        found = archive.database.state(options["sequence"], report=_tell(run, archive), unreferenced=True)
+    elif options.sequence is not None:
+        found = archive.database.state(options.sequence, report=_tell(run, archive), unreferenced=True)
     else:
         yield from archive.entries()
         return
     yield from map(version_entry, found)
 
 
-def listed(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterator[bytes] | None:
+def listed(run: Run, archive: LevelDbArchive, options: ListOptions) -> Iterator[bytes] | None:
     """Lines of `exhume list` on several threads; None for lists of one key or of a past state, and for JSON."""
-    if run.machine or options.get("key") is not None or options.get("sequence") is not None:
+    if run.machine or options.key is not None or options.sequence is not None:
         return None
 
     def made(rows: LeveldbRows) -> bytes:
@@ -96,7 +119,7 @@ def listed(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterat
     from exhume.formats.leveldb import checks
     from exhume.formats.leveldb.wire import key_text
 
-    database, everything, jobs = archive.database, options.get("all_versions"), options.get("jobs", 1)
+    database, everything, jobs = archive.database, options.all_versions, options.jobs
     if everything:
         return database.map_versions(made, _tell(run, archive), older=False, jobs=jobs, lean=True)
     database.require_sound()
@@ -127,7 +150,7 @@ def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
     return ExitCode.LOSS if unresolved or archive.is_incomplete else ExitCode.DONE
 
 
-def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
+def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
     """`exhume cat`: the raw values of keys, or every row as a JSON line.
 
     Raises `click.UsageError` for several processes to look up keys.
@@ -135,10 +158,10 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
     from exhume.formats.leveldb import checks
     from exhume.io.values import LargeValue
 
-    sequence = options.get("sequence")
+    sequence = options.sequence
     rows = partial(_rows, archive, sequence, checks.strict if sequence is None else _tell(run, archive))
     if names:
-        if options["jobs"] != 1:
+        if options.jobs != 1:
             raise click.UsageError("--jobs has no effect on keys that are named")
         if run.machine:
             _print_rows(run, archive, _named(archive, names, rows))
@@ -150,7 +173,7 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
     from exhume.formats.leveldb.ranges import json_parts
 
     if sequence is None and not run.machine:
-        for parts in archive.database.map_live(json_parts, families=[0], jobs=options["jobs"], lean=True):
+        for parts in archive.database.map_live(json_parts, families=[0], jobs=options.jobs, lean=True):
             for part in parts:
                 run.out.write(part)
     else:
@@ -225,14 +248,14 @@ def _rows(
     yield from found
 
 
-def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any]) -> ExitCode | None:
+def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelDbSearchOptions) -> ExitCode | None:
     """`exhume search`: keys that start with the query, or values that contain it."""
     from exhume.cli.exit_code import ExitCode
     from exhume.formats.leveldb.ranges import beyond, chosen_rows, versions_of
 
     wanted: bytes = BYTES.convert(query, None, None)
-    live, jobs = not options.get("all_versions"), options.get("jobs", 1)
-    bounds = (None, None, wanted) if options.get("values") else (wanted, beyond(wanted), None)
+    live, jobs = not options.all_versions, options.jobs
+    bounds = (None, None, wanted) if options.values else (wanted, beyond(wanted), None)
     count = 0
 
     def found(make: Callable[[LeveldbRows], T]) -> Iterator[tuple[LevelDbArchive, T]]:
@@ -249,7 +272,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
                 count += number
                 yield archive, made
 
-    if options.get("count"):
+    if options.count:
         for _ in found(lambda rows: None):
             pass
         if run.machine:
@@ -311,3 +334,16 @@ def _line(one: Version, mark: str = "") -> Iterator[bytes]:
     yield f"{key_text(one.key)}\t".encode()
     yield from text_pieces(content)
     yield f"{mark}\n".encode()
+
+
+CLI = FormatCli(
+    options=OPTIONS,
+    values={"list": ListOptions, "cat": CatOptions, "search": LevelDbSearchOptions},
+    without_effect={"list": {"key": ("jobs",), "sequence": ("jobs",)}, "cat": {"sequence": ("jobs",)}},
+    table_options=table_options,
+    cat=cat,
+    entries=entries,
+    listed=listed,
+    outcome=outcome,
+    search=search,
+)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
+from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
 from exhume.cli.params import BYTES, SIZE, Choice, Jobs
 from exhume.cli.runtime import Run
 
@@ -59,6 +60,24 @@ OPTIONS = {
 }
 
 
+class CatOptions(VerbOptions):
+    """Which records `exhume cat` prints, and how they are delimited."""
+
+    start_record: bytes | None
+    stop_record: bytes | None
+    prefix: bytes | None
+    terminator: bytes | None
+    length_prefixed: str | None
+    jobs: int
+
+
+class ZsSearchOptions(SearchOptions):
+    """How `exhume search` prints the records that it finds."""
+
+    terminator: bytes | None
+    length_prefixed: str | None
+
+
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `ZsArchive.to_arrow` for those of `exhume export`."""
     names = {"start_record": "start", "stop_record": "stop"}
@@ -69,25 +88,25 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return taken | {"errors": "replace"} if taken.get("text") or taken.get("split") else taken
 
 
-def cat(run: Run, archive: ZsArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
+def cat(run: Run, archive: ZsArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
     """Print all records, or those in range; `--json` and `--ndjson` add the place of each in the file.
 
     Raises `click.UsageError` for names, which records do not have.
     """
     if names:
         raise click.UsageError("records of a ZS file have no names: choose them with --start, --stop or --prefix")
-    bounds = {"start": options["start_record"], "stop": options["stop_record"], "prefix": options["prefix"]}
+    bounds = {"start": options.start_record, "stop": options.stop_record, "prefix": options.prefix}
     _print(run, archive, bounds, options)
     return None
 
 
-def search(run: Run, archives: list[ZsArchive], query: str, options: dict[str, Any]) -> ExitCode | None:
+def search(run: Run, archives: list[ZsArchive], query: str, options: ZsSearchOptions) -> ExitCode | None:
     """Print the records that start with the query (escapes as in `--prefix`)."""
     prefix: bytes = BYTES.convert(query, None, None)
     found = False
     for archive in archives:
-        if options.get("count"):
-            number = archive.count(prefix=prefix, jobs=options.get("jobs", 1))
+        if options.count:
+            number = archive.count(prefix=prefix, jobs=options.jobs)
             found |= number > 0
             if run.machine:
                 run.document("search", {"target": archive.name, "format": archive.format, "count": number})
@@ -98,19 +117,21 @@ def search(run: Run, archives: list[ZsArchive], query: str, options: dict[str, A
     return ExitCode.DONE if found else ExitCode.NO
 
 
-def _print(run: Run, archive: ZsArchive, bounds: dict[str, bytes | None], options: dict[str, Any]) -> bool:
+def _print(
+    run: Run, archive: ZsArchive, bounds: dict[str, bytes | None], options: CatOptions | ZsSearchOptions
+) -> bool:
     """Print the records in range; return whether there were any."""
-    check_framing(options)
-    jobs = options.get("jobs", 1)
+    terminator, length_prefixed = options.terminator, options.length_prefixed
+    check_framing(terminator, length_prefixed)
     if run.machine:
-        for name in ("terminator", "length_prefixed"):
-            if options.get(name) is not None:
-                raise click.UsageError(f"--{name.replace('_', '-')} is for text: JSON tells records apart by itself")
+        for flag, value in (("--terminator", terminator), ("--length-prefixed", length_prefixed)):
+            if value is not None:
+                raise click.UsageError(f"{flag} is for text: JSON tells records apart by itself")
         some = False
 
         def items() -> Iterator[dict[str, Any]]:
             nonlocal some
-            for record in archive.records_with_origin(**bounds, jobs=jobs):
+            for record in archive.records_with_origin(**bounds, jobs=options.jobs):
                 some = True
                 yield {"record": record.data, "ordinal": record.ordinal, "span": record.span.to_dict()}
 
@@ -120,17 +141,17 @@ def _print(run: Run, archive: ZsArchive, bounds: dict[str, bytes | None], option
         written = archive.dump(
             _Sink(run),
             **bounds,
-            terminator=b"\n" if options.get("terminator") is None else options["terminator"],
-            length_prefixed=options.get("length_prefixed"),
-            jobs=jobs,
+            terminator=b"\n" if terminator is None else terminator,
+            length_prefixed=length_prefixed,
+            jobs=options.jobs,
             progress=progress,
         )
     return written > 0
 
 
-def check_framing(options: dict[str, Any]) -> None:
+def check_framing(terminator: bytes | None, length_prefixed: str | None) -> None:
     """Raise `click.UsageError` when options of both ways to delimit records are given."""
-    if options.get("length_prefixed") and options.get("terminator") is not None:
+    if length_prefixed and terminator is not None:
         raise click.UsageError("--terminator and --length-prefixed exclude each other")
 
 
@@ -156,3 +177,12 @@ def columns_of(text: str) -> dict[str, Any]:
             raise click.BadParameter(f"not NAME:TYPE: {item!r}", param_hint="--record-format")
         columns[name] = kind
     return separated_values(columns)
+
+
+CLI = FormatCli(
+    options=OPTIONS,
+    values={"cat": CatOptions, "search": ZsSearchOptions},
+    table_options=table_options,
+    cat=cat,
+    search=search,
+)

@@ -88,7 +88,7 @@ def create(
     from exhume.formats.zs.writer import ZsWriter
     from exhume.io.opening import open_stream
 
-    check_framing({"terminator": terminator, "length_prefixed": length_prefixed})
+    check_framing(terminator, length_prefixed)
     end = b"\n" if terminator is None else terminator
     shape = framing(end, length_prefixed)
     described = _metadata(metadata, record_format)
