@@ -101,6 +101,7 @@ def hooks() -> Iterator[tuple[str, str, Callable[..., Any]]]:
     """`(format, verb, hook)` of all hooks that get options of their own."""
     for id, described in formats().items():
         cli = format_cli(described)
+        found: dict[str, list[Callable[..., Any] | None]]
         found = {"cat": [cli.cat], "list": [cli.entries, cli.listed], "search": [cli.search, cli.merges, cli.merge]}
         yield from ((id, verb, hook) for verb, several in found.items() for hook in several if hook is not None)
 
@@ -120,6 +121,6 @@ def test_the_options_of_every_hook_have_types() -> None:
 def test_options_are_read_only() -> None:
     options = VerbOptions(count=True)
     with pytest.raises(AttributeError, match="read-only: count"):
-        options.count = False  # type: ignore[attr-defined]
+        options.count = False
     assert vars(options.replaced(count=False, jobs=2)) == {"count": False, "jobs": 2}
     assert vars(options) == {"count": True}

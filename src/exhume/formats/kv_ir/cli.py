@@ -155,8 +155,8 @@ def _cat(run: Run, archive: KvIrArchive, options: CatOptions) -> None:
 
 
 def refuse_with_follow(run: Run, **others: object) -> None:
-    """Raise `click.UsageError` for what cannot be combined with `--follow`: JSON documents, and options with one answer
-    at the end, of which `others` has the values.
+    """Raise `click.UsageError` for what cannot be combined with `--follow`: JSON documents, and `others`, options by
+    name, which have one answer at the end.
     """
     if run.machine:
         raise click.UsageError("--follow prints lines, not JSON documents: leave out --json and --ndjson")
