@@ -14,7 +14,8 @@ import pytest
 
 import exhume
 from exhume.engines.coverage import coverage
-from exhume.engines.explain import Selection, explain_archive, innermost
+from exhume.engines.explain import Selection, explain_archive
+from exhume.engines.explained import innermost
 from exhume.errors import ExhumeError
 from exhume.io.jsonout import dumps
 from exhume.io.source import Source

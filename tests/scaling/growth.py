@@ -138,7 +138,8 @@ def bundle(path: Path, count: int) -> None:
 CASES = (
     Case("clp-s", "schemas", 50, schemas, ("verify", "list", "cat", "cat --ordered", "salvage -o {o}", "carve",
                                             "map --svg {o}", "export --to arrow -o {o}", "export --to jsonl -o {o}",
-                                            "recode -o {o}", "explain --at 70")),
+                                            "recode -o {o}", "explain --at 70", "explain --range 100:200", "explain",
+                                            "list --sections")),
     Case("clp-s", "keys of a record", 100, keys, ("verify", "cat", "export --to arrow -o {o}", "list", "recode -o {o}",
                                                   "explain --at 70")),
     Case("clp-s", "records", 200, records, ("verify", "cat", "cat --ordered", "salvage -o {o}", "recode -o {o}",

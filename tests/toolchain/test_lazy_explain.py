@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from exhume.engines.explain import Selection, explain, innermost
+from exhume.engines.explain import Selection, explain
+from exhume.engines.explained import innermost
 from exhume.errors import Span
 from exhume.layout.foreign import Specification, compile_ksy
 from exhume.layout.schema import Explainer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +25,7 @@ from exhume.cli.many import Many, recursive_options
 from exhume.cli.playback import one_or_several
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
-from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.layout.sections import NestedRun, SectionKind, SectionMap, SectionRun, Tile
 from exhume.registry import get_format
 
 if TYPE_CHECKING:
@@ -153,8 +153,10 @@ _ALIKE = ("kind", "codec", "note")
 def _section_columns(found: SectionMap) -> list[list[Any]]:
     """The columns of a table of sections."""
     columns: list[list[Any]] = [[] for _ in SECTION_COLUMNS]
-    for part in found.parts:
-        if isinstance(part, Section):
+    each = (part if isinstance(part, NestedRun) else (part,) for part in found.parts)
+    parts: Iterator[Tile] = chain.from_iterable(each)
+    for part in parts:
+        if not isinstance(part, SectionRun):
             span, name = part.span, f"  {part.name}" if part.parent else part.name
             more: Iterable[Iterable[Any]] = zip(
                 (span.source, span.start, span.size, part.kind, part.codec, name, part.note)

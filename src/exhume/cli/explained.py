@@ -188,8 +188,7 @@ def tell_byte(
     run: Run, target: str, explained: Sequence[Any], offset: int, *, found: SectionMap | None = None
 ) -> ExitCode:
     """Print or documents what one byte is, innermost field first; with a map also the bytes around it."""
-    from exhume.engines.explain import innermost, neighbors
-    from exhume.engines.explained import field_to_dict
+    from exhume.engines.explained import field_to_dict, innermost, neighbors
 
     chain = innermost((tree for item in explained for tree in item.trees()), offset)
     sections = [item.section for item in explained]

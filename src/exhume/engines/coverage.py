@@ -53,7 +53,7 @@ def coverage(archive: Archive | SpecifiedFile, jobs: int = 1) -> FieldCoverage:
     `jobs` threads find the sections and examine the numerous ones (0: one per core).
     """
     found = archive.sections(jobs=jobs)
-    totals, parents = found.coverage(), {part.parent for part in found.parts if isinstance(part, Section)}
+    totals, parents = found.coverage(), {part.parent for part in found.parts}
     out = FieldCoverage(total=totals.total, overlap=totals.overlap)
     for section, size, is_claimed in _tiles(found, jobs):
         if section.kind is SectionKind.GAP or section.kind is SectionKind.UNREAD:
@@ -84,6 +84,8 @@ def _tiles(found: SectionMap, jobs: int) -> Iterator[tuple[Section, int, bool]]:
         if isinstance(part, Section):
             if part.parent is None:
                 yield part, part.span.size, False
+            continue
+        if not isinstance(part, SectionRun):
             continue
         pieces = [(at, at + PIECE) for at in range(0, len(part), PIECE)]
         verdicts = map_ordered(partial(_claims, part), pieces, jobs)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
@@ -23,7 +23,7 @@ from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target
 from exhume.layout.schema import ELSEWHERE
-from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
+from exhume.layout.sections import NestedRun, Run, Section, SectionKind, SectionMap, SectionRun
 from exhume.layout.trees import Field
 from exhume.registry import formats
 
@@ -168,7 +168,7 @@ def explain_archive(
     Raises `EntryNotFoundError` if no section has the requested name or is in the requested file.
     """
     found = archive.sections()
-    if selection.section is not None and not any(selection.wants(section) for section in found):
+    if selection.section is not None and not any(part.parent == selection.section for part in found.parts):
         found.named(selection.section)
     if selection.source is not None and selection.source not in found.sources:
         raise EntryNotFoundError(
@@ -248,7 +248,7 @@ def explain_one(
 def _schemas(found: SectionMap) -> Counter[str | None]:
     """How many sections have each schema."""
     schemas: Counter[str | None] = Counter()
-    for section, count, _ in found.sums():
+    for section, count, _ in found.sums(tiles=True):
         schemas[section.schema] += count
     return schemas
 
@@ -278,24 +278,38 @@ def _looked_at(
             if selection.wants(part):
                 yield part
         elif selection.source in (None, part.span.source):
-            if selection.narrow:
+            if isinstance(part, NestedRun) and selection.window is not None:
+                if selection.payloads and _touches(selection.window, _stored(part.span), first=None):
+                    yield from _first(part, noted.numbers(part), omitted)
+            elif selection.narrow:
                 yield from map(part.__getitem__, _chosen(part, selection))
             else:
                 yield from _summarized(part, selection, noted.numbers(part), shown, omitted)
 
 
-def _chosen(run: SectionRun, selection: Selection) -> Iterable[int]:
+def _first(run: Run, near: Collection[int], omitted: dict[tuple[object, ...], Explained]) -> Iterator[Section]:
+    """The first parts of a payload, and those `near` findings; the others are counted in `omitted`: which parts are in
+    a range of stored bytes is not known."""
+    numbers = sorted({*range(min(len(run), BULK_SECTIONS)), *near})
+    yield from map(run.__getitem__, numbers)
+    for at in islice((at for at in range(BULK_SECTIONS, len(run)) if at not in near), 1):
+        omitted[run.parent, "parts"] = Explained(run[at], skipped=len(run) - len(numbers))
+
+
+def _chosen(run: Run, selection: Selection) -> Iterable[int]:
     """The numbers of the sections of a run that a narrow selection includes."""
-    if selection.section is not None:
+    if selection.section not in (None, run.parent):
         return [number for number, name in enumerate(run.names()) if name == selection.section]
     if selection.start is None or selection.end is None:
         return range(len(run))
+    if not isinstance(run, SectionRun):
+        return range(len(run) if _touches((selection.start, selection.end), _stored(run.span), first=None) else 0)
     first = bisect_right(run.bounds, selection.start) - 1
     return range(max(0, first), min(len(run), bisect_left(run.bounds, selection.end)))
 
 
 def _summarized(
-    run: SectionRun,
+    run: Run,
     selection: Selection,
     near: frozenset[int],
     shown: Mapping[tuple[object, ...], int],
@@ -339,27 +353,52 @@ class _Noted:
         for finding in findings:
             if finding.span is not None:
                 by_file.setdefault(finding.span.source, []).append((finding, finding.span))
-        self._of = {name: sorted(placed, key=lambda one: one[1].start) for name, placed in by_file.items()}
-        self._starts = {name: [span.start for _, span in placed] for name, placed in self._of.items()}
-        self._ends = {name: list(accumulate((span.end for _, span in p), max)) for name, p in self._of.items()}
+        self._of = {name: _Sorted(placed, _stored) for name, placed in by_file.items()}
+        self._within: dict[Span, _Sorted] = {}
 
-    def numbers(self, run: SectionRun) -> frozenset[int]:
+    def _in_payload(self, place: Span) -> _Sorted:
+        """The findings about a part of the payload of these stored bytes; others are about what holds the payload."""
+        stored = Span(place.source, place.start, place.end)
+        if stored not in self._within:
+            of_it = (one for one in self.near(stored, first=False) if one[1]._replace(payload=None) == stored != one[1])
+            self._within[stored] = _Sorted(of_it, _range)
+        return self._within[stored]
+
+    def numbers(self, run: Run) -> frozenset[int]:
         """The numbers of the sections of a run that findings may touch."""
-        found: set[int] = set()
-        for _, span in self._of.get(run.span.source, ()):
-            first = bisect_left(run.bounds, span.start) - 1
-            found.update(range(max(0, first), min(len(run), bisect_right(run.bounds, span.end))))
-        return frozenset(found)
+        placed = self._in_payload(run.span) if isinstance(run, NestedRun) else self._of.get(run.span.source)
+        return frozenset() if placed is None else placed.numbers(run)
 
     def near(self, section: Span, *, first: bool) -> _Near:
-        """The findings that touch a section, by its range; those about a whole file belong to its `first` section."""
-        name = section.source
-        if name not in self._of:
-            return []
-        candidates = range(
-            0 if first else bisect_left(self._ends[name], section.start), bisect_right(self._starts[name], section.end)
+        """The findings that touch a section, by range (of a part of a payload: in its own bytes); those about a whole
+        file belong to its `first` section."""
+        if section.payload is not None:
+            touching, base = self._in_payload(section).touching(section, first=None), section.payload[0]
+            return [(finding, span.in_payload(*(at - base for at in _range(span)))) for finding, span in touching]
+        return self._of[section.source].touching(section, first=first) if section.source in self._of else []
+
+
+class _Sorted:
+    """Findings in the order of their ranges: all those of a file, or of a payload."""
+
+    def __init__(self, placed: Iterable[tuple[Finding, Span]], range_of: Callable[[Span], tuple[int, int]]) -> None:
+        self._range = range_of
+        self.found = sorted(placed, key=lambda one: range_of(one[1])[0])
+        ranges = [range_of(span) for _, span in self.found]
+        self._starts = [start for start, _ in ranges]
+        self._ends = list(accumulate((end for _, end in ranges), max))
+
+    def numbers(self, run: Run) -> frozenset[int]:
+        """The numbers of the sections of a run that they may touch."""
+        return frozenset(chain.from_iterable(run.touching(*self._range(span)) for _, span in self.found))
+
+    def touching(self, section: Span, *, first: bool | None) -> _Near:
+        """Those that touch a section."""
+        place = self._range(section)
+        candidates = range(0 if first else bisect_left(self._ends, place[0]), bisect_right(self._starts, place[1]))
+        near = filter(
+            lambda one: _touches(self._range(one[1]), place, first=first), map(self.found.__getitem__, candidates)
         )
-        near = [self._of[name][at] for at in candidates if _touches(self._of[name][at][1], section, first=first)]
         return sorted(near, key=lambda one: _range(one[1]))
 
 
@@ -389,11 +428,16 @@ def _range(span: Span) -> tuple[int, int]:
     return span.payload if span.payload is not None else (span.start, span.end)
 
 
-def _touches(a: Span, section: Span, *, first: bool) -> bool:
-    """Whether a span of the same file overlaps a section, or, if it is empty, is inside it."""
-    if a.start == a.end == 0:  # about the file as a whole, wherever it starts
+def _stored(span: Span) -> tuple[int, int]:
+    """Start and end of a span in the file."""
+    return span.start, span.end
+
+
+def _touches(span: tuple[int, int], section: tuple[int, int], *, first: bool | None) -> bool:
+    """Whether a range of the same file or payload overlaps a section, or, if it is empty, is inside it."""
+    if span == (0, 0) and first is not None:  # about the file as a whole, wherever it starts
         return first
-    return (a.start < section.end and a.end > section.start) or section.start <= a.start == a.end <= section.end
+    return (span[0] < section[1] and span[1] > section[0]) or section[0] <= span[0] == span[1] <= section[1]
 
 
 def _holds(outer: Span, inner: Span) -> bool:
@@ -404,38 +448,3 @@ def _holds(outer: Span, inner: Span) -> bool:
         return False
     (a, b), (c, d) = _range(outer), _range(inner)
     return a <= c < d <= b
-
-
-def innermost(trees: Iterable[Field], offset: int, payload_offset: int | None = None) -> list[Field]:
-    """The chain of fields that hold a byte, outermost first (the deepest chain when instances overlap)."""
-    best: list[Field] = []
-    for tree in trees:
-        chain = _chain(tree, offset, payload_offset)
-        if len(chain) > len(best):
-            best = chain
-    return best
-
-
-def _chain(node: Field, offset: int, payload_offset: int | None) -> list[Field]:
-    if node.span is None or not node.span.start <= offset < node.span.end:
-        return []
-    if payload_offset is not None and node.span.payload is not None:
-        if not node.span.payload[0] <= payload_offset < node.span.payload[1]:
-            return []
-    elif node.span.payload is not None:
-        return []
-    deepest: list[Field] = []
-    for child in node.children:
-        chain = _chain(child, offset, payload_offset)
-        if len(chain) > len(deepest):
-            deepest = chain
-    return [node, *deepest]
-
-
-def neighbors(parent: Field, node: Field) -> tuple[Field | None, Field | None]:
-    """The stored fields just before and just after `node` among the children of `parent`."""
-    placed: Sequence[Field] = [child for child in parent.children if child.span is not None]
-    at = next((i for i, child in enumerate(placed) if child is node), None)
-    if at is None:
-        return None, None
-    return (placed[at - 1] if at else None), (placed[at + 1] if at + 1 < len(placed) else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -297,3 +297,38 @@ def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
         if error.code.startswith("EX-6"):
             raise
         return Check.skipped(error.summary)
+
+
+def innermost(trees: Iterable[Field], offset: int, payload_offset: int | None = None) -> list[Field]:
+    """The chain of fields that hold a byte, outermost first (the deepest chain when instances overlap)."""
+    best: list[Field] = []
+    for tree in trees:
+        chain = _chain(tree, offset, payload_offset)
+        if len(chain) > len(best):
+            best = chain
+    return best
+
+
+def _chain(node: Field, offset: int, payload_offset: int | None) -> list[Field]:
+    if node.span is None or not node.span.start <= offset < node.span.end:
+        return []
+    if payload_offset is not None and node.span.payload is not None:
+        if not node.span.payload[0] <= payload_offset < node.span.payload[1]:
+            return []
+    elif node.span.payload is not None:
+        return []
+    deepest: list[Field] = []
+    for child in node.children:
+        chain = _chain(child, offset, payload_offset)
+        if len(chain) > len(deepest):
+            deepest = chain
+    return [node, *deepest]
+
+
+def neighbors(parent: Field, node: Field) -> tuple[Field | None, Field | None]:
+    """The stored fields just before and just after `node` among the children of `parent`."""
+    placed: Sequence[Field] = [child for child in parent.children if child.span is not None]
+    at = next((i for i, child in enumerate(placed) if child is node), None)
+    if at is None:
+        return None, None
+    return (placed[at - 1] if at else None), (placed[at + 1] if at + 1 < len(placed) else None)

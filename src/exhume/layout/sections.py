@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from bisect import bisect_right
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 from operator import le, sub
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,12 +92,65 @@ class Section(NamedTuple):
         return out
 
 
-class SectionRun(Sequence[Section]):
-    """Many consecutive sections of a file, each created when it is accessed.
+class Run(Sequence[Section], ABC):
+    """Many sections, each created when it is accessed; none of them is a gap, and none has others nested in it.
 
-    None of them is a gap, unread, or nested, and none has others nested in it.  `bounds` says where each begins, and
-    where the last ends; those with one number in `sorts` differ only in name and place.  `make` makes the section of a
-    number, `names` returns the names of all without making them, and `claims(first, last)` whether every byte of the
+    `span` holds the stored bytes of all, and `parent` is that of each.  `make` makes the section of a number, and
+    `names` returns the names of all without making them.
+    """
+
+    sorts: Sequence[int]
+    """A number for each section: those with one number differ only in name, place and note."""
+
+    def __init__(
+        self, span: Span, count: int, make: Callable[[int], Section], names: Callable[[], Iterator[str]]
+    ) -> None:
+        self.span = span
+        self.parent: str | None = None
+        self.names = names
+        self._count = count
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, at: Any) -> Any:
+        chosen = range(len(self))[at]
+        return self._make(chosen) if isinstance(chosen, int) else list(map(self._make, chosen))
+
+    def __iter__(self) -> Iterator[Section]:
+        return map(self._make, range(len(self)))
+
+    @abstractmethod
+    def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
+        """The sizes of the sections `[first, last)`."""
+
+    @abstractmethod
+    def touching(self, start: int, end: int) -> range:
+        """The numbers of the sections that overlap or adjoin `[start, end)`."""
+
+    @cached_property
+    def forms(self) -> dict[int, Section]:
+        """The first section of each kind."""
+        return self._forms(self.sorts)
+
+    def _forms(self, sorts: Sequence[int]) -> dict[int, Section]:
+        return {sort: self[sorts.index(sort)] for sort in sorted(set(sorts))}
+
+    def sums(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Section, int, int]]:
+        """For each kind among the sections `[first, last)`: one section, the number of such sections, and their
+        bytes."""
+        forms, sorts = self.forms, self.sorts[first:last]
+        counts, sums = Counter(sorts), dict.fromkeys(forms, 0)
+        for sort, size in zip(sorts, self.sizes(first, last), strict=True):
+            sums[sort] += size
+        return ((form, counts[sort], sums[sort]) for sort, form in forms.items() if sort in counts)
+
+
+class SectionRun(Run):
+    """Many consecutive sections of a file, none of them unread or nested.
+
+    `bounds` says where each begins, and where the last ends.  `claims(first, last)` says whether every byte of the
     sections `[first, last)` whose stored bytes have a schema belongs to a field; False says nothing.
     """
 
@@ -110,41 +164,72 @@ class SectionRun(Sequence[Section]):
         names: Callable[[], Iterator[str]],
         claims: Callable[[int, int], bool],
     ) -> None:
-        self.span = Span(source, bounds[0], bounds[-1])
+        super().__init__(Span(source, bounds[0], bounds[-1]), len(sorts), make, names)
         self.bounds = bounds
         self.sorts = sorts
-        self.names = names
         self.claims = claims
-        self._make = make
-
-    def __len__(self) -> int:
-        return len(self.sorts)
-
-    def __getitem__(self, at: Any) -> Any:
-        chosen = range(len(self))[at]
-        return self._make(chosen) if isinstance(chosen, int) else list(map(self._make, chosen))
-
-    def __iter__(self) -> Iterator[Section]:
-        return map(self._make, range(len(self)))
 
     def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
         """The sizes of the sections `[first, last)`."""
         last = len(self) if last is None else min(last, len(self))
         return map(sub, self.bounds[first + 1 : last + 1], self.bounds[first:last])
 
-    @cached_property
+    def touching(self, start: int, end: int) -> range:
+        """The numbers of the sections that overlap or adjoin the bytes `[start, end)` of the file."""
+        first = bisect_left(self.bounds, start) - 1
+        return range(max(0, first), min(len(self), bisect_right(self.bounds, end)))
+
+
+class NestedRun(Run):
+    """Many parts of the decompressed payload of one section, their `parent`, each a section with its stored bytes.
+
+    `starts` says where each begins in the payload, in ascending order.  `sorts` returns 1 for each that is unread,
+    else 0, and is called when kinds are asked for: finding out may take time.
+    """
+
+    def __init__(
+        self,
+        span: Span,
+        parent: str,
+        starts: Sequence[int],
+        *,
+        make: Callable[[int], Section],
+        names: Callable[[], Iterator[str]],
+        sorts: Callable[[], Sequence[int]],
+    ) -> None:
+        super().__init__(span, len(starts), make, names)
+        self.parent = parent
+        self._starts = starts
+        self._sorts: Sequence[int] = b""
+        self._find_sorts = sorts
+
+    @property
+    def sorts(self) -> Sequence[int]:  # type: ignore[override]
+        """1 for each section that is unread, else 0; not kept where some are, for a later call may read more."""
+        if not self._sorts:
+            found = self._find_sorts()
+            if any(found):
+                return found
+            self._sorts = found
+        return self._sorts
+
+    def unread(self) -> Iterator[Section]:
+        """The sections that are unread."""
+        return (self[number] for number, sort in enumerate(self.sorts) if sort)
+
+    @property
     def forms(self) -> dict[int, Section]:
         """The first section of each kind."""
-        return {sort: self[self.sorts.index(sort)] for sort in sorted(set(self.sorts))}
+        return self._forms(self.sorts)
 
-    def sums(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Section, int, int]]:
-        """For each kind among the sections `[first, last)`: one section, the number of such sections, and their
-        bytes."""
-        sorts = self.sorts[first:last]
-        counts, sums = Counter(sorts), dict.fromkeys(self.forms, 0)
-        for sort, size in zip(sorts, self.sizes(first, last), strict=True):
-            sums[sort] += size
-        return ((form, counts[sort], sums[sort]) for sort, form in self.forms.items() if sort in counts)
+    def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
+        """The stored sizes of the sections `[first, last)`: each that of all together."""
+        return repeat(self.span.size, len(range(len(self))[first:last]))
+
+    def touching(self, start: int, end: int) -> range:
+        """The numbers of the sections that overlap or adjoin the bytes `[start, end)` of the payload."""
+        first = bisect_left(self._starts, start) - 1
+        return range(max(0, first), bisect_right(self._starts, end))
 
 
 class Overlap(NamedTuple):
@@ -169,7 +254,9 @@ class Coverage(NamedTuple):
         return {name: getattr(self, name) for name in ("claimed", "padding", "gap", "overlap", "total")}
 
 
-SectionItem = Section | SectionRun
+Tile = Section | SectionRun
+"""What tiles a file."""
+SectionItem = Tile | NestedRun
 """What a map consists of."""
 
 
@@ -179,7 +266,7 @@ def _clipped(parts: Iterable[SectionItem], end: int) -> Iterator[SectionItem]:
         span = section.span
         if span.end <= end:
             yield section
-        elif isinstance(section, SectionRun):
+        elif isinstance(section, Run):
             yield from _clipped(section, end)
         elif span.start < end:
             note = f"cut short: {counted(span.end - end, 'bytes')} are not there"
@@ -189,7 +276,7 @@ def _clipped(parts: Iterable[SectionItem], end: int) -> Iterator[SectionItem]:
 
 def _each(parts: Iterable[SectionItem]) -> Iterator[Section]:
     """All sections by themselves."""
-    return chain.from_iterable(part if isinstance(part, SectionRun) else (part,) for part in parts)
+    return chain.from_iterable(part if isinstance(part, Run) else (part,) for part in parts)
 
 
 def _place(part: SectionItem) -> tuple[int, int]:
@@ -212,7 +299,7 @@ class SectionMap(Sequence[Section]):
             self.sources[source.name] = source
             self._total += source.size
             self._add_file(source, sections)
-        counts = (len(part) if isinstance(part, SectionRun) else 1 for part in self.parts)
+        counts = (len(part) if isinstance(part, Run) else 1 for part in self.parts)
         self._firsts = list(accumulate(counts, initial=0))
 
     def _repr_html_(self) -> str:
@@ -221,10 +308,10 @@ class SectionMap(Sequence[Section]):
 
     def _add_file(self, source: Source, sections: Iterable[SectionItem]) -> None:
         file_start, file_end = source.origin, source.origin + source.size
-        nested: dict[str, list[Section]] = {}
+        nested: dict[str, list[SectionItem]] = {}
         tiles: list[SectionItem] = []
         for part in _clipped(sections, file_end):
-            if isinstance(part, SectionRun) or part.parent is None:
+            if part.parent is None:
                 tiles.append(part)
             else:
                 nested.setdefault(part.parent, []).append(part)
@@ -246,7 +333,7 @@ class SectionMap(Sequence[Section]):
         if at < file_end:
             self._gap(source, at, file_end)
 
-    def _push(self, part: SectionItem, nested: dict[str, list[Section]]) -> None:
+    def _push(self, part: SectionItem, nested: dict[str, list[SectionItem]]) -> None:
         self.parts.append(part)
         for child in sorted(nested.pop(part.name, ()), key=_place) if isinstance(part, Section) else ():
             self._push(child, nested)
@@ -266,7 +353,7 @@ class SectionMap(Sequence[Section]):
     def _section(self, number: int) -> Section:
         at = bisect_right(self._firsts, number) - 1
         part = self.parts[at]
-        found: Section = part[number - self._firsts[at]] if isinstance(part, SectionRun) else part
+        found: Section = part[number - self._firsts[at]] if isinstance(part, Run) else part
         return found
 
     def __iter__(self) -> Iterator[Section]:
@@ -274,12 +361,14 @@ class SectionMap(Sequence[Section]):
 
     def tiles(self) -> Iterator[Section]:
         """The sections that tile the files (nested ones left out)."""
-        return (section for section in self if section.parent is None)
+        return _each(part for part in self.parts if part.parent is None)
 
-    def sums(self) -> Iterator[tuple[Section, int, int]]:
+    def sums(self, *, tiles: bool = False) -> Iterator[tuple[Section, int, int]]:
         """For each kind of section in every run: one section, the number of such sections, and their bytes; all others
-        singly."""
-        runs = (part.sums() if isinstance(part, SectionRun) else ((part, 1, part.span.size),) for part in self.parts)
+        singly.  With `tiles`, nested ones are left out.
+        """
+        parts = (part for part in self.parts if not tiles or part.parent is None)
+        runs = (part.sums() if isinstance(part, Run) else ((part, 1, part.span.size),) for part in parts)
         return chain.from_iterable(runs)
 
     def gaps(self) -> list[Section]:
@@ -303,23 +392,32 @@ class SectionMap(Sequence[Section]):
 
     def names(self) -> Iterator[str]:
         """The names of all sections."""
-        return chain.from_iterable(p.names() if isinstance(p, SectionRun) else (p.name,) for p in self.parts)
+        return chain.from_iterable(p.names() if isinstance(p, Run) else (p.name,) for p in self.parts)
 
     def at(self, offset: int, source: str | None = None) -> list[Section]:
         """Sections that hold a byte, outermost first."""
         return list(map(self._section, self.numbers_at(offset, source)))
 
-    def numbers_at(self, offset: int, source: str | None = None) -> list[int]:
-        """The numbers of the sections that hold a byte, outermost first."""
-        return [
-            first + (bisect_right(part.bounds, offset) - 1 if isinstance(part, SectionRun) else 0)
-            for first, part in zip(self._firsts, self.parts, strict=False)
-            if part.span.start <= offset < part.span.end and source in (None, part.span.source)
-        ]
+    def numbers_at(self, offset: int, source: str | None = None, *, payload: int | None = None) -> list[int]:
+        """The numbers of the sections that hold a byte, outermost first.
+
+        No stored byte is that of one part of a payload: parts are found by the offset in the `payload`.
+        """
+        found = []
+        for first, part in zip(self._firsts, self.parts, strict=False):
+            if not part.span.start <= offset < part.span.end or source not in (None, part.span.source):
+                continue
+            if isinstance(part, SectionRun):
+                found.append(first + bisect_right(part.bounds, offset) - 1)
+            elif isinstance(part, Section):
+                found.append(first)
+            elif payload is not None:
+                found += [first + number for number in part.touching(payload, payload)[-1:]]
+        return found
 
     def coverage(self) -> Coverage:
         """The numbers of bytes that are claimed, padding, gaps, and claimed twice."""
-        padding = sum(size for s, _, size in self.sums() if s.kind is SectionKind.PADDING and s.parent is None)
+        padding = sum(size for s, _, size in self.sums(tiles=True) if s.kind is SectionKind.PADDING)
         gap = sum(s.span.size for s in self.gaps())
         overlap = sum(o.span.size for o in self.overlaps)
         return Coverage(self._total - padding - gap, padding, gap, overlap, self._total)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun
+from exhume.layout.sections import NestedRun, Section, SectionItem, SectionKind, SectionRun, Tile
 
 ATTENTION = (SectionKind.UNREAD, SectionKind.GAP)
 """Kinds that a bar has the color of, however few of its bytes are of them."""
@@ -61,7 +61,7 @@ class Bar:
         return self.first.name if self.count == 1 else f"{self.first.name} … {self.last}"
 
 
-def bars(tiles: Iterable[SectionItem], scale: float, span: tuple[int, int] | None = None) -> Iterator[Bar]:
+def bars(tiles: Iterable[Tile], scale: float, span: tuple[int, int] | None = None) -> Iterator[Bar]:
     """What a picture shows that has `scale` units for each byte: sections of less than one unit together.
 
     With a `span` of the file, only the sections that touch it.
@@ -96,9 +96,7 @@ def _split(run: SectionRun, scale: float, span: tuple[int, int] | None) -> Itera
         at = stop
 
 
-def bands(
-    tiles: Iterable[SectionItem], scale: float, narrow: float, span: tuple[int, int] | None = None
-) -> Iterator[Bar]:
+def bands(tiles: Iterable[Tile], scale: float, narrow: float, span: tuple[int, int] | None = None) -> Iterator[Bar]:
     """The same, with neighbors of one kind that are narrower than `narrow` units each joined."""
     waiting: Bar | None = None
     joins = False
@@ -114,7 +112,7 @@ def bands(
         yield waiting
 
 
-def tiles_of(parts: Iterable[SectionItem], source: str) -> list[SectionItem]:
+def tiles_of(parts: Iterable[SectionItem], source: str) -> list[Tile]:
     """The parts of a map that tile one of its files: nested sections left out."""
     return [part for part in parts
-            if part.span.source == source and (isinstance(part, SectionRun) or part.parent is None)]  # fmt: skip
+            if part.span.source == source and not isinstance(part, NestedRun) and part.parent is None]  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from exhume.archive import Archive
@@ -21,7 +21,7 @@ from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceErr
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.schema import ARRAY_SHOWN
-from exhume.layout.sections import Section, SectionMap
+from exhume.layout.sections import NestedRun, Section, SectionMap
 from exhume.recovery import CarvedArchive
 from exhume.view.bands import ATTENTION
 from exhume.view.parts import is_bad, more_values, node_values, note_of, section_values, stripes
@@ -117,7 +117,9 @@ class Explored:
 
     def _know(self, found: SectionMap) -> None:
         """Take over the sections that are known now."""
-        sums = (section for section, *_ in found.sums() if section.kind in ATTENTION)
+        tiles = (section for section, *_ in found.sums(tiles=True))
+        nested = chain.from_iterable(part.unread() for part in found.parts if isinstance(part, NestedRun))
+        sums = (section for section in chain(tiles, nested) if section.kind in ATTENTION)
         self._payloads = Payloads()  # which are known by the number of their section
         self._troubled, self._sections = list(islice(sums, MOST_SECTIONS)), found
 
@@ -217,8 +219,9 @@ class Explored:
             return out
         out |= {"space": numbers.get(span.source), "start": span.start, "end": span.end}
         if span.payload is not None:
-            out["payload"] = [*self.found.numbers_at(span.start, span.source)][-1:]
-            out["within"] = list(span.payload)
+            out["payload"] = self.found.numbers_at(span.start, span.source, payload=span.payload[0])[-1:]
+            whole = self.section(out["payload"][0]).span.payload if out["payload"] else None
+            out["within"] = [at - (whole[0] if whole is not None else 0) for at in span.payload]
         return out
 
     def sections(self, first: int, count: int) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyErro
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.measured import Sizes, measuring
-from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap, SectionRun
+from exhume.layout.sections import NestedRun, Section, SectionKind, SectionMap, SectionRun, Tile
 from exhume.view.bands import Bar, bands, tiles_of
 
 WIDTH = 1200
@@ -153,7 +153,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     y += 20
     drawing.shapes.append(Text(MARGIN, y, words, color, bold=True))
     y += 12
-    tiles = [part for part in found.parts if isinstance(part, SectionRun) or part.parent is None]
+    tiles = [part for part in found.parts if not isinstance(part, NestedRun) and part.parent is None]
     for name, source in found.sources.items():
         y = _strip(drawing, y, name, source, tiles_of(tiles, name), problems)
     y = _legend(drawing, y + 8)
@@ -173,7 +173,7 @@ def draw_strip(source: Source, found: SectionMap, problems: Sequence[Finding]) -
 
 
 def _strip(
-    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[SectionItem], problems: Sequence[Finding]
+    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Tile], problems: Sequence[Finding]
 ) -> float:
     drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} {counting('bytes', source.size)}", DIM))
     y += 20
@@ -186,7 +186,7 @@ def _strip(
 
 
 def _problems(
-    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[SectionItem], problems: Sequence[Finding]
+    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Tile], problems: Sequence[Finding]
 ) -> float:
     """Draw problems as bars above and below the strip, so that names stay readable; list the sections they touch."""
     inner = WIDTH - 2 * MARGIN
@@ -218,7 +218,7 @@ def _problems(
     return y + 8
 
 
-def _touched(tiles: Iterable[SectionItem], starts: Sequence[int]) -> list[Section]:
+def _touched(tiles: Iterable[Tile], starts: Sequence[int]) -> list[Section]:
     """The sections that contain any of these places."""
     found = []
     for part in tiles:
@@ -271,7 +271,7 @@ def _legend(drawing: Drawing, y: float) -> float:
     return y + 20
 
 
-def _sorts(tiles: Iterable[SectionItem], known: Sizes, *, decode: bool, sound: bool) -> list[_Sort]:
+def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) -> list[_Sort]:
     """The totals of the sections by kind, largest first."""
     found: dict[str, _Sort] = {}
 

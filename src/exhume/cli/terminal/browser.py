@@ -24,7 +24,7 @@ from exhume.cli.terminal.hexview import HexView
 from exhume.cli.terminal.outline import Item, Outline, details, find_bytes, sections_of
 from exhume.cli.terminal.tree import OutlineTree, holds_byte
 from exhume.counts import counted
-from exhume.engines.explain import innermost
+from exhume.engines.explained import innermost
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.io.source import StoppedError

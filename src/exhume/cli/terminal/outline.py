@@ -6,7 +6,6 @@ that the time and memory of a view do not depend on the size of the archive.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from exhume.engines.explained import Explained, check_fields, checked_nearby, ex
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
 from exhume.io.source import Source, StoppedError
-from exhume.layout.sections import Section, SectionMap, SectionRun
+from exhume.layout.sections import Run, Section, SectionMap
 from exhume.layout.trees import Field
 
 GROUP = 128
@@ -68,14 +67,12 @@ class Outline:
         self.found = found
         self.sources: dict[str, Source] = found.sources
         self._explained: dict[int, Explained] = {}
-        self._firsts: list[int] = []
         self._files: list[tuple[str, int, int]] = []
         at = 0
         for part in found.parts:
-            self._firsts.append(at)
             if not self._files or self._files[-1][0] != part.span.source:
                 self._files.append((part.span.source, at, at))
-            at += len(part) if isinstance(part, SectionRun) else 1
+            at += len(part) if isinstance(part, Run) else 1
             name, first, _ = self._files[-1]
             self._files[-1] = name, first, at
 
@@ -153,11 +150,8 @@ class Outline:
 
     def path_to(self, offset: int, source: str | None) -> tuple[list[int], int] | None:
         """Which child to unfold at each level to get to the innermost section of a byte, and its number."""
-        number = None
-        for first, part in zip(self._firsts, self.found.parts, strict=True):
-            if part.span.start <= offset < part.span.end and source in (None, part.span.source):
-                number = first + (bisect_right(part.bounds, offset) - 1 if isinstance(part, SectionRun) else 0)
-        return None if number is None else (self.path_of(number), number)
+        numbers = self.found.numbers_at(offset, source)
+        return (self.path_of(numbers[-1]), numbers[-1]) if numbers else None
 
     def path_of(self, number: int) -> list[int]:
         """Which child to unfold at each level to get to the section of a number."""

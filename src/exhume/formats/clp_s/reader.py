@@ -59,8 +59,8 @@ class ClpSArchive(TableArchive):
         from exhume.layout.sections import SectionKind
 
         found = sections.build(self)
-        if not any(section.kind is SectionKind.UNREAD for section in found):  # else a later call may read more
-            self._sections = found
+        if not any(section.kind is SectionKind.UNREAD for section, *_ in found.sums(tiles=True)):
+            self._sections = found  # of unread ones, a later call may read more
         return found
 
     def entries(self) -> Iterator[Entry]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from exhume.codecs.passing import PayloadStream
@@ -19,9 +19,10 @@ from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE
 from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, TABLE_SECTIONS
 from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.read.template import has_layout
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.layout.sections import NestedRun, Section, SectionItem, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def build(archive: TableArchive) -> SectionMap:
 
     When a damaged part cannot be divided, its bytes are a single unread section or a gap.
     """
-    files: dict[Source, list[Section]] = {archive.head: [*_head(archive)]}
+    files: dict[Source, list[SectionItem]] = {archive.head: [*_head(archive)]}
     for place, sections in _files(archive):
         files.setdefault(place.source, []).extend(sections)
     return SectionMap(files.items())
@@ -93,7 +94,7 @@ def _head(archive: TableArchive) -> Iterator[Section]:
     )
 
 
-def _files(archive: TableArchive) -> Iterator[tuple[Place, list[Section]]]:
+def _files(archive: TableArchive) -> Iterator[tuple[Place, list[SectionItem]]]:
     try:
         files = archive.files
     except ExhumeError as error:
@@ -187,7 +188,7 @@ def _streams_loader(archive: TableArchive) -> Callable[[], bytes]:
     return load
 
 
-def _streams(archive: TableArchive, parent: str) -> Iterator[Section]:
+def _streams(archive: TableArchive, parent: str) -> Iterator[SectionItem]:
     try:
         metadata = archive.table_metadata
     except SourceError:
@@ -220,12 +221,40 @@ def _streams(archive: TableArchive, parent: str) -> Iterator[Section]:
             parent=parent,
             note=counted(len(tables.get(index, ())), "tables"),
         )
-        for number in tables.get(index, ()):
-            yield _table(archive, number, name, place.span)
+        if numbers := tables.get(index):
+            yield _tables(archive, numbers, name, place.span)
 
 
 def _stream_loader(archive: TableArchive, index: int) -> Callable[[], bytes]:
     return lambda: bytes(archive.stream_payload(index)[: archive.table_metadata.streams[index].size])
+
+
+def _tables(archive: TableArchive, numbers: array[int], parent: str, stream: Span) -> NestedRun:
+    """The tables of a stream; there may be hundreds of thousands."""
+    starts = archive.table_metadata.tables.starts
+    return NestedRun(
+        stream,
+        parent,
+        array("Q", map(starts.__getitem__, numbers)),
+        make=lambda at: _table(archive, numbers[at], parent, stream),
+        names=lambda: (f"table-{number}" for number in numbers),
+        sorts=lambda: bytes(map(_without_layout(archive), numbers)),
+    )
+
+
+def _without_layout(archive: TableArchive) -> Callable[[int], bool]:
+    """Whether the columns of a table are unknown, by its number."""
+    try:
+        tree, schemas = archive.schema_tree, archive.schemas
+    except ExhumeError:
+        return lambda number: True
+    schema_ids = archive.table_metadata.tables.schema_ids
+
+    @cache
+    def is_odd(schema_id: int) -> bool:
+        return schema_id not in schemas or not has_layout(schemas, schema_id, tree)
+
+    return lambda number: is_odd(schema_ids[number])
 
 
 def _table_payload(archive: TableArchive, number: int) -> bytes:

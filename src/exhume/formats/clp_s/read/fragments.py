@@ -24,13 +24,12 @@ from exhume.formats.clp_s.layout import (
     Version,
 )
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, ClpWord, pack_schema
-from exhume.formats.clp_s.layout_schemas import Schemas
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS
 from exhume.formats.clp_s.read import dictionaries
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.packets import section_list
 from exhume.formats.clp_s.read.places import Place, header_or_nothing, in_directory, section_files
-from exhume.formats.clp_s.read.template import SchemaLayout
+from exhume.formats.clp_s.read.template import has_layout
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import Limits
@@ -233,7 +232,7 @@ class Finder:
         except ExhumeError:
             return False
         found.tree, found.parsed_tree = tree, parsed
-        sound = [schema_id for schema_id in schemas if _is_sound(schemas, schema_id, parsed)]
+        sound = [schema_id for schema_id in schemas if has_layout(schemas, schema_id, parsed)]
         found.schemas, found.schema_ids = schemas, ids
         if len(sound) < len(schemas):
             found.schemas = {schema_id: schemas[schema_id] for schema_id in sound}
@@ -319,19 +318,6 @@ class Finder:
                 )
         self._report.add_recovered("dictionary entries", kept)
         return found
-
-
-def _is_sound(schemas: Schemas, schema_id: int, tree: SchemaTree) -> bool:
-    """Whether a table of this schema has a layout."""
-    columns, place = schemas.columns, schemas.place(schema_id)
-    nodes = columns.entries_value(place)
-    if columns.num_ordered[place] == len(nodes):  # as a rule, and there may be as many schemas as records
-        return not nodes or (min(nodes) >= 0 and max(nodes) < len(tree))
-    try:
-        SchemaLayout(tree, schemas[schema_id])
-    except ExhumeError:
-        return False
-    return True
 
 
 def build_schema_map(schemas: Iterable[Schema]) -> bytes:

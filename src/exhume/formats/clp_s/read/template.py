@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
-from exhume.formats.clp_s.layout_schemas import MOST_SPECS, ColumnSpec
+from exhume.formats.clp_s.layout_schemas import MOST_SPECS, ColumnSpec, Schemas
 
 MAX_STEPS: Final = 1_000_000
 STEPS_PER_ENTRY: Final = 64
@@ -363,3 +363,16 @@ class SchemaLayout:
                 out.append(Token(Kind.NULL, key))
             elif node in column_of:
                 out.append(Token(Kind.COLUMN, key, column_of[node]))
+
+
+def has_layout(schemas: Schemas, schema_id: int, tree: SchemaTree) -> bool:
+    """Whether a table of this schema, which exists, has a layout."""
+    columns, place = schemas.columns, schemas.place(schema_id)
+    nodes = columns.entries_value(place)
+    if columns.num_ordered[place] == len(nodes):  # as a rule, and there may be as many schemas as records
+        return not nodes or (min(nodes) >= 0 and max(nodes) < len(tree))
+    try:
+        SchemaLayout(tree, schemas[schema_id])
+    except ExhumeError:
+        return False
+    return True
