@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 import re
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from exhume.errors import Span
 from exhume.formats.clp_s import verify, verify_values
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding, TimestampRange
+from exhume.formats.clp_s.read import windowed, windows
 from exhume.formats.clp_s.read.streams import Streams
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
@@ -120,3 +124,88 @@ def test_sound_tables_take_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_rules_of_ranges(kind: int, encoding: int, begin: Any, end: Any, rule: Any) -> None:
     found = TimestampRange(b"ts", (0,), encoding, begin, end)
     assert verify_values._rule(found, kind) == rule
+
+
+class Checked(SimpleNamespace):
+    """In place of the kernel's tables: keeps which checks were given to it."""
+
+    def __init__(self, archive: Any, *, prints: bool) -> None:
+        super().__init__(archive=archive, prints=prints, asked=None, given=None)
+        self.tables = SimpleNamespace(supply_checks=self.supply)
+
+    def supply(self, numbered: int, rule_of: bytearray, rules: array[int]) -> None:
+        self.given = numbered, list(rule_of), [tuple(rules[at : at + 3]) for at in range(0, len(rules), 3)]
+
+    def runs(self, most_bytes: int, most_rows: int) -> list[tuple[int, int]]:
+        self.asked = most_bytes, most_rows
+        return [(0, 1), (1, 2), (2, 4)]
+
+    def is_wide(self, first: int) -> bool:
+        return first == 1
+
+
+def ranged(types: list[int], *ranges: tuple[int, ...], numbered: int | None = None) -> Any:
+    """An archive of nodes of these types, with a range from 1 to 2 for each group of nodes."""
+    return SimpleNamespace(
+        schema_tree=SimpleNamespace(types=types, log_event_idx=numbered),
+        timestamp_ranges=[TimestampRange(b"ts", nodes, TimestampEncoding.EPOCH, 1, 2) for nodes in ranges],
+        tables=(),
+    )
+
+
+def given(archive: Any) -> Any:
+    """What the kernel is to check in an archive."""
+    together: Any = verify_values.SmallTables(archive).together
+    return together.given
+
+
+@pytest.fixture
+def _kernel_of_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify_values, "Together", Checked)
+
+
+INTEGER, TEXT = int(NodeType.INTEGER), int(NodeType.VAR_STRING)
+
+
+@pytest.mark.usefixtures("_kernel_of_tables")
+def test_each_node_has_one_rule() -> None:
+    """Nodes that are absent, or of a type that has no range, are passed over; of several ranges, Python compares."""
+    archive = ranged([INTEGER, TEXT, INTEGER, INTEGER], (0, 4, -1, 1, 2), (2,), numbered=3)
+    made = verify_values.small_tables(archive)
+    assert made is not None
+    found: Any = made.together
+    one = (verify_values.INTEGERS, 1, 2)
+    assert (found.archive, found.prints) == (archive, False)
+    assert found.given == (3, [1, 0, 3, 0], [one, one, (verify_values.UNCHECKED, 0, 0)])
+    assert made.first == 0, "without tables"
+    assert given(ranged([])) == (-1, [], [])
+    archive.tables = [SimpleNamespace(index=5)]
+    assert made.first == 5
+    assert list(made.runs()) == [(0, 1, False), (1, 2, True), (2, 4, True)]
+    assert found.asked == (min(windowed.BLOCK_BYTES, windows.WORTHWHILE), 1_048_576)
+
+
+@pytest.mark.usefixtures("_kernel_of_tables")
+def test_nodes_beyond_the_rules_share_one() -> None:
+    """A rule is a byte, and the last says that Python compares."""
+    archive = ranged([INTEGER] * 260, *((node,) for node in range(260)))
+    _, rule_of, rules = given(archive)
+    assert rule_of == [*range(1, 255), *[255] * 6]
+    assert rules == [(verify_values.INTEGERS, 1, 2)] * 254 + [(verify_values.UNCHECKED, 0, 0)]
+
+
+def test_a_column_without_rows_hides_no_other() -> None:
+    """Neither a column without rows nor one of a type that has no range ends the check of the others."""
+
+    def column(kind: int, *values: int) -> Any:
+        return SimpleNamespace(type=kind, rows=len(values), values=values, span=Span("x", 0, 8))
+
+    columns = [column(INTEGER), column(TEXT, 7), column(INTEGER, 0, 3)]
+    data: Any = SimpleNamespace(
+        layout=SimpleNamespace(by_node={node: node for node in range(3)}),
+        column_at=columns.__getitem__,
+        table=SimpleNamespace(index=4, archive=ranged([], (0, 1, 2, 9))),
+    )
+    [finding] = verify_values.bounds(data)
+    assert (finding.expected, finding.actual, finding.span) == ("1 to 2", "0 to 3", Span("x", 0, 8))
+    assert "table 4" in finding.message
