@@ -50,8 +50,8 @@ HELPERS = frozenset({
 _KNOWN = BUILTINS | HELPERS | ANNOTATIONS
 
 METHODS = frozenset((
-    "add", "add_rows", "append", "begin", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip", "size",
-    "spent", "with_traceback", "within",
+    "add", "add_rows", "append", "begin", "decode", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip",
+    "size", "spent", "with_traceback", "within",
 ))  # fmt: skip
 """Methods that generated code calls, of whatever."""
 
@@ -60,8 +60,8 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_accepts", "_big", "_each", "_fields", "_inside", "_io", "_parent", "_reader",
-    "_root", "_run", "_scan", "_value2member_map_", "at", "base", "big", "end", "extent", "held", "io", "left",
-    "offset", "parent", "path", "places", "problem", "resume_at", "root", "steps", "stop", "view",
+    "_root", "_run", "_scan", "_value2member_map_", "_where", "at", "base", "big", "end", "extent", "held", "io",
+    "left", "offset", "parent", "path", "places", "problem", "resume_at", "root", "steps", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""
 

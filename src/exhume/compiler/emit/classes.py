@@ -37,8 +37,7 @@ class Class(Statements):
     def sync(self) -> bool:
         return self.placed and super().sync()
 
-    def room(self) -> str:  # a position may be past the end
-        return "max(0, end - at)"
+    strays = True
 
     def above(self, name: str) -> str:
         if name == "_self":

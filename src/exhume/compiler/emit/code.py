@@ -264,10 +264,6 @@ class Code(abc.ABC):
         """A field of a structure that was read without an object, and how strongly its code binds."""
         return None
 
-    def room(self) -> str:
-        """How many bytes are left."""
-        return "end - at"
-
     def place(self) -> tuple[str, str]:
         """Where reading is in the stream of the structure, and where that ends."""
         return self.moved or "at", "end"

@@ -431,18 +431,13 @@ def word(value: Any, least: int, most: int) -> int:
 
 
 class Rows(list):
-    """The elements of a list, and what reads them as columns (`kind`), which is done when one is asked for.
+    """The elements of a list, and what reads them as columns, which is done when one is asked for.
 
-    They begin at `at`, in a stream that ends at `end`; `more` is what else is given to what reads columns: the size
-    of an element, where all have the same, and what is around the list.
+    `_where` has the class of the columns, the bytes, where the elements begin, where their stream ends, and what else
+    is given to what reads columns: the size of an element, where all have the same, and what is around the list.
     """
 
     __slots__ = ("_columns", "_where")
-
-    def __init__(self, rows: Any, kind: Any, view: View, at: int, end: int, *more: Any) -> None:
-        super().__init__(rows)
-        self._columns: Any = None
-        self._where = kind, view, at, end, more
 
     @property
     def _is_compiled(self) -> bool:
@@ -462,8 +457,8 @@ class Rows(list):
 
         Raises `NoColumnsError` if the rows of this file have none.
         """
-        if self._columns is None:
-            kind, view, at, end, more = self._where
+        if not hasattr(self, "_columns"):
+            kind, view, at, end, *more = self._where
             made = kind._scan(view, at, end, len(self), Run(end - at), *more)
             if made.problem is not None:
                 raise made.problem
@@ -631,7 +626,9 @@ def ended(run: Run, data: View, mark: bytes, include: bool = False) -> View:
     """Bytes as far as the mark that ends them; all of them where there is none."""
     if type(data) is bytes and len(mark) == 1:
         found = data.find(mark)
-        run.hold(len(data) if found < 0 else found)
+        run.held -= len(data) if found < 0 else found
+        if run.held < 0:
+            raise run.spent()
     else:
         found = find(run, data, mark, 0, len(data))
     return data if found < 0 else data[: found + len(mark) if include else found]

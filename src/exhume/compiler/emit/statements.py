@@ -94,7 +94,9 @@ class Statements(Values):
         columns = self.module.name_of(type, f"{type.class_name}Columns")
         more = f", {self.code(field.size)}" if field.size is not None else ""
         more += "".join(f", {one}" for one in self.around_rows(field, type))
-        self.lines.add(f"{into} = {self.module.helper('Rows')}({into}, {columns}, view, first, end{more})")
+        self.lines.add(
+            f"{into} = {self.module.helper('Rows')}({into})", f"{into}._where = ({columns}, view, first, end{more})"
+        )
 
     def around_rows(self, field: Field, type: Type) -> list[str]:
         """What is given to the function that reads elements as columns of what is around them, as Python."""

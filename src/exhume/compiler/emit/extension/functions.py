@@ -26,6 +26,7 @@ from exhume.compiler.emit.extension.kinds import (
 )
 from exhume.compiler.emit.extension.sources import Class, Source
 from exhume.compiler.emit.extension.statements import Statements
+from exhume.compiler.emit.extension.texts import encoding_of
 from exhume.compiler.emit.text import Lines
 
 FIXED: dict[str, Kind] = {
@@ -144,19 +145,15 @@ class Function(Statements):
         """Strings that are only decoded to check that they are text, and bytes that are always the same."""
         for node in ast.walk(self.node):
             match node:
-                case (
-                    ast.Try(
-                        body=[
-                            ast.Assign(
-                                [ast.Name(name)],
-                                ast.Call(func=ast.Name("str"), args=[ast.Name(_), ast.Constant(str())]),
-                            )
-                        ]
-                    ) as decode
-                ):
+                case ast.Try(body=[ast.Assign([ast.Name(name)], value)]) as decode if encoding_of(value) is not None:
+                    counts = ast.unparse(ast.Call(ast.Name("len"), [ast.Name(name)], []))
                     inside = sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(decode))
                     whole = sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(self.node))
-                    if whole == inside + 2:  # where it is cut out, and counted
+                    counted = any(
+                        isinstance(one, ast.AugAssign) and ast.unparse(one.value) == counts
+                        for one in ast.walk(self.node)
+                    )
+                    if whole == inside + 1 + counted:  # where it is cut out, and counted
                         yield name
                 case ast.If(ast.Compare(ast.Name(name), [ast.NotEq()], [ast.Constant(bytes())]), [ast.Raise()]):
                     if sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(self.node)) == 3:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from exhume.compiler.emit.extension.expressions import ENCODINGS, Expressions, UncoveredError, boxed
+from exhume.compiler.emit.extension.expressions import UncoveredError, boxed
 from exhume.compiler.emit.extension.kinds import (
     AROUND,
     FLOAT,
@@ -24,7 +24,7 @@ from exhume.compiler.emit.extension.kinds import (
     Word,
 )
 from exhume.compiler.emit.extension.sources import Class, Source
-from exhume.compiler.emit.text import Lines
+from exhume.compiler.emit.extension.texts import Texts
 
 
 def parts(format: str) -> list[tuple[str, int]]:
@@ -41,24 +41,13 @@ def parts(format: str) -> list[tuple[str, int]]:
     return found
 
 
-def _byte(node: ast.expr) -> int | None:
-    """The value of a single byte."""
-    match node:
-        case ast.Constant(bytes(mark)) if len(mark) == 1:
-            return mark[0]
-    return None
-
-
-class Statements(Expressions):
+class Statements(Texts):
     """Statements of one function, as lines."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
         super().__init__(source, every, table)
-        self.lines = Lines()
         self.readers: dict[tuple[str, str], str] = {}
         """The compiled readers, by module and name."""
-        self.unused: frozenset[str] = frozenset()
-        """Strings that are only examined."""
         self.shallower = False
         """Whether a structure that ends is one less within each other."""
         self.scanned: Class | None = None
@@ -68,7 +57,7 @@ class Statements(Expressions):
         """Statements in a row."""
         waiting = list(nodes)
         while waiting:
-            if (taken := self._text(waiting)) > 0:
+            if (taken := self.text(waiting)) > 0:
                 del waiting[:taken]
                 continue
             if isinstance(waiting[-1], ast.Raise):  # the interpreted reader says what is wrong
@@ -301,59 +290,6 @@ class Statements(Expressions):
                 text = f"as_{'float' if letter == 'f' else 'double'}({text})"
             self._store(target, text, kind)
             ofs += size
-
-    def _text(self, nodes: list[ast.stmt]) -> int:
-        """Statements for text that is cut out and decoded, all at once; how many statements these are."""
-        match nodes:
-            case [
-                ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
-                ast.If(ast.Compare(ast.Name(again), [ast.NotEq()], [ast.Constant(bytes(_)) as wanted]), [ast.Raise()]),
-                *_,
-            ] if name == again and name in self.unused and low is not None and high is not None:
-                if (view := self.is_view(of)) is not None:
-                    places = f"{self.place(low)}, {self.place(high)}"
-                    self.lines.add(f"is_there(p{view}, n{view}, {places}, {self.object(wanted)})")
-                    return 2
-        shorter, ends = self._ended(nodes)
-        match shorter:
-            case [
-                ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
-                ast.AugAssign(target=ast.Attribute(ast.Name("run"), "held"), value=ast.Call(ast.Name("len"))),
-                ast.If(),
-                ast.Try(
-                    body=[
-                        ast.Assign([ast.Name(again)], ast.Call(func=ast.Name("str"), args=[_, ast.Constant(str(said))]))
-                    ]
-                ),
-                *_,
-            ] if name == again and low is not None and high is not None and (view := self.is_view(of)) is not None:
-                text, into = self.variable(name), self.kinds[name]
-                if into != OBJECT:
-                    raise UncoveredError("a string that is not an object")
-                how, encoding = ENCODINGS.get(said.upper(), 0), self.table.constant(said)
-                given = f"p{view}, n{view}, low, high, {how}, {encoding}"
-                self.lines.add(f"low = {self.place(low)}", f"high = {self.place(high)}")
-                for mark, include in ends:
-                    run = self.variable("run")
-                    self.lines.add(f"high = ends_at({run}, p{view}, n{view}, low, high, {mark}, {include})")
-                self.lines.add(f"hold({self.variable('run')}, n{view}, low, high)")
-                if name in self.unused:
-                    self.lines.add(f"look_at_text({given})")
-                else:
-                    self.lines.add(f"{text} = text_of({given})")
-                return 4 + len(ends)
-        return 0
-
-    def _ended(self, nodes: list[ast.stmt]) -> tuple[list[ast.stmt], list[tuple[int, bool]]]:
-        """Statements without the one that ends bytes at the first of a value, and that value, where there is one."""
-        match nodes:
-            case [
-                ast.Assign([ast.Name(name)], ast.Subscript()) as cut,
-                ast.Assign([ast.Name(again)], ast.Call(ast.Name("ended"), [_, ast.Name(of), end], keywords=more)),
-                *rest,
-            ] if name == again == of and (mark := _byte(end)) is not None:
-                return [cut, *rest], [(mark, bool(more))]
-        return nodes, []
 
     # Readers.
 

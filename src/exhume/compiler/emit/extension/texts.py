@@ -1,0 +1,109 @@
+"""Text that audited readers cut out and decode, as Cython: without an object for the bytes."""
+
+from __future__ import annotations
+
+import ast
+
+from exhume.compiler.emit.extension.expressions import ENCODINGS, Expressions, UncoveredError
+from exhume.compiler.emit.extension.kinds import OBJECT, Table
+from exhume.compiler.emit.extension.sources import Source
+from exhume.compiler.emit.text import Lines
+
+
+def encoding_of(node: ast.expr) -> str | None:
+    """The encoding by which an expression decodes a variable; None for other expressions."""
+    match node:
+        case ast.IfExp(ast.Call(ast.Name("isinstance")), ast.Call(ast.Attribute(ast.Name(), "decode")), other):
+            return encoding_of(other)
+        case ast.Call(ast.Name("str"), [ast.Name(), ast.Constant(str(said))]):
+            return said
+    return None
+
+
+def _byte(node: ast.expr) -> int | None:
+    """The value of a single byte."""
+    match node:
+        case ast.Constant(bytes(mark)) if len(mark) == 1:
+            return mark[0]
+    return None
+
+
+class Texts(Expressions):
+    """Statements about text of one function, as lines."""
+
+    def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
+        super().__init__(source, every, table)
+        self.lines = Lines()
+        self.unused: frozenset[str] = frozenset()
+        """Strings that are only examined."""
+
+    def text(self, nodes: list[ast.stmt]) -> int:
+        """Statements for text that is cut out and decoded, all at once; how many statements these are.
+
+        Raises `UncoveredError`.
+        """
+        match nodes:
+            case [
+                ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
+                ast.If(ast.Compare(ast.Name(again), [ast.NotEq()], [ast.Constant(bytes(_)) as wanted]), [ast.Raise()]),
+                *_,
+            ] if name == again and name in self.unused and low is not None and high is not None:
+                if (view := self.is_view(of)) is not None:
+                    places = f"{self.place(low)}, {self.place(high)}"
+                    self.lines.add(f"is_there(p{view}, n{view}, {places}, {self.object(wanted)})")
+                    return 2
+        shorter, ends = self._ended(nodes)
+        shorter, paid = self._paid(shorter)
+        match shorter:
+            case [
+                ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
+                ast.Try(body=[ast.Assign([ast.Name(again)], value)]),
+                *_,
+            ] if (
+                name == again
+                and low is not None
+                and high is not None
+                and (view := self.is_view(of)) is not None
+                and (said := encoding_of(value)) is not None
+            ):
+                text, into = self.variable(name), self.kinds[name]
+                if into != OBJECT:
+                    raise UncoveredError("a string that is not an object")
+                how, encoding = ENCODINGS.get(said.upper(), 0), self.table.constant(said)
+                given = f"p{view}, n{view}, low, high, {how}, {encoding}"
+                self.lines.add(f"low = {self.place(low)}", f"high = {self.place(high)}")
+                for mark, include in ends:
+                    run = self.variable("run")
+                    self.lines.add(f"high = ends_at({run}, p{view}, n{view}, low, high, {mark}, {include})")
+                if not paid:
+                    self.lines.add(f"hold({self.variable('run')}, n{view}, low, high)")
+                if name in self.unused:
+                    self.lines.add(f"look_at_text({given})")
+                else:
+                    self.lines.add(f"{text} = text_of({given})")
+                return len(nodes) - len(shorter) + 2
+        return 0
+
+    def _paid(self, nodes: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """Statements without those that pay for the length of the bytes that the first cuts out; whether there are
+        none."""
+        match nodes:
+            case [
+                ast.Assign() as cut,
+                ast.AugAssign(target=ast.Attribute(ast.Name("run"), "held"), value=ast.Call(ast.Name("len"))),
+                ast.If(),
+                *rest,
+            ]:
+                return [cut, *rest], False
+        return nodes, True
+
+    def _ended(self, nodes: list[ast.stmt]) -> tuple[list[ast.stmt], list[tuple[int, bool]]]:
+        """Statements without the one that ends bytes at the first of a value, and that value, where there is one."""
+        match nodes:
+            case [
+                ast.Assign([ast.Name(name)], ast.Subscript()) as cut,
+                ast.Assign([ast.Name(again)], ast.Call(ast.Name("ended"), [_, ast.Name(of), end], keywords=more)),
+                *rest,
+            ] if name == again == of and (mark := _byte(end)) is not None:
+                return [cut, *rest], [(mark, bool(more))]
+        return nodes, []
