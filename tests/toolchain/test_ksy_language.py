@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from kaitaistruct import BytesIO, KaitaiStream
 
-from exhume.errors import SpecificationError, StructureError
+from exhume.errors import SpecificationError, StructureError, TruncatedError
 from exhume.layout.fast import LayoutError
 from exhume.layout.foreign import Specification, compile_ksy
 from tests.conftest import ROOT
@@ -392,6 +392,20 @@ CASES = [
         "010203",
         {"(r.a.p, bytes(r.a.q), r.a.r, r.a.s, r.a.t, r.a.u, r.a.w, r.a.z)": (1, b"\x01\x02", "x", 1.5, True, 2, 3, 3)},
     ),
+    Case(
+        "cast_lists",
+        "seq: [{id: n, type: u1}]\n"
+        "instances: {a: {value: '[].as<bytes>'}, b: {value: '[].as<u4[]>'}, c: {value: '[1, 2].as<u4[]>'},\n"
+        "  d: {value: '[n, 300].as<u4[]>'}, e: {value: '(n == 1 ? [3].as<u4[]> : [].as<u4[]>).size'}}",
+        "01",
+        {"(bytes(r.a), r.b, r.c, r.d, r.e)": (b"", [], [1, 2], [1, 300], 1)},
+    ),
+    Case(  # as bits are left, the stream has not ended, and what comes after them is empty
+        "rows_after_bits_at_the_end",
+        "seq: [{id: a, type: b3}, {id: b, size-eos: true, repeat: eos}]",
+        "a0",
+        {"(r.a, [bytes(x) for x in r.b])": (5, [b""])},
+    ),
 ]
 each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
@@ -563,6 +577,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
         "type: u1, valid: {any-of: []}", "type: u1, enum: e, valid: 1", "type: {switch-on: e1, cases: {1: u1}}",
         "type: u1, valid: {min: e1}", "size: e1 + 1", "size: 'e1 == 1 ? 1 : 2'", "type: p(e1)", "type: p(true)",
         "type: b1, valid: 1", "size: 1, valid: [1, 2]",
+        "size: '[].as<u4>'", "size: '[1].as<str[]>.size'", "size: '[\"a\"].as<bytes>.length'",
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_refused(tmp_path: Path, field: str) -> None:
@@ -583,6 +598,15 @@ def test_a_wrong_field_is_refused(tmp_path: Path, field: str) -> None:
 def test_bits_of_both_orders_within_a_byte_are_refused(tmp_path: Path, spec: str) -> None:
     with pytest.raises(SpecificationError, match=r"bits of both orders within a byte are not supported, line [23]"):
         compiled(Case("", spec, "", {}), tmp_path)
+
+
+@pytest.mark.parametrize("field", ["type: u1", "size: 1", "type: t, size-eos: true", "type: strz, encoding: ASCII"])
+def test_rows_after_the_last_bits_are_missing(tmp_path: Path, field: str) -> None:
+    text = f"seq: [{{id: a, type: b3}}, {{id: b, {field}, repeat: eos}}]\ntypes: {{t: {{seq: [{{id: x, type: u1}}]}}}}"
+    specification = compiled(Case("", text, "", {}), tmp_path)
+    with pytest.raises(TruncatedError, match=r"field b\[0\]"):
+        specification.read(b"\xa0")
+    assert len(specification.read(b"\xa0\1\0").b) > 0
 
 
 # Arguments of the caller.

@@ -331,6 +331,8 @@ class Code(abc.ABC):
                 return self._name(id, level)
             case ex.Cast(of, name) if family(combined(self.kind(expr))) == "bytes" and isinstance(of, ex.Array):
                 return f"bytes({self._code(of)})"
+            case ex.Cast(of, _) if self._is_plain_list(of, self.kind(expr)):
+                return f"[{', '.join(map(self._code, ex.items_of(of) or ()))}]"
             case ex.Cast(of, name):
                 return self.taken(of, self.kind(expr), f"`as<{name:.60}>` takes", level)
             case ex.Index(of, at):
@@ -362,6 +364,10 @@ class Code(abc.ABC):
             case ex.Choice(condition, then, otherwise):
                 text = f"{self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 1)}"
                 return bound(text, 1, level)
+
+    def _is_plain_list(self, expr: ex.Expr, wanted: Kind) -> bool:
+        """Whether a list is written out that is empty, or would be bytes, where a list is wanted."""
+        return family(combined(wanted)) == "sequence" and (expr == ex.Array(()) or isinstance(expr, ex.Literal))
 
     def taken(self, of: ex.Expr, wanted: Kind, what: str, level: int = 0) -> str:
         """An expression where a kind is wanted, as Python: what is not known to be of it is looked at when it is there.

@@ -235,11 +235,16 @@ class Reader(Statements):
         return True
 
     def _asks_for_the_end(self) -> bool:
-        """Whether expressions ask for the end of the stream where bits may be left, so that it is not reached yet."""
+        """Whether it matters that the end of the stream is not reached as long as bits are left."""
         asked = {"eof"} | {one.id for one in self.type.instances.values()}
         exprs = [expr for one in self.type.seq for expr in expressions(one)]
-        return any(bit_order(one.one) is not None for one in self.type.seq) and any(
-            not asked.isdisjoint(words(expr)) for expr in exprs
+        repeats = any(
+            one.repeat == "eos" and bit_order(one.one) is None and leaves_bits(self.type.seq[:number])
+            for number, one in enumerate(self.type.seq)
+        )
+        return repeats or (
+            any(bit_order(one.one) is not None for one in self.type.seq)
+            and any(not asked.isdisjoint(words(expr)) for expr in exprs)
         )
 
     def _goes_on(self) -> bool:

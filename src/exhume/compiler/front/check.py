@@ -66,11 +66,23 @@ def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
     """The kind of an expression, after checking every part of it, those within casts too."""
     found = here.kind_of(expr, item)
     for node in ex.nodes(expr):
-        if isinstance(node, ex.Cast):
+        if isinstance(node, ex.Cast) and (items := ex.items_of(node.of)) is not None:
+            _listed(node, items, here, item)
+        elif isinstance(node, ex.Cast):
             takes(here.kind_of(node.of, item), here.kind_of(node, item), f"`as<{node.type:.60}>` takes")
         elif isinstance(node, ex.Member) and node.name == "_sizeof":
             kind(node.of, here, item)
     return found
+
+
+def _listed(cast: ex.Cast, items: tuple[ex.Expr, ...], here: Type, item: Kind) -> None:
+    """Check a list that is written out as what it is cast to: it may be empty, and of numbers that would be bytes."""
+    wanted, what = combined(here.kind_of(cast, item)), f"`as<{cast.type:.60}>` takes"
+    if isinstance(wanted, Sequence):
+        for one in items:
+            takes(here.kind_of(one, item), wanted.of, what)
+    elif items or family(wanted) != "bytes":
+        takes(here.kind_of(cast.of, item), wanted, what)
 
 
 def takes(given: Kind, wanted: Kind, what: str) -> bool:

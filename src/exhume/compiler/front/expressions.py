@@ -443,6 +443,13 @@ def names(expr: Expr) -> set[str]:
     return found
 
 
+def items_of(expr: Expr) -> tuple[Expr, ...] | None:
+    """The items of a list that is written out, None for anything else; a list of small numbers is parsed as bytes."""
+    if isinstance(expr, Literal) and isinstance(expr.value, bytes):
+        return tuple(map(Literal, expr.value))
+    return expr.items if isinstance(expr, Array) else None
+
+
 def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Expr, int] | None = None) -> Expr:
     """The tree with what is constant computed.
 
