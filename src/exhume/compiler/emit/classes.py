@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exhume.compiler.emit.code import import_lines
 from exhume.compiler.emit.statements import Statements
-from exhume.compiler.emit.text import ATOM, BINDS, Lines, literal, member, safe, written_doc
+from exhume.compiler.emit.text import ATOM, BINDS, Lines, kept_as, literal, member, safe, written_doc
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import TEXT, Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
@@ -126,14 +126,11 @@ class Class(Statements):
         out += ["    " + line for line in written_doc(field.doc)] if field.doc else []
         kept = f"self.{kept_as(field)}"
         try:
-            if self.foreign:  # where it is not kept yet, an error that is raised and caught takes five times as long
-                with lines.block(f'if hasattr(self, "{kept_as(field)}"):'):
-                    lines.add(f"return {kept}")
-            else:
-                with lines.block("try:"):
-                    lines.add(f"return {kept}")
-                with lines.block("except AttributeError:"):
-                    lines.add("pass")
+            # Readers put an ellipsis there, because an error for what is not there takes five times as long.
+            with lines.block("try:"):
+                lines.add(*([f"if {kept} is not ...:", f"    return {kept}"] if self.foreign else [f"return {kept}"]))
+            with lines.block("except AttributeError:"):
+                lines.add("pass")
             here, self.module.waiting = len(lines.lines), {}
             weigh = None
             if self.module.foreign:
@@ -252,8 +249,3 @@ class Class(Statements):
             lines.add("bit = at * 8")
         self.read_field(field, into)
         self.loose = False
-
-
-def kept_as(field: Field) -> str:
-    """The slot that keeps what an instance gave."""
-    return f"_{field.id}_" if field.id in ("io", "parent", "root", "big", "run") else f"_{field.id}"

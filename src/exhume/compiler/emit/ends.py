@@ -26,6 +26,8 @@ from exhume.compiler.refusal import UnsupportedError
 class _Passing(Reader):
     """The way past one structure; its parameters are what the one around it passes."""
 
+    joins_optional = False
+
     def __init__(self, around: _Ends, kind: Structure) -> None:
         super().__init__(around.module, kind.type)
         self.given = dict(zip(kind.type.params, map(around.code, kind.arguments), strict=True))
@@ -90,6 +92,8 @@ def _names(field: Field, key: str) -> set[str]:
 
 class _Ends(Reader):
     """The function for one field, and the readers of its cases."""
+
+    joins_optional = False
 
     def __init__(self, module: Module, type: Type, field: Field) -> None:
         super().__init__(module, type)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.statements import Statements
-from exhume.compiler.emit.text import ATOM, BINDS, annotation, class_names, safe, strength, written_doc
+from exhume.compiler.emit.text import ATOM, BINDS, annotation, class_names, kept_as, safe, strength, written_doc
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Plain, Structure
 from exhume.compiler.front.model import Field, Type
@@ -38,8 +38,13 @@ def _looks(field: Field) -> bool:
 class Reader(Statements):
     """The function that reads one type."""
 
+    joins_optional = True
+    """Whether fields that follow each other and are there on the same condition are read together."""
+
     def __init__(self, module: Module, type: Type) -> None:
         super().__init__(module, type)
+        self.met: ex.Expr | None = None
+        """The condition that is met where reading is."""
         self.read: set[str] = set()
         self.frozen: set[str] = set()
         self.running: list[str] = []
@@ -71,6 +76,8 @@ class Reader(Statements):
         if not scalar:
             made = f"{self.module.helper('new')}({type.class_name})" if self.foreign and not self.traces else ""
             lines.add(f"value = {made or f'{type.class_name}()'}")
+            if self.foreign and type.instances and not self.traces:  # not asked for yet
+                lines.add(f"{' = '.join(f'value.{kept_as(one)}' for one in type.instances.values())} = ...")
             if self.foreign:
                 with lines.block("if io is None:"):
                     lines.add(f"io = {self.module.helper('Stream')}(view, at, end)")
@@ -204,8 +211,17 @@ class Reader(Statements):
         self.counts = shares or (self.foreign and (self._asks_for_the_end() or self._goes_on()))
         if self.counts:
             self.lines.add("bit = at * 8 - io.left" if shares else "bit = at * 8")
+        together = 0
         for number, field in enumerate(self.type.seq):
+            if number < together:
+                continue
             try:
+                if len(optional := self._together(number)) > 1:
+                    together = number + len(optional)
+                    self.run(waiting)
+                    waiting, self.loose = [], False
+                    self._read_optional(optional)
+                    continue
                 if self.module.foreign and self._read_loosely(number, field):
                     self.run(waiting)
                     waiting = []
@@ -216,23 +232,57 @@ class Reader(Statements):
                     self.read_single(field)
                     continue
                 self.loose = False
-                if self._joins(waiting, field):
-                    waiting.append(field)
-                    if "valid" in field.raw and not isinstance(field.one, Bits):
-                        self.run(waiting)
-                        waiting = []
-                    continue
-                self.run(waiting)
-                waiting = [field] if self.fixed(field) else []
-                if waiting and "valid" in field.raw and not isinstance(field.one, Bits):
-                    self.run(waiting)
-                    waiting = []
-                elif not waiting:
-                    self.read_single(field)
+                waiting = self._after(waiting, field)
             except UnsupportedError as error:
                 raise error.within(field.where) from None
         self.run(waiting)
         return True
+
+    def _after(self, waiting: list[Field], field: Field) -> list[Field]:
+        """Statements for a field after those that wait to be read at once; returns the fields that wait then."""
+        if self._joins(waiting, field):
+            waiting.append(field)
+        else:
+            self.run(waiting)
+            waiting = [field] if self.fixed(field) else []
+        if not waiting:
+            self.read_single(field)
+        elif "valid" in field.raw and not isinstance(field.one, Bits):
+            self.run(waiting)
+            waiting = []
+        return waiting
+
+    def _together(self, number: int) -> list[Field]:
+        """The fields from one on that are there on the same condition, which reading them does not change."""
+        condition, model = self.type.seq[number].condition, self.type.root.model
+        if condition is None or not self.foreign or not self.joins_optional or self.counts:
+            return []
+        if not {"_io", *(model.moving or ()), *model.drifting}.isdisjoint(words(condition)):
+            return []
+        same = itertools.takewhile(
+            lambda one: one.condition == condition and bit_order(one.one) is None, self.type.seq[number:]
+        )
+        return list(same)
+
+    def _read_optional(self, fields: list[Field]) -> None:
+        """Read fields that are there on one condition.
+
+        Raises `UnsupportedError` with the field that is not supported.
+        """
+        self.met, waiting = fields[0].condition, list[Field]()
+        assert self.met is not None
+        with self.lines.block(f"if {self.code(self.met)}:"):
+            for field in fields:
+                try:
+                    waiting = self._after(waiting, field)
+                except UnsupportedError as error:
+                    raise error.within(field.where) from None
+            self.run(waiting)
+        self.met = None
+        with self.lines.block("else:"):
+            for field in fields:
+                self.lines.add(f"{self.local(field)} = None")
+            self.keep(fields)
 
     def _asks_for_the_end(self) -> bool:
         """Whether it matters that the end of the stream is not reached as long as bits are left."""
@@ -279,7 +329,7 @@ class Reader(Statements):
 
     def fixed(self, field: Field) -> bool:
         """Whether a field has one size and no condition."""
-        if field.repeat or field.condition is not None or "terminator" in field.raw or "contents" in field.raw:
+        if field.repeat or field.condition != self.met or "terminator" in field.raw or "contents" in field.raw:
             return False
         kind = field.one
         if isinstance(kind, (Integer, Plain)) and kind.size and field.size is None:
@@ -343,7 +393,7 @@ class Reader(Statements):
         into, lines = self.local(field), self.lines
         if field.repeat:  # those before it are there
             self.read.add(field.id)
-        if field.condition is None:
+        if field.condition is None or field.condition == self.met:
             self.read_field(field, into)
         else:
             with lines.block(f"if {self.code(field.condition)}:"):

@@ -26,6 +26,8 @@ MOST_LINES = 2_000
 class Scan(Reader):
     """The reading of one element inside the loop; nested structures are read in place, under a prefix."""
 
+    joins_optional = False
+
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
         super().__init__(module, type)
         self.prefix = prefix

@@ -36,6 +36,11 @@ def local_name(id: str, foreign: bool) -> str:
     return f"f_{id}" if ours else id
 
 
+def kept_as(field: Field) -> str:
+    """The slot that keeps what an instance gave."""
+    return f"_{field.id}_" if field.id in ("io", "parent", "root", "big", "run") else f"_{field.id}"
+
+
 class Lines:
     """Lines of code at their depth."""
 

@@ -18,9 +18,10 @@ import contextlib
 from collections.abc import Iterator
 
 from exhume.compiler import budgets
-from exhume.compiler.emit.classes import Class, kept_as
+from exhume.compiler.emit.classes import Class
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.statements import Statements, nested_in
+from exhume.compiler.emit.text import kept_as
 from exhume.compiler.front.kinds import Bits, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.needs import expressions, words
@@ -155,6 +156,8 @@ class Traced(Statements):
 
 class TracedReader(Traced, Reader):
     """The function that reads one type."""
+
+    joins_optional = False
 
     def sequence(self) -> bool:
         with self.lines.block("try:"):

@@ -29,6 +29,8 @@ static inline int spans(Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop) {
 }
 /* The slot of a class at an offset. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+/* Whether an instance was asked for before: interpreted readers put an ellipsis where it was not. */
+static inline int is_kept(PyObject *found) { return found != NULL && found != Py_Ellipsis; }
 static PyObject *slot_get(PyObject *object, Py_ssize_t offset, PyObject *name) {
     PyObject *found = SLOT(object, offset);
     if (found == NULL) { PyErr_SetObject(PyExc_AttributeError, name); return NULL; }

@@ -205,7 +205,7 @@ cdef class Getter:
             return self
         if not PyObject_TypeCheck(value, self.owner):
             raise TypeError
-        if self.kept >= 0 and SLOT(value, self.kept) != NULL:
+        if self.kept >= 0 and is_kept(SLOT(value, self.kept)):
             return <object> SLOT(value, self.kept)
         io = <object> SLOT(value, self.io) if self.io >= 0 and SLOT(value, self.io) != NULL else None
         run = <object> SLOT(value, self.run) if self.run >= 0 and SLOT(value, self.run) != NULL else None
@@ -255,7 +255,7 @@ cdef object field_found(object value, object name, Seen *seen):
 cdef inline object field_of(object value, object name, Seen *seen):
     """A field, or an instance, of an object whose class is not known."""
     if is_seen(seen, value):
-        if seen_slot(seen, value) != NULL:
+        if is_kept(seen_slot(seen, value)):
             return <object> seen_slot(seen, value)
         if seen.function != NULL:
             return asked(value, seen)

@@ -216,7 +216,7 @@ class Function(Statements):
         slots, found = self.owner_class.slots, None
         for one in self.node.body:
             match one:
-                case ast.If(body=[ast.Return(ast.Attribute(ast.Name("self"), kept))]) if kept in slots:
+                case ast.Try(body=[ast.If(body=[ast.Return(ast.Attribute(ast.Name("self"), kept))])]) if kept in slots:
                     found = kept
         return found, "_io" if "_io" in slots else None, "_run" if "_run" in slots else None
 

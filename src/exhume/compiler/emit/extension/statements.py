@@ -73,6 +73,8 @@ class Statements(Texts):
         """One statement.  Raises `UncoveredError`."""
         lines = self.lines
         match node:
+            case ast.Assign(value=ast.Constant(value)) if value is ...:
+                return  # instances that were not asked for, whose slots are empty here
             case ast.Assign(targets=targets, value=value):
                 self._assign(targets, value)
             case ast.AugAssign(target=ast.Attribute(of, "held"), value=value) if self.expr(of)[1] == RUN:
@@ -89,10 +91,6 @@ class Statements(Texts):
                 lines.add(f"{self.variable(id)}.append({self.object(one)})")
             case ast.Expr(value=value):
                 lines.add(self.object(value))
-            case ast.If(test=ast.Call(ast.Name("hasattr"), [ast.Name("self"), ast.Constant(str(name))])):
-                kept = f"SLOT({self.variable('self')}, {self._slot(ast.Name('self'), name)})"
-                with lines.block(f"if {kept} != NULL:"):
-                    lines.add(f"return <object> {kept}")
             case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]):
                 lines.add(f"refuse({self.truth(test)})")
             case ast.If(test=test, body=body, orelse=other):
@@ -115,6 +113,10 @@ class Statements(Texts):
                 self._return(value)
             case ast.Raise():
                 lines.add("again()")
+            case ast.Try(body=[ast.If(body=[ast.Return(ast.Attribute(ast.Name("self"), name))])]) if self.asks:
+                kept = f"SLOT({self.variable('self')}, {self._slot(ast.Name('self'), name)})"
+                with lines.block(f"if is_kept({kept}):"):
+                    lines.add(f"return <object> {kept}")
             case ast.Try(body=body, orelse=other):  # what goes wrong is left to the interpreted reader
                 self.body(body)
                 self.body(other)

@@ -60,6 +60,7 @@ cdef extern from *:
     bint fits(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
     bint spans(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
     PyObject *SLOT(object, Py_ssize_t)
+    bint is_kept(PyObject *)
     object slot_get(object, Py_ssize_t, object)
     ctypedef struct Seen:
         Py_ssize_t offset

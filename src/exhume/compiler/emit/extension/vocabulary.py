@@ -21,8 +21,8 @@ WORDS = frozenset(
     uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t Py_ssize_t double bint
     Stream Run Column TypeError PyTypeObject NULL K O
     l1 l2 l4 l8 b1 b2 b4 b8 as_float as_double fits spans sliced text_of seek sat satu near place
-    slot_get slot_put slot_make slot_word field_of S member_of SLOT stream_of run_of a_stream a_run column_of ends_at
-    bits_of is_there raise TypeError word_in
+    slot_get slot_put slot_make slot_word field_of S member_of SLOT is_kept stream_of run_of a_stream a_run
+    column_of ends_at bits_of is_there raise TypeError word_in
     push1 push2 push4 push8 pushu pusho pushf pushd PyObject_TypeCheck enter leave fail interpreted call error
     deeper shallower step hold ended look need again Call BaseException look_at_text
     reached after low high other others many_others found owner self
