@@ -26,7 +26,7 @@ from kaitaistruct import BytesIO, KaitaiStream
 from exhume.compiler.emit.text import safe
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
-from exhume.layout.described import camel, spec
+from exhume.layout.specifications import camel, spec
 from tools.blocks import write_block
 
 ROOT = Path(__file__).resolve().parent.parent

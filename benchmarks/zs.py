@@ -127,7 +127,7 @@ import json, sys, time
 import exhume
 from exhume.codecs.checksums import crc64_xz, sha256
 from exhume.codecs import decompress
-from exhume.io.portable import keep_freed_memory
+from exhume.io.files import keep_freed_memory
 path, op = sys.argv[1], sys.argv[2]
 zs = exhume.open(path)
 blocks = [(bytes(block.body), block.is_data) for block in zs.file.walk(zs.header.blocks_offset)]

@@ -14,8 +14,8 @@ from exhume.compiler import audit
 from exhume.compiler.emit.modules import module_texts
 from exhume.compiler.front.specs import Model
 from exhume.compiler.refusal import UnsupportedError
-from exhume.layout.described import spec
 from exhume.layout.ksy_files import SpecFiles
+from exhume.layout.specifications import spec
 from tools.nodejs import ROOT
 
 FAST = ROOT / "generated/exhume_ksy/fast"

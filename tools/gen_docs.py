@@ -212,7 +212,7 @@ def command_section(
     """Return the section of a command and of everything below it; `common` options are only named."""
     import click
 
-    from exhume.cli.examples import EXAMPLES
+    from exhume.cli.params import EXAMPLES
 
     context = click_context(command, path.rpartition(" ")[2], parent)
     text = f"{'#' * level} {path}\n\n```\n{usage(command, context, path)}\n```\n\n"

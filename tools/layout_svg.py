@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import escape
 
-from exhume.layout.described import spec
+from exhume.layout.specifications import spec
 
 DRAWN = {
     "clp_s": ("clp_s",),

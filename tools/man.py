@@ -40,7 +40,7 @@ def page(command: click.Command, path: str, context: click.Context) -> str:
     import click
 
     from exhume import __version__
-    from exhume.cli.examples import EXAMPLES
+    from exhume.cli.params import EXAMPLES
     from tools.gen_docs import usage, value_name
 
     paragraphs = inspect.cleandoc(command.help or "").replace("\f", "").split("\n\n")

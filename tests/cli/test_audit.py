@@ -19,7 +19,7 @@ import pytest
 from exhume.cli import records as records_of
 from exhume.cli.main import main
 from exhume.io import activity
-from exhume.io.output import append_only
+from exhume.io.output import stream
 from exhume.testing.faults import FULL, Disk
 from tests.conftest import ROOT
 from tests.faults.methods import ARCHIVES
@@ -179,7 +179,7 @@ def test_records_of_others_are_not_trusted(tmp_path: Path, exhume_cli: Cli) -> N
 
 def test_a_line_without_an_end_is_no_record(tmp_path: Path, archive: Path, exhume_cli: Cli, monkeypatch: Any) -> None:
     monkeypatch.setattr(records_of, "LONGEST_LINE", 1 << 20)
-    monkeypatch.setattr(append_only, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(stream, "LONGEST_LINE", 1 << 20)
     log = tmp_path / "log"
     log.write_bytes(b" " * (3 << 20) + b"\n")
     assert "not a record" in exhume_cli("audit", log).text

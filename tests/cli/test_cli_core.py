@@ -15,7 +15,7 @@ import pytest
 
 from exhume.cli.params import BYTES
 from exhume.cli.render import human_size, printable, table
-from exhume.cli.terminal.values import key_values
+from exhume.cli.terminal.screen import key_values
 from exhume.io.jsonout import dumps
 
 Cli = Callable[..., Any]

@@ -15,10 +15,9 @@ import click
 import pytest
 
 import exhume
-from exhume.cli.examples import EXAMPLES
 from exhume.cli.formatcli import format_cli
 from exhume.cli.main import main
-from exhume.cli.params import Jobs
+from exhume.cli.params import EXAMPLES, Jobs
 from exhume.registry import formats
 from tests.conftest import ROOT
 

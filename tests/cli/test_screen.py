@@ -12,19 +12,21 @@ from typing import Any
 
 import pytest
 
+from exhume.cli.explained import hex_lines
 from exhume.cli.render import table
-from exhume.cli.terminal.hexdump import hex_lines
 from exhume.cli.terminal.screen import (
     FIELD_COLORS,
     FIELD_PALETTE,
     PLAIN,
     STYLES,
     Screen,
+    human_time,
+    in_words,
+    key_values,
     paint,
     text_width,
     wants_color,
 )
-from exhume.cli.terminal.values import human_time, in_words, key_values
 from exhume.errors import Span
 from exhume.layout.trees import Field
 

@@ -145,10 +145,10 @@ def library(folder: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     import exhume
+    from exhume.io.files import HAS_DIR_FD
     from exhume.io.local import FileSource
     from exhume.io.output.scratch import scratch_file
     from exhume.io.output.tree import OutputTree
-    from exhume.io.portable import HAS_DIR_FD
 
     assert not HAS_DIR_FD
     data = os.urandom(100_000)

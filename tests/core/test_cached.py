@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 
 
 class Thing:

@@ -159,9 +159,9 @@ def test_type_checkers_know_the_same_names() -> None:
 def methods() -> Iterator[tuple[str, Any]]:
     """The methods of archives and other public classes, and the functions of modules that are imported by name."""
     import exhume.distributed
-    from exhume.distributed import partition
+    from exhume.distributed.collections import Partition
 
-    classes = {value for value in PUBLIC.values() if isinstance(value, type)} | {partition.Partition}
+    classes = {value for value in PUBLIC.values() if isinstance(value, type)} | {Partition}
     for name in FORMATS:
         module = getattr(exhume, name)
         classes |= {one for one in vars(module).values() if isinstance(one, type) and issubclass(one, exhume.Archive)}

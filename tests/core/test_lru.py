@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.io.lru import Lru
+from exhume.io.caching import Lru
 
 
 def test_what_was_not_used_for_longest_leaves_first() -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from exhume.io.remote.pace import BACKOFF_ROUNDS, MAX_IN_FLIGHT, AdaptiveConcurrency, RequestToken
+from exhume.io.remote.readahead import BACKOFF_ROUNDS, MAX_IN_FLIGHT, AdaptiveConcurrency, RequestToken
 
 PIECE = 8_000_000
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from exhume.errors import UnsafePathError
-from exhume.io import portable, tree
+from exhume.io import files, tree
 from exhume.io.output import folders, names
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +32,7 @@ def test_what_is_hidden_is_what_the_substitutes_ask_for() -> None:
     """A call that `portable` looks for and `no_posix` leaves there would test nothing."""
     import tests.core.no_posix as shim
 
-    text = Path(portable.__file__).read_text(encoding="utf-8")
+    text = Path(files.__file__).read_text(encoding="utf-8")
     for name in ("pread", "pwrite", "readv", "writev", "O_NOFOLLOW", "O_DIRECTORY", "O_CLOEXEC", "O_NONBLOCK"):
         assert f'"{name}"' in text
         assert name in shim.GONE
@@ -48,10 +48,10 @@ def test_a_lock_keeps_others_out(tmp_path: Path) -> None:
 
     def second() -> None:
         entered.set()
-        with portable.locked(fds[1]):
+        with files.locked(fds[1]):
             order.append("second")
 
-    with portable.locked(fds[0]):
+    with files.locked(fds[0]):
         other = threading.Thread(target=second)
         other.start()
         entered.wait()
@@ -69,7 +69,7 @@ def test_a_system_without_locks_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     with (
         (tmp_path / "file").open("wb") as file,
         pytest.raises(OSError, match="cannot lock"),
-        portable.locked(file.fileno()),
+        files.locked(file.fileno()),
     ):
         pass
 
@@ -123,7 +123,7 @@ def test_no_other_module_asks_the_system_for_what_windows_lacks() -> None:
         r"\bos\.(pread|preadv|pwrite|readv|writev|fork|O_NOFOLLOW|O_DIRECTORY|O_CLOEXEC|O_NONBLOCK)\b"
         r"|import (fcntl|resource|pwd|grp|termios)\b|\bSIGHUP\b|\bdir_fd="
     )
-    allowed = {"io/portable.py", "io/output/folders.py"}
+    allowed = {"io/files.py", "io/output/folders.py"}
     source = ROOT / "src" / "exhume"
     found = {
         path.relative_to(source).as_posix()

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.io.remote import readahead
-from exhume.io.remote.pace import AdaptiveConcurrency
-from exhume.io.remote.readahead import SMALL_READ, ReadAhead
+from exhume.io.remote.readahead import SMALL_READ, AdaptiveConcurrency, ReadAhead
 from tests.sizes import some
 
 DATA = bytes(range(251)) * 4000

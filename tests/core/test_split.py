@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.io import split
+from exhume.io import images
+from exhume.io.images import SplitSource, split_set
 from exhume.io.opening import open_target
-from exhume.io.split import SplitSource, split_set
 from tests.conftest import ROOT
 
 
@@ -36,11 +36,11 @@ NAMES = {
 
 
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
-@pytest.mark.parametrize("kept", [split.MOST_OPEN, 2])
+@pytest.mark.parametrize("kept", [images.MOST_OPEN, 2])
 def test_an_archive_in_several_pieces_is_found(
     names: list[str], kept: int, archive: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exhume_cli: Any
 ) -> None:
-    monkeypatch.setattr(split, "MOST_OPEN", kept)
+    monkeypatch.setattr(images, "MOST_OPEN", kept)
     data = bytes(1000) + archive + bytes(900)
     paths = cut(tmp_path, data, -(-len(data) // 8), names)
     (found,) = exhume.carve(paths[0])
@@ -83,6 +83,6 @@ def test_a_set_is_one_file(tmp_path: Path) -> None:
 
 
 def test_the_names_of_pieces() -> None:
-    assert split._next("999") == "1000"
-    assert split._next("azz") == "baa"
-    assert split._next("zz") == ""
+    assert images._next("999") == "1000"
+    assert images._next("azz") == "baa"
+    assert images._next("zz") == ""

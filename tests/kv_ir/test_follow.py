@@ -17,8 +17,8 @@ from exhume.errors import SourceError
 from exhume.formats.clp_ir.reader import choose
 from exhume.formats.kv_ir.build import END
 from exhume.formats.kv_ir.layout import NODES, Tags
-from exhume.io import growing
-from exhume.io.growing import GrowingFile
+from exhume.io import local
+from exhume.io.local import GrowingFile
 from tests.clp_ir import streams as text
 from tests.kv_ir import streams as pairs
 
@@ -36,7 +36,7 @@ def content(kind: str, out: bytes) -> Any:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look for more a hundred times a second."""
-    monkeypatch.setattr(growing, "INTERVAL_S", 0.01)
+    monkeypatch.setattr(local, "INTERVAL_S", 0.01)
 
 
 class Logger(threading.Thread):
@@ -218,7 +218,7 @@ def test_a_name_without_a_file_is_waited_for(tmp_path: Path, monkeypatch: pytest
     chunks = GrowingFile(str(path)).chunks()
     assert (next(chunks), waits) == (b"", [])
     assert next(chunks) == b"there"
-    assert waits == [growing.INTERVAL_S]
+    assert waits == [local.INTERVAL_S]
 
 
 @pytest.mark.parametrize("packed", PACKED)

@@ -96,7 +96,7 @@ def test_a_client_of_the_caller_stays_open(cluster: Any) -> None:
 
 
 def test_a_cluster_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exhume_cli: Cli) -> None:
-    monkeypatch.setattr("exhume.distributed.cluster.CONNECT_TIMEOUT", 0.3)
+    monkeypatch.setattr("exhume.distributed.workers.CONNECT_TIMEOUT", 0.3)
     for address in ("tcp://127.0.0.1:9", str(tmp_path / "none.json")):
         with pytest.raises(SourceError) as caught:
             list(run(slow_double, [1], cluster=address))

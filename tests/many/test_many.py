@@ -14,7 +14,7 @@ import pytest
 
 from exhume.cli.many import is_glob
 from exhume.cli.outputs import OutputNames
-from exhume.distributed import local
+from exhume.distributed import workers
 from exhume.findings import Verdict
 
 Cli = Callable[..., Any]
@@ -192,13 +192,13 @@ def test_export(archives: Path, exhume_cli: Cli, tmp_path: Path) -> None:
 def test_catalog_build(archives: Path, exhume_cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = sorted(archives.glob("c*.caf"))
     started: list[int] = []
-    processes = local.Processes
+    processes = workers.Processes
 
-    def counted(count: int) -> local.Processes:
+    def counted(count: int) -> workers.Processes:
         started.append(count)
         return processes(count)
 
-    monkeypatch.setattr(local, "Processes", counted)
+    monkeypatch.setattr(workers, "Processes", counted)
     plain = exhume_cli("catalog", "build", "--json", tmp_path / "one.db", *chunks)
     many = exhume_cli("catalog", "build", "--json", tmp_path / "two.db", "--jobs", 2, *chunks)
     assert not started, "handing over a local index costs more than reading it"

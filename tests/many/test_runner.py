@@ -17,9 +17,8 @@ from typing import Any
 
 import pytest
 
-from exhume.distributed import local, run, to_bag, to_dataframe
-from exhume.distributed.cluster import is_scheduler_file
-from exhume.distributed.local import Processes
+from exhume.distributed import run, to_bag, to_dataframe, workers
+from exhume.distributed.workers import Processes, is_scheduler_file
 from exhume.errors import ChecksumError, MissingDependencyError, RangeNotSupportedError, SourceError
 
 
@@ -161,13 +160,13 @@ def test_units_are_taken_as_they_are_needed() -> None:
 
 def test_batches_grow_while_the_number_of_units_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    submit = local.Inline.submit
+    submit = workers.Inline.submit
 
-    def spy(self: local.Inline, task: int, function: Any, units: list[Any], delay: float) -> None:
+    def spy(self: workers.Inline, task: int, function: Any, units: list[Any], delay: float) -> None:
         sizes.append(len(units))
         submit(self, task, function, units, delay)
 
-    monkeypatch.setattr(local.Inline, "submit", spy)
+    monkeypatch.setattr(workers.Inline, "submit", spy)
     assert [one.value for one in run(double, iter(range(500)))] == [2 * n for n in range(500)]
     assert sizes == sorted(sizes[:-1]) + sizes[-1:]
     assert (sizes[0], max(sizes) > 4, max(sizes) <= 32) == (1, True, True)
@@ -219,7 +218,7 @@ def served(*messages: bytes) -> list[Any]:
         ours.send_bytes(message)
     before = signal.getsignal(signal.SIGINT)
     try:
-        local.serve(theirs)
+        workers.serve(theirs)
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # the parent ends the run
     finally:
         signal.signal(signal.SIGINT, before)
@@ -243,7 +242,7 @@ def test_the_life_of_a_worker() -> None:
     ours, theirs = multiprocessing.Pipe()
     ours.close()
     before = signal.getsignal(signal.SIGINT)
-    local.serve(theirs)
+    workers.serve(theirs)
     signal.signal(signal.SIGINT, before)
 
 
@@ -267,7 +266,7 @@ class Stubborn:
 
 
 def test_a_process_that_does_not_end_is_killed() -> None:
-    worker = object.__new__(local._Worker)
+    worker = object.__new__(workers._Worker)
     worker.pipe, theirs = multiprocessing.Pipe()
     worker.process = stubborn = Stubborn()
     theirs.close()
@@ -298,7 +297,7 @@ def test_what_ends_a_thread_is_a_failure_of_its_units() -> None:
 
 
 def test_threads_that_are_closed_do_no_more() -> None:
-    pool = local.Threads(1)
+    pool = workers.Threads(1)
     begun, go = threading.Event(), threading.Event()
     done: list[int] = []
 
@@ -332,7 +331,7 @@ def test_a_unit_that_kills_its_worker_costs_the_others_nothing() -> None:
 
 
 def test_a_caller_who_leaves_does_no_more() -> None:
-    backend = local.Inline()
+    backend = workers.Inline()
     backend.submit(0, double, [1], 0.0)
     backend.close()
     with pytest.raises(IndexError):

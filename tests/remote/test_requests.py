@@ -15,7 +15,7 @@ import exhume
 from exhume.formats.caf.catalog import open_catalog
 from exhume.io.remote import readahead
 from exhume.io.remote.opening import open_url
-from exhume.io.remote.pace import AdaptiveConcurrency
+from exhume.io.remote.readahead import AdaptiveConcurrency
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource
 from tests.remote.server import Served, serving
 

@@ -22,9 +22,9 @@ from exhume.compiler.emit.text import safe
 from exhume.compiler.front.kinds import Bits, Sequence
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
-from exhume.layout.described import camel, spec
 from exhume.layout.foreign import Specification
 from exhume.layout.kaitai import FAILURES
+from exhume.layout.specifications import camel, spec
 from tests.conftest import ROOT
 from tools import ksy_facts
 

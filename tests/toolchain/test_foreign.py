@@ -172,7 +172,7 @@ def test_yaml_is_read_as_kaitai_reads_it(tmp_path: Path) -> None:
 
 
 def test_our_own_specifications_are_read_from_yaml_as_they_were_for_the_compiler() -> None:
-    from exhume.layout.described import spec
+    from exhume.layout.specifications import spec
 
     for file in some(sorted((ROOT / "ksy").glob("*.ksy"))):
         assert parse_yaml(file) == spec(file.stem), file

@@ -25,7 +25,7 @@ from exhume.cli.records import SCHEMA, canonical, digest_of, facts_of, files_of,
 from exhume.errors import ExhumeError, Span, WriterError
 from exhume.io import activity
 from exhume.io.jsonout import jsonable
-from exhume.io.output.append_only import AppendOnlyLog
+from exhume.io.output.stream import AppendOnlyLog
 from exhume.redaction import redact_all, redact_option
 
 

@@ -19,7 +19,7 @@ from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
-from exhume.io.split import split_set
+from exhume.io.images import split_set
 from exhume.recovery import CarvedArchive, CarveVerdict
 
 if TYPE_CHECKING:

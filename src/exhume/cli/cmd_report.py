@@ -23,8 +23,8 @@ from exhume.counts import counted
 from exhume.engines.identify import walk
 from exhume.engines.walk import Kind, WalkEntry
 from exhume.findings import Verdict
+from exhume.io.images import SplitSet, split_set
 from exhume.io.source import Source
-from exhume.io.split import SplitSet, split_set
 from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _entries(run: Run, targets: tuple[str, ...], directories: frozenset[str]) ->
 
 def _segments(name: str) -> SplitSet:
     """The files of a split or EWF image that begins with this one; no pieces for any other file."""
-    from exhume.io.evidence import segments
+    from exhume.io.images import segments
 
     if "://" in name:
         return SplitSet()

@@ -17,8 +17,7 @@ def command(run: Run, specification: str | None, bundle: bool) -> None:
 
     With --bundle it is one file for the Kaitai Web IDE, or for a compiler of any language.
     """
-    from exhume.layout.described import spec
-    from exhume.layout.specifications import ids
+    from exhume.layout.specifications import ids, spec
     from exhume.layout.specifications import specification as text_of
 
     if specification is None:

@@ -19,7 +19,7 @@ def check_container(run: Run, opened: Source | Tree, progress: Progress, *, unle
     whole = opened.outermost if isinstance(opened, Source) else None
     if whole is None or not (whole.location or "").endswith("01"):
         return True
-    from exhume.io.evidence import EvidenceSource
+    from exhume.io.images import EvidenceSource
 
     if not isinstance(whole, EvidenceSource):
         return True

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from exhume.errors import SourceError, Span
-from exhume.io.files import open_regular
+from exhume.io.files import open_regular, pread
 from exhume.io.local import open_untouched
-from exhume.io.output.append_only import LONGEST_LINE
-from exhume.io.portable import pread
+from exhume.io.output.stream import LONGEST_LINE
 from exhume.io.source import STREAM_CHUNK
 
 SCHEMA = "exhume.audit-record/1"

@@ -225,7 +225,7 @@ class Run:
 
     def print_values(self, values: Mapping[str, Any]) -> None:
         """Print nested values for people, see `key_values`."""
-        from exhume.cli.terminal.values import key_values
+        from exhume.cli.terminal.screen import key_values
 
         self.print_lines(key_values(values, self.screen))
 

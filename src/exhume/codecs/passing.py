@@ -1,6 +1,8 @@
 """Payloads that are decompressed piece by piece: memory for one chunk, whatever their size.
 
 `decompress` of the package holds a payload as a whole; here stored bytes come in chunks, and so does the content.
+
+Decoding a stream only as far as its output is needed.
 """
 
 from __future__ import annotations
@@ -389,3 +391,50 @@ _READERS: Final[dict[str, Callable[[PayloadStream], Iterator[bytes]]]] = {
 
 SEQUENTIAL: Final = frozenset(_READERS)
 """The codecs whose payloads are read in chunks."""
+
+
+class Stepwise:
+    """Decodes a payload a step at a time, for readers that may not need all of it.
+
+    The output is the same as that of `decompress_prefix`; damage after the decoded part is not noticed.
+    """
+
+    def __init__(self, codec: str, data: Buffer) -> None:
+        """Take `deflate` and `lzma2`."""
+        if codec == "lzma2":
+            from exhume.codecs.xz import lzma2_decoder
+
+            self._engine: Any = lzma2_decoder()
+        else:
+            from exhume.codecs.deflate import igzip_lib
+
+            igzip = igzip_lib()
+            self._engine = zlib.decompressobj(-15) if igzip is None else igzip.IgzipDecompressor(igzip.DECOMP_DEFLATE)
+        self._codec = codec
+        self._size = len(data)
+        self._rest: Buffer = bytes(data) if isinstance(data, memoryview) else data
+
+    @property
+    def finished(self) -> bool:
+        """Whether the stream's end has been reached."""
+        return bool(self._engine.eof)
+
+    @property
+    def consumed(self) -> int:
+        """Stored bytes of a finished stream."""
+        return self._size - len(self._engine.unused_data)
+
+    def more(self, size: int) -> bytes:
+        """The next bytes, at most `size`; empty at the end.  Raises `CodecError` for a corrupt or cut stream."""
+        if self.finished:
+            return b""
+        try:
+            piece: bytes = self._engine.decompress(self._rest, size)
+        except Exception as error:  # zlib.error, isal's, lzma.LZMAError: no common base
+            raise CodecError(f"{self._codec}: corrupt stream", actual=str(error)) from error
+        self._rest = getattr(self._engine, "unconsumed_tail", b"")  # zlib hands back what the others keep
+        if not piece and not self.finished:
+            raise CodecError(
+                f"{self._codec}: the stream is cut short", actual=f"{counted(self._size, 'bytes')} without an end"
+            )
+        return piece

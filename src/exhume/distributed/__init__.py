@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.distributed.carving import carve
-    from exhume.distributed.frames import to_bag, to_dataframe
-    from exhume.distributed.partition import Partition, partitions
+    from exhume.distributed.collections import Partition, partitions, to_bag, to_dataframe
     from exhume.distributed.runner import Result, run
 
 _NAMES = {
-    "Partition": "partition",
+    "Partition": "collections",
     "Result": "runner",
     "carve": "carving",
-    "partitions": "partition",
+    "partitions": "collections",
     "run": "runner",
-    "to_bag": "frames",
-    "to_dataframe": "frames",
+    "to_bag": "collections",
+    "to_dataframe": "collections",
 }
 
 __all__ = ["Partition", "Result", "carve", "partitions", "run", "to_bag", "to_dataframe"]

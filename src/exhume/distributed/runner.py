@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from exhume.archive import Progress, no_progress
-from exhume.distributed.work import TaskResult, ThreadedCall, WorkerLost
+from exhume.distributed.workers import TaskResult, ThreadedCall, WorkerLost
 from exhume.errors import ExhumeError, SourceError
 
 if TYPE_CHECKING:
@@ -122,16 +122,16 @@ def run(
 
 def _backend(cluster: Any, jobs: int, workers: Workers) -> Backend:
     if cluster is not None:
-        from exhume.distributed.cluster import Cluster
+        from exhume.distributed.workers import Cluster
 
         return Cluster(cluster)
-    from exhume.distributed import local
+    from exhume.distributed.workers import Inline, Processes, Threads
     from exhume.limits import cpu_count
 
     count = jobs or cpu_count()
     if count <= 1:
-        return local.Inline()
-    return local.Threads(count) if workers == "threads" else local.Processes(count)
+        return Inline()
+    return Threads(count) if workers == "threads" else Processes(count)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from exhume.archive import Progress, no_progress
 from exhume.codecs.checksums import md5
 from exhume.findings import Check
-from exhume.io.evidence import EvidenceSource
+from exhume.io.images import EvidenceSource
 
 PIECE = 1 << 22
 """Bytes that are read at a time."""

@@ -10,7 +10,7 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, Span, shorten
 from exhume.findings import Check, CheckOutcome, Finding
 from exhume.io.jsonout import dumps
-from exhume.io.mapped import mapped
+from exhume.io.local import mapped
 from exhume.late import notebook_html
 from exhume.layout.schema import Explainer
 from exhume.layout.sections import Section, SectionMap

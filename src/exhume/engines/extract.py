@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
+from exhume.io.files import keep_freed_memory
 from exhume.io.output.tree import OutputTree
 from exhume.io.parallel import map_ordered
-from exhume.io.portable import keep_freed_memory
 from exhume.io.source import COALESCE_GAP, Source
 from exhume.limits import cpu_count
 

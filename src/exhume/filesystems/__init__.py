@@ -7,8 +7,7 @@ archive is:
 
 from __future__ import annotations
 
+from exhume.filesystems.archives import CafFileSystem, ClpSFileSystem, DataBundleFileSystem, ZsFileSystem
 from exhume.filesystems.catalog import CafCatalogFileSystem
-from exhume.filesystems.members import CafFileSystem, DataBundleFileSystem
-from exhume.filesystems.payloads import ClpSFileSystem, ZsFileSystem
 
 __all__ = ["CafCatalogFileSystem", "CafFileSystem", "ClpSFileSystem", "DataBundleFileSystem", "ZsFileSystem"]

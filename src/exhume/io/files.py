@@ -1,19 +1,139 @@
-"""Files of the operating system, for input and output, whose errors are `SourceError` and name the file."""
+"""Files of the operating system, with errors that name the file, and what stands in for calls that Windows lacks.
+
+Where the system has the call, it is the call.  The substitutes of `pread` and `pwrite` are safe for any number of
+threads as long as every positional read of a descriptor uses them, and `locked` is a lock between processes as `flock`
+is.  Missing flags are 0: `NOFOLLOW` and `DIRECTORY` then promise nothing, and who needs what they promise
+asks `HAS_DIR_FD` (see `exhume.io.output.folders`).
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import stat
-from collections.abc import Iterator
-from pathlib import Path
+import threading
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.io import activity
-from exhume.io.portable import READ, read_into
 from exhume.io.source import STREAM_CHUNK, source_error
+
+CLOEXEC: int = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
+BINARY: int = getattr(os, "O_BINARY", 0)
+NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+DIRECTORY: int = getattr(os, "O_DIRECTORY", 0)
+NONBLOCK: int = getattr(os, "O_NONBLOCK", 0)
+READ: int = os.O_RDONLY | CLOEXEC | BINARY
+"""Opens a file to read bytes from."""
+
+WINDOWS_NAMES: bool = os.name == "nt"
+"""Whether names of files follow the rules of Windows."""
+
+HAS_DIR_FD: bool = bool(NOFOLLOW and DIRECTORY and os.supports_dir_fd)
+"""Whether files can be opened below an open directory, without following a link."""
+
+_LOCK_AT = 1 << 40  # past the end of the data: Windows denies others access to locked bytes
+_seeking = threading.Lock()
+
+
+def pread(fd: int, size: int, offset: int) -> bytes:
+    """Up to `size` bytes at an offset; the position of the file stays.  Raises `OSError`."""
+    if hasattr(os, "pread"):
+        return os.pread(fd, size, offset)
+    with _at(fd, offset):
+        return os.read(fd, size)
+
+
+def pwrite(fd: int, data: memoryview, offset: int) -> int:
+    """Write at an offset, maybe not all; the position of the file stays.  Raises `OSError`."""
+    if hasattr(os, "pwrite"):
+        return os.pwrite(fd, data, offset)
+    with _at(fd, offset):
+        return os.write(fd, data)
+
+
+@contextlib.contextmanager
+def _at(fd: int, offset: int) -> Iterator[None]:
+    with _seeking:
+        before = os.lseek(fd, 0, os.SEEK_CUR)
+        os.lseek(fd, offset, os.SEEK_SET)
+        try:
+            yield
+        finally:
+            os.lseek(fd, before, os.SEEK_SET)
+
+
+def read_into(fd: int, buffer: Any) -> int:
+    """Fill a buffer as far as there is something to read; return the number of bytes.  Raises `OSError`."""
+    if hasattr(os, "readv"):
+        return os.readv(fd, [buffer])
+    view = memoryview(buffer).cast("B")
+    data = os.read(fd, len(view))
+    view[: len(data)] = data
+    return len(data)
+
+
+def write_pieces(fd: int, pieces: Sequence[bytes | memoryview]) -> int:
+    """Write buffers back to back, possibly not all; return the number of bytes.  Raises `OSError`."""
+    return os.writev(fd, pieces) if hasattr(os, "writev") else 0
+
+
+@contextlib.contextmanager
+def locked(fd: int) -> Iterator[None]:
+    """Keep a file locked, waiting for its current holder.  Raises `OSError`, also if files cannot be locked."""
+    try:
+        import fcntl
+    except ImportError:
+        with _locked_byte(fd):
+            yield
+        return
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+@contextlib.contextmanager
+def _locked_byte(fd: int) -> Iterator[None]:
+    try:
+        import msvcrt
+
+        windows: Any = msvcrt  # it has no functions for a type checker elsewhere
+    except ImportError:
+        raise OSError("this system cannot lock files") from None
+    while True:
+        os.lseek(fd, _LOCK_AT, os.SEEK_SET)
+        try:
+            windows.locking(fd, windows.LK_NBLCK, 1)
+            break
+        except PermissionError:  # another process has it
+            time.sleep(0.01)
+    try:
+        yield
+    finally:
+        os.lseek(fd, _LOCK_AT, os.SEEK_SET)
+        windows.locking(fd, windows.LK_UNLCK, 1)
+
+
+HELD = 8 << 20
+"""Twice this much freed memory stays with the process."""
+
+
+@functools.cache
+def keep_freed_memory() -> None:
+    """Let buffers of up to `HELD` bytes be allocated, freed and allocated again without new pages from the system.
+
+    A reader allocates a few buffers of some 100 KiB per block and frees them again.  The C library would return each to
+    the system at once, and the kernel would clear and map every page again for the next block, which takes 33 % of the
+    time to inflate it.  glibc adapts the sizes it keeps (`M_MMAP_THRESHOLD`, `M_TRIM_THRESHOLD`) to the largest buffer
+    freed so far, so one is allocated and freed here (its pages are never touched).  Other allocators are unaffected.
+    """
+    bytes(HELD)
 
 
 @contextlib.contextmanager
@@ -106,7 +226,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     end.
     """
     with naming(path):
-        kind = Path(path).stat().st_mode
+        kind = os.stat(path).st_mode  # noqa: PTH116 - pathlib imports much
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # `open_input` says what is wrong with a directory
         raise SourceError("not a regular file", span=Span(os.fspath(path), 0, 0))
     return open_input(path)

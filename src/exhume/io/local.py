@@ -1,17 +1,19 @@
-"""Local files and directories, read with `pread`, never opened for writing."""
+"""Local files and directories, read with `pread`, never opened for writing; mapped as a whole, or read as they grow."""
 
 from __future__ import annotations
 
 import errno
 import io
+import mmap
 import os
 import stat
+import time
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
 from exhume.io import activity
-from exhume.io.portable import READ, pread
+from exhume.io.files import READ, pread
 from exhume.io.source import Source, close_quietly, source_error
 from exhume.io.tree import Tree, check_relative
 
@@ -275,3 +277,103 @@ def _file_type(path: str) -> int:
         return stat.S_IFMT(os.stat(path).st_mode)
     except (OSError, ValueError):
         return 0
+
+
+SMALL = 1 << 20
+"""Bytes of a file that are read rather than mapped."""
+
+
+def mapped(source: Source) -> Any:
+    """All bytes of a source, as `bytes` or as a `mmap`, which readers use alike; raises what reading raises.
+
+    A file that gets shorter while it is mapped ends the process (SIGBUS), as with every program that maps it.
+    """
+    number = source.fileno() if source.size > SMALL and activity.current is None else None
+    if number is None or source.origin % mmap.ALLOCATIONGRANULARITY:
+        return source.read_at(0, source.size)
+    try:
+        return mmap.mmap(number, source.size, access=mmap.ACCESS_READ, offset=source.origin)
+    except OSError:  # a file system without
+        return source.read_at(0, source.size)
+
+
+def release(data: Any, start: int, end: int) -> None:
+    """Release the pages of `[start, end)` of a mapped file: they are read again where they are needed."""
+    if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        first = start // mmap.PAGESIZE * mmap.PAGESIZE
+        if end - first >= mmap.PAGESIZE:
+            data.madvise(mmap.MADV_DONTNEED, first, (end - first) // mmap.PAGESIZE * mmap.PAGESIZE)
+
+
+GROWING_CHUNK = 1 << 16
+"""Bytes that are read at once."""
+
+INTERVAL_S = 0.2
+"""Seconds between two looks at a file that has not grown."""
+
+
+class GrowingFile:
+    """What a file contains and what is appended to it.
+
+    Attributes:
+        replaced: Why reading ended: `replaced` by another file of its name, or `truncated`; None until then.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.replaced: str | None = None
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes from the beginning, then what is appended; an empty chunk whenever everything was read.
+
+        Ends when the file becomes shorter, and when another file has its name, after the rest of the old one.  A name
+        without a file is waited for, with an empty chunk before each wait.  Raises `SourceError`.
+        """
+        while (fd := self._open()) is None:
+            yield b""
+            self.wait(INTERVAL_S)
+        at = 0
+        is_last = False
+        try:
+            while True:
+                data = os.read(fd, GROWING_CHUNK)
+                if data:
+                    at += len(data)
+                    yield data
+                    continue
+                if is_last:
+                    self.replaced = "replaced"
+                    return
+                yield b""
+                if os.fstat(fd).st_size < at:
+                    self.replaced = "truncated"
+                    return
+                is_last = self._is_another(fd)
+                if not is_last:
+                    self.wait(INTERVAL_S)
+        except OSError as error:
+            raise source_error(error, self.path) from error
+        finally:
+            os.close(fd)
+
+    def wait(self, seconds: float) -> None:
+        """Wait before the file is looked at again."""
+        time.sleep(seconds)
+
+    def _open(self) -> int | None:
+        """A descriptor of the file; None where there is none."""
+        try:
+            return open_untouched(self.path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise source_error(error, self.path) from error
+
+    def _is_another(self, fd: int) -> bool:
+        """Whether another file has the name by now."""
+        try:
+            there = os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        mine = os.fstat(fd)
+        return (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino)

@@ -74,7 +74,7 @@ def _joined(target: Target) -> Target:
     """The split image that a local path begins, else the target."""
     if not isinstance(target, (str, os.PathLike)):
         return target
-    from exhume.io.split import SplitSource, split_set
+    from exhume.io.images import SplitSource, split_set
 
     if pieces := split_set(os.fspath(target)).pieces:
         return SplitSource(pieces)
@@ -95,7 +95,7 @@ def _open_target(
 
             return open_url(text, storage_options, size, tail_first)
         if text.endswith("01"):  # a name such as image.E01; other names need no import
-            from exhume.io.evidence import EvidenceSource, is_evidence
+            from exhume.io.images import EvidenceSource, is_evidence
 
             if is_evidence(text):
                 return EvidenceSource(text)

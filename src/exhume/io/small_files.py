@@ -11,8 +11,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from exhume.io.files import HAS_DIR_FD, NONBLOCK, READ
 from exhume.io.output import folders
-from exhume.io.portable import HAS_DIR_FD, NONBLOCK, READ
 from exhume.io.source import close_quietly
 from exhume.native.kernel import COMPILED
 

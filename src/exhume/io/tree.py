@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Self
 
 from exhume.errors import EntryNotFoundError, Span, UnsafePathError
-from exhume.io.portable import WINDOWS_NAMES
+from exhume.io.files import WINDOWS_NAMES
 from exhume.io.source import AT_HAND, BytesSource, Cost, Source, StoppableSource
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exhume.compiler import budgets
-from exhume.io.mapped import release
+from exhume.io.local import release
 from exhume.layout.fast import LayoutError
 
 BATCH_ROWS = 65_536

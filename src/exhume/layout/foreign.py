@@ -27,7 +27,7 @@ from exhume.compiler.front.specs import Model
 from exhume.counts import counted
 from exhume.errors import SpecificationError
 from exhume.findings import Finding
-from exhume.io.mapped import mapped
+from exhume.io.local import mapped
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
 from exhume.layout import kept

@@ -11,7 +11,7 @@ from exhume.compiler.front.model import Field as Described
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
 from exhume.errors import EntryNotFoundError, ExhumeError, SpecificationError
-from exhume.io.mapped import mapped
+from exhume.io.local import mapped
 from exhume.io.source import Source
 from exhume.layout.batches import BATCH_ROWS, Paused
 from exhume.layout.fast import RAISED, refused

@@ -22,13 +22,12 @@ from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import Type
 from exhume.counts import counted
 from exhume.errors import Span, shorten
-from exhume.layout.described import FieldDoc, camel, describe_traced, describe_type
 from exhume.layout.elements import Elements, Places, passing
 from exhume.layout.fast import RAISED, View
 from exhume.layout.kaitai import FAILURES
-from exhume.layout.summaries import instances_of, is_one_line, summary_of
+from exhume.layout.specifications import FieldDoc, camel, describe_traced, describe_type
 from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Traced, named, slot, type_of
-from exhume.layout.trees import Even, Field, Placed, Trees, held, paged
+from exhume.layout.trees import Even, Field, Placed, Trees, held, instances_of, is_one_line, paged, summary_of
 
 DEBUG_PACKAGE = "exhume_ksy.debug"
 

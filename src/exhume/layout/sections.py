@@ -15,7 +15,7 @@ from exhume.choices import hint
 from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, Span, shorten
 from exhume.findings import Check
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 from exhume.io.source import Source
 from exhume.late import notebook_html
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from exhume.compiler.front.kinds import Bits, Integer
 from exhume.compiler.front.model import Type
 from exhume.errors import shorten
-from exhume.io.mapped import release
+from exhume.io.local import release
 from exhume.layout.fast import LayoutError
 
 View = bytes | memoryview

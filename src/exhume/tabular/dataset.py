@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 from exhume.errors import UnsupportedOperationError
-from exhume.io.lru import Lru
+from exhume.io.caching import Lru
 from exhume.tabular.arrow import import_pyarrow
 
 pa = import_pyarrow()  # says which extra is missing

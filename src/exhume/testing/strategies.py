@@ -25,8 +25,8 @@ from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.instances.seal import KNOWN, Checksums
 from exhume.compiler.strategies import Instance, InvalidInstance, instances, invalid_instances, type_of
-from exhume.layout.described import spec
 from exhume.layout.foreign import compile_ksy
+from exhume.layout.specifications import spec
 
 __all__ = ["Instance", "InvalidInstance", "from_ksy", "invalid_from_ksy"]
 

@@ -20,9 +20,8 @@ from textual.worker import get_current_worker
 
 from exhume.cli.params import BYTES, SIZE
 from exhume.cli.render import human_size, shown
-from exhume.cli.terminal.hexview import HexView
 from exhume.cli.terminal.outline import Item, Outline, details, find_bytes, sections_of
-from exhume.cli.terminal.tree import OutlineTree, holds_byte
+from exhume.cli.terminal.widgets import HexView, OutlineTree, holds_byte
 from exhume.counts import counted
 from exhume.engines.explained import innermost
 from exhume.errors import ExhumeError

@@ -24,7 +24,7 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
 )
 from exhume.formats.ark.splits import ObjectStatistics, Split, SplitFacts
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

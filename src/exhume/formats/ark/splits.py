@@ -35,7 +35,7 @@ from exhume.formats.ark.layout import (
     parse_index,
     parse_split_header,
 )
-from exhume.io.portable import keep_freed_memory
+from exhume.io.files import keep_freed_memory
 from exhume.io.source import Source
 
 if TYPE_CHECKING:

@@ -18,10 +18,9 @@ from exhume.formats.caf.build import IndexOrder, entry_size, iter_index
 from exhume.formats.caf.canonical import PUNCTUATION
 from exhume.formats.caf.layout import FOOTER_SIZE, MAX_INDEX, MIN_INDEX, build_footer
 from exhume.formats.caf.names import MemberName, member_name
-from exhume.io.files import naming
+from exhume.io.files import naming, write_pieces
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.copying import copy_between, read_all, write_all
-from exhume.io.portable import write_pieces
 from exhume.io.source import STREAM_CHUNK
 
 BUFFER = 1 << 20

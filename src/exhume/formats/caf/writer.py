@@ -19,7 +19,7 @@ from exhume.formats.caf.build import ORDERS, IndexOrder, entry_size
 from exhume.formats.caf.chunk import Chunk
 from exhume.formats.caf.layout import DEFAULT_CHUNK, FOOTER_SIZE, HARD_LIMIT, MAX_INDEX, MIN_INDEX
 from exhume.formats.caf.names import MemberName, are_plain, member_name
-from exhume.io.portable import NONBLOCK, READ
+from exhume.io.files import NONBLOCK, READ
 from exhume.io.source import STREAM_CHUNK, source_error
 
 SMALL = 128 << 10

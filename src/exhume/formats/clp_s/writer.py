@@ -36,8 +36,8 @@ from exhume.formats.clp_s.write.series import OpenArchive, Series
 from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.kv_ir.ingest import Ingest, StreamPart
 from exhume.formats.kv_ir.units import Status as IrStatus
+from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
-from exhume.io.portable import keep_freed_memory
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 

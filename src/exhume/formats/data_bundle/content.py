@@ -16,8 +16,8 @@ from exhume.findings import Finding
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.shard import Shard
+from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
-from exhume.io.portable import keep_freed_memory
 from exhume.io.source import STREAM_CHUNK, Source
 
 STRETCH = 1 << 20

@@ -27,7 +27,7 @@ from exhume.formats.data_bundle.messages import BundleConfig, ShardHeader, compr
 from exhume.formats.data_bundle.names import INDEX, hint_opening, is_at_hand, shard_number
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 from exhume.io.parallel import map_ordered
 from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree

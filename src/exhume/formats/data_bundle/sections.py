@@ -17,8 +17,8 @@ from exhume.formats.data_bundle.shard import Shard, read_header
 from exhume.formats.leveldb.sections import RowCheck, file_sections
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
-from exhume.io.portable import keep_freed_memory
 from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap
 

@@ -20,7 +20,7 @@ from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span, Uns
 from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.index import RecordRow
 from exhume.formats.data_bundle.messages import Compression, ShardHeader, compression_name
-from exhume.io.lru import Lru
+from exhume.io.caching import Lru
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits

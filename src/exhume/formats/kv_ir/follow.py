@@ -13,7 +13,7 @@ from exhume.codecs.layout import FRAME_STARTS, ZSTD_MAGIC
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.kv_ir.checks import StreamRules
 from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, UnitError, Units, new_engine, printed
-from exhume.io.growing import GrowingFile
+from exhume.io.local import GrowingFile
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.model import OpenStream

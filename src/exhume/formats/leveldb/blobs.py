@@ -23,7 +23,7 @@ from exhume.formats.leveldb.layout_facts import (
     BLOB_HEADER,
     BLOB_RECORD,
 )
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
 from exhume.limits import Limits

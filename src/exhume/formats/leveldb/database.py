@@ -43,7 +43,7 @@ from exhume.formats.leveldb.settled import add_items, settle_older
 from exhume.formats.leveldb.table import Item
 from exhume.formats.leveldb.values import Resolver
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 
 T = TypeVar("T")
 

@@ -32,7 +32,7 @@ from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.replay import LoadedLog, Replay, Unused
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.values import Resolver, Versions, resolver_of
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.io.values import whole

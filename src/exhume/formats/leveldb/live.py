@@ -26,7 +26,7 @@ from exhume.formats.leveldb.names import hint_rows
 from exhume.formats.leveldb.ranges import PUT_FLAGS, Run, Sources, map_rows, versions_of
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 from exhume.io.values import LargeValue, whole
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table_blocks import BlockFile, TableBlock, rule_of
 from exhume.formats.leveldb.wire import BlockIndex, Handle
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 
 
 class _IndexShape(NamedTuple):

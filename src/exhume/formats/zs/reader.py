@@ -22,9 +22,9 @@ from exhume.formats.zs.large import LargeBlock
 from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
 from exhume.formats.zs.search import Bounds, Index, make_bounds
 from exhume.formats.zs.slices import Found, Slice, large_slices
-from exhume.io.lru import Lru
+from exhume.io.caching import Lru
+from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
-from exhume.io.portable import keep_freed_memory
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -18,7 +18,7 @@ from exhume.formats.zs.layout import (
     ShortBlockError,
     parse_block,
 )
-from exhume.io.lru import Lru
+from exhume.io.caching import Lru
 
 INDEX_CACHE = 16 << 20
 """Bytes of index payloads kept for the next search."""

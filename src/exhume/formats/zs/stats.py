@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.formats.zs.head import kind_of
 from exhume.formats.zs.layout import RawBlock
+from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
-from exhume.io.portable import keep_freed_memory
 from exhume.native.kernel import MalformedRecordsError, scan_records
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from exhume.formats.zs.head import read_head
 from exhume.formats.zs.large import LargeBlock, scan_large
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, SHA256_AT, Header, IndexEntry, RawBlock
 from exhume.formats.zs.references import Edge, References
+from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
-from exhume.io.portable import keep_freed_memory
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -27,9 +27,9 @@ from exhume.formats.zs.layout import (
 )
 from exhume.formats.zs.layout_facts import INCOMPLETE_MAGIC, MAGIC
 from exhume.formats.zs.metadata import encode_metadata
+from exhume.io.files import keep_freed_memory
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.parallel import OrderedCalls
-from exhume.io.portable import keep_freed_memory
 from exhume.limits import DEFAULT_LIMITS, cpu_count
 from exhume.native.kernel import MalformedRecordsError, frame_records, scan_records
 

@@ -15,9 +15,8 @@ from typing import BinaryIO, Final, Self
 
 from exhume.errors import OutputExistsError, SourceError, Span
 from exhume.io import activity
-from exhume.io.files import RawFile, naming
+from exhume.io.files import BINARY, CLOEXEC, DIRECTORY, RawFile, naming, pwrite
 from exhume.io.output.scratch import discard, stem, unused, watch
-from exhume.io.portable import BINARY, CLOEXEC, DIRECTORY, pwrite
 from exhume.io.source import STREAM_CHUNK, source_error
 
 

@@ -6,7 +6,7 @@ import errno
 import os
 
 from exhume.io import activity
-from exhume.io.portable import pread
+from exhume.io.files import pread
 from exhume.io.source import STREAM_CHUNK, Source
 
 

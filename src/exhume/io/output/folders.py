@@ -13,7 +13,7 @@ import errno
 import os
 import stat
 
-from exhume.io.portable import BINARY, CLOEXEC, DIRECTORY, HAS_DIR_FD, NOFOLLOW
+from exhume.io.files import BINARY, CLOEXEC, DIRECTORY, HAS_DIR_FD, NOFOLLOW
 from exhume.io.source import close_quietly
 
 Folder = int | str

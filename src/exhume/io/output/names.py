@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from exhume.errors import UnsafePathError, shorten
-from exhume.io.portable import WINDOWS_NAMES
+from exhume.io.files import WINDOWS_NAMES
 
 NAME_MAX = 255
 """Bytes in one path component that every common file system takes."""

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from exhume.counts import counted
-from exhume.io.files import RawFile, naming
-from exhume.io.portable import BINARY, CLOEXEC
+from exhume.io.files import BINARY, CLOEXEC, RawFile, naming
 from exhume.io.source import STREAM_CHUNK
 
 

@@ -1,15 +1,21 @@
-"""Output that may be standard output: a new file that appears when complete, or `-`."""
+"""Output other than new files: standard output (`-`), and a file of lines that only grows."""
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
-from exhume.errors import WriterError
+from exhume.errors import SourceError, Span, WriterError
+from exhume.io.files import BINARY, CLOEXEC, locked, naming
 from exhume.io.output.atomic import AtomicFile
+from exhume.io.output.copying import read_all, write_all
+from exhume.io.source import close_quietly
 
 _CONTROL = bytes(byte for byte in range(32) if byte not in (9, 10, 13)) + b"\x7f"
 
@@ -56,3 +62,67 @@ class _Guarded(io.RawIOBase):
         if len(raw.translate(None, _CONTROL)) != len(raw):
             raise WriterError("refusing to write control characters to a terminal: redirect it, or use -o FILE")
         return self._file.write(raw)
+
+
+LONGEST_LINE = 64 << 20
+"""Bytes of a line, at most: the findings of a record are bounded in number."""
+
+_PIECE = 64 << 10
+
+
+class AppendOnlyLog:
+    """A file whose lines are appended by one process at a time, each completely or not at all; no line is ever changed.
+
+    Raises `SourceError` when the file cannot be read or written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        with naming(path):
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | CLOEXEC | BINARY, 0o666)
+        if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+            self.close()
+            raise SourceError("not a regular file", span=self._span(0))
+
+    def last(self) -> bytes | None:
+        """The last line, without its end; None when there is none.  Raises `WriterError` when it was cut short."""
+        with naming(self.path):
+            end = os.fstat(self._fd).st_size
+            tail = b""
+            at = end
+            while at and tail.count(b"\n", 0, -1) == 0:
+                if len(tail) > LONGEST_LINE:
+                    raise WriterError("the last line is too long for a record", span=self._span(end))
+                step = min(max(_PIECE, len(tail)), at)  # twice as much each time
+                at -= step
+                tail = read_all(self._fd, step, at) + tail
+        if not tail:
+            return None
+        if not tail.endswith(b"\n"):
+            raise WriterError(
+                "the file does not end with a complete record: remove what follows the last one, or name another file",
+                span=self._span(end),
+            )
+        return tail[:-1].rpartition(b"\n")[2]
+
+    def append(self, make: Callable[[bytes | None], bytes]) -> None:
+        """Append the line that `make` returns for the last one, and wait for the disk.  Raises `WriterError`."""
+        with naming(self.path), locked(self._fd):
+            line = make(self.last()) + b"\n"
+            size = os.fstat(self._fd).st_size
+            try:
+                write_all(self._fd, line)
+                os.fsync(self._fd)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._fd, size)
+                raise
+
+    def close(self) -> None:
+        """Close the file; harmless to repeat."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            close_quietly(fd)
+
+    def _span(self, end: int) -> Span:
+        return Span(self.path, end, end)

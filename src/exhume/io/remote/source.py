@@ -21,8 +21,7 @@ from exhume.errors import (
     Span,
 )
 from exhume.io import activity
-from exhume.io.remote.pace import AdaptiveConcurrency
-from exhume.io.remote.readahead import ReadAhead
+from exhume.io.remote.readahead import AdaptiveConcurrency, ReadAhead
 from exhume.io.remote.retry import attempt
 from exhume.io.source import BEHIND_A_NETWORK, COALESCE_GAP, COALESCE_SIZE, Cost, Source, plan_reads
 from exhume.redaction import redact

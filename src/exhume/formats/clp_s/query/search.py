@@ -29,7 +29,7 @@ from exhume.formats.clp_s.read.printing import warm
 from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.read.windowed import Printed, Shared, Windowed, printed, printed_columns
 from exhume.formats.clp_s.read.windows import columns_of
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, STRUCTURES, TI
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
-from exhume.io.cached import cached_property
-from exhume.io.portable import keep_freed_memory
+from exhume.io.caching import cached_property
+from exhume.io.files import keep_freed_memory
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.measured import note_payload

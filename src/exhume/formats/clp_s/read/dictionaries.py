@@ -42,7 +42,7 @@ class Spilled(NamedTuple):
 
     def steps(self) -> Iterator[int]:
         """End of each window of the payload, whose pages are released when the next one is taken."""
-        from exhume.io.mapped import release
+        from exhume.io.local import release
 
         for start in range(0, len(self.data), WINDOW):
             end = min(start + WINDOW, len(self.data))

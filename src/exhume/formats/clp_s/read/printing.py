@@ -11,7 +11,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read import windowed, windows
 from exhume.formats.clp_s.read.together import Together
 from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Printed, Shared, Windowed, printed_columns
-from exhume.io.cached import cached_property
+from exhume.io.caching import cached_property
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableArchive

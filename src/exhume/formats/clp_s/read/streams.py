@@ -35,8 +35,7 @@ from exhume.formats.clp_s.read.container import Container
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place
 from exhume.formats.clp_s.read.template import SchemaLayout
-from exhume.io.cached import cached_property
-from exhume.io.lru import Lru
+from exhume.io.caching import Lru, cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -17,7 +17,7 @@ from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.render import TableRenderer, build_objects
 from exhume.formats.clp_s.read.streams import Streams
 from exhume.formats.clp_s.read.template import Roots, SchemaLayout
-from exhume.io.cached import cached_property as locked_property
+from exhume.io.caching import cached_property as locked_property
 
 
 class Table:

@@ -1,11 +1,11 @@
-"""The one cache of the project: it keeps what was used most recently, up to a limit."""
+"""The one cache of the project, and `cached_property` with a lock for each object."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -86,3 +86,34 @@ class Lru(Generic[K, V]):
         if self._drop is not None:
             for value in gone:
                 self._drop(value)
+
+
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property:  # noqa: N801 - named as what it stands for
+        """A property that is made once for each object, and an attribute from then on; errors are not kept.
+
+        That of `functools` has, up to Python 3.11, one lock for all objects of a class, so that archives that are read
+        at the same time would wait for each other's requests; and none from 3.12 on, so that two threads would make
+        the same request.
+        """
+
+        def __init__(self, make: Any) -> None:
+            self._make = make
+            self.__doc__ = make.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self._name = name
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            known, name = instance.__dict__, self._name
+            lock = known.setdefault(f"{name} lock", threading.RLock())
+            with lock:
+                if name not in known:
+                    known[name] = self._make(instance)
+                    known.pop(f"{name} lock", None)
+                return known[name]

@@ -1,17 +1,26 @@
-"""Split raw images: `image.000`, `image.001`, ... or `image.aa`, `image.ab`, ... read as the one image that they are.
+"""Disk images: split raw ones (`image.000`, `image.001`, ...; `image.aa`, ...), and EWF (`.E01`, `.Ex01`, `.s01`).
 
-Imaging tools write pieces of equal size, except for the last; files of other sizes only have such names.
+All files of a split image but the last have the same size; files of other sizes only have such names.
+
+The Expert Witness Compression Format is read by libewf.  The source returns the imaged content, and every offset is an
+offset in that content: an archive inside is found, read and verified as in a raw image.  All segments of a set
+(`.E01`, `.E02`, ...) are found next to the first.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import stat
+import threading
 from bisect import bisect_right
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from exhume.counts import counted
+from exhume.errors import MissingDependencyError, SourceError, Span
+from exhume.io import activity
+from exhume.io.files import READ
 from exhume.io.local import FileSource
 from exhume.io.source import Source
 
@@ -120,7 +129,7 @@ def split_set(path: str) -> SplitSet:
 def _size(path: str) -> int:
     """The size of a file; -1 if there is none of that name."""
     try:
-        return os.stat(path).st_size if os.path.isfile(path) else -1  # noqa: PTH113, PTH116 - pathlib imports much
+        return os.stat(path).st_size if os.path.isfile(path) else -1
     except OSError:
         return -1
 
@@ -131,3 +140,91 @@ def _next(suffix: str) -> str:
         return str(int(suffix) + 1).rjust(len(suffix), "0")
     head = suffix.rstrip("z")
     return head[:-1] + chr(ord(head[-1]) + 1) + "a" * (len(suffix) - len(head)) if head else ""
+
+
+ENDINGS = (".e01", ".ex01", ".s01")
+"""How the names of first segments end, in small letters."""
+
+MAGICS = (b"EVF\x09\x0d\x0a\xff\x00", b"EVF2\x0d\x0a\x81\x00")
+"""What a segment begins with: version 1 and version 2 of the format."""
+
+
+class EvidenceSource(Source):
+    """The content of an EWF image; `digest` is the MD5 of the content that the container stores, "" if it
+    stores none.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Raise `MissingDependencyError` without libewf (extra `ewf`), `SourceError` for what it cannot read."""
+        try:
+            import pyewf
+        except ImportError:
+            raise MissingDependencyError(
+                "EWF images need libewf: pip install 'exhume[ewf]'", span=Span(path, 0, 0)
+            ) from None
+        self.name = path
+        self._lock = threading.Lock()
+        self._handle: Any = None
+        try:
+            segments = pyewf.glob(path)
+            if activity.current is not None:
+                for segment in segments:
+                    activity.current.on_open(segment)
+            self._handle = pyewf.open(segments)
+            self._size = int(self._handle.get_media_size())
+            self.digest: str = self._handle.get_hash_value("MD5") or ""
+        except OSError as error:
+            raise SourceError("EWF image cannot be read", span=Span(path, 0, 0), actual=error) from error
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def location(self) -> str | None:
+        return self.name
+
+    def _read(self, offset: int, size: int) -> bytes:
+        with self._lock:
+            if self._handle is None:
+                raise SourceError("the file is closed", span=self.span(offset, offset + size), code="EX-605")
+            try:
+                data: bytes = self._handle.read_buffer_at_offset(size, offset)
+            except OSError as error:
+                span = self.span(offset, offset + size)
+                raise SourceError("EWF image is damaged here", span=span, actual=error) from error
+        return data
+
+    def close(self) -> None:
+        with self._lock:
+            handle, self._handle = self._handle, None
+        if handle is not None:
+            handle.close()
+
+
+def is_evidence(path: str) -> bool:
+    """Whether a file is the first segment of an EWF image, judged by its name and its first bytes."""
+    if not path.lower().endswith(ENDINGS):
+        return False
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        descriptor = os.open(path, READ)
+    except OSError:
+        return False  # opening it later reports the reason
+    try:
+        return os.read(descriptor, len(MAGICS[0])).startswith(MAGICS)
+    finally:
+        os.close(descriptor)
+
+
+def segments(path: str) -> tuple[str, ...]:
+    """The files of the EWF image that begins with this one; empty for another file, and without libewf."""
+    if not is_evidence(path):
+        return ()
+    try:
+        import pyewf
+
+        return tuple(pyewf.glob(path))
+    except (ImportError, OSError):  # opening it reports that
+        return ()
