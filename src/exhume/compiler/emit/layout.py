@@ -105,6 +105,7 @@ FOREIGN = '''
 
 import gc
 import zlib
+from operator import itemgetter
 
 
 class EndError(LayoutError, EOFError):
@@ -220,13 +221,13 @@ class Structure:
         called = _CALLED.get(cls) or _called(cls)
         if called.names or arguments:
             _check(cls, called.names, arguments)
-        if cls._native is not None and stream.end - stream.at < SMALL:
+        size = stream.end - stream.at
+        if cls._native is not None and size < SMALL:
             return cls._native.whole(stream, parent, root, arguments)
-        given = {"io": stream, "parent": parent, "root": root, "big": False, "run": None}
         read = cls._native or cls._reader
-        collects = pause()
+        around = called.pick((stream, parent, root, False, None))
+        collects = size >= TINY and pause()
         try:
-            around = [given[name] for name in called.around]
             value, stream.at = read(stream.view, stream.at, stream.end, *around, *arguments)
         finally:
             resume(collects)
@@ -288,21 +289,22 @@ def _stream(io: Any) -> Stream:
     return found
 
 
-AROUND = frozenset(("io", "parent", "root", "big", "run"))
+AROUND = ("io", "parent", "root", "big", "run")
 """What readers are given besides the bytes and the parameters."""
 new = object.__new__
 
 
 class Called:
-    """What the reader of a class takes: `names` of parameters, and which of `AROUND` before them."""
+    """What the reader of a class takes: `names` of parameters, and before them what `pick` takes out of `AROUND`."""
 
-    __slots__ = ("around", "names")
+    __slots__ = ("names", "pick")
 
     def __init__(self, reader: Any) -> None:
         code = reader.__code__
         names = code.co_varnames[3 : code.co_argcount]
         self.names = tuple(name for name in names if name not in AROUND)
-        self.around = tuple(name for name in names if name in AROUND)
+        around = (AROUND.index(name) for name in names if name in AROUND)
+        self.pick = itemgetter(*around)  # always a stream and budgets
 
 
 _CALLED: dict[Any, Called] = {}
@@ -323,10 +325,12 @@ def _check(cls: Any, names: tuple[str, ...], arguments: tuple[Any, ...]) -> None
             raise TypeError(f"{cls.__name__}: the parameter {name} is {wanted}, not {type(value).__name__}")
 
 
-MANY = 1_000
+MANY = 100_000
 """Objects of one reading from which on they are moved to the oldest generation of the garbage collector."""
-SMALL = 16_384
-"""Bytes below which compiled readers leave the collector to itself."""
+SMALL = 1 << 20
+"""Bytes below which compiled readers leave objects to the collector, which finds those of a value that was dropped."""
+TINY = 1 << 10
+"""Bytes below which stopping the collector takes longer than it does."""
 SPARED = 500_000
 """Unexamined objects from which on the next reading starts with a full run of the collector."""
 
