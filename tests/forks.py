@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from tests.conftest import ROOT
+from tests.real import ROOT
 
 PATIENCE = 120
 """Seconds after which a process is killed."""

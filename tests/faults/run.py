@@ -23,6 +23,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -187,6 +188,7 @@ def freeze() -> None:
 def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) -> Tally:
     """Run a task with every fault."""
     bench, tally = Bench(folder, task), Tally(task)
+    already = descriptors(folder)  # what another task left is its fault, not that of all after it
     bench.fresh()
     before = bench.state()
     for _ in range(2):  # the first run may import
@@ -197,6 +199,8 @@ def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) ->
             tally.wrong.append(f"without a fault: exit {usual}, {error!r}")
             return tally
     after = bench.state()
+    if open_of(bench, already) > 0:
+        tally.wrong.append("without a fault: descriptors left open")
     if any(TEMPORARY.search(name) or name.startswith("/tmp/") for name in after):
         tally.wrong.append(f"without a fault: left behind {after}")
     inputs = state(bench.inputs)
@@ -207,7 +211,7 @@ def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) ->
         if kill:
             struck, problem = _killed(bench, disk, after)
         else:
-            problem = _failed(bench, disk, before, usual, after)
+            problem = _failed(bench, disk, before, usual, after, already)
             struck = disk.struck is not None
         if not struck and not problem:
             continue  # threads made fewer calls than the last time
@@ -220,11 +224,20 @@ def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) ->
     return tally
 
 
-def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], after: State) -> str | None:
+def open_of(bench: Bench, already: int) -> int:
+    """How many more descriptors are open than there were, once threads that only end had the time to."""
+    for _ in range(100):
+        gc.collect()
+        if (found := descriptors(bench.out.parent) - already) <= 0:
+            break
+        time.sleep(0.05)
+    return found
+
+
+def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], after: State, already: int) -> str | None:
     """Run the task on a failing disk and say what is wrong with what came of it."""
     told, error = bench.run(disk)
-    gc.collect()
-    leaked = descriptors(bench.out.parent)
+    leaked = open_of(bench, already)
     found = bench.state()
     if error is not None:
         return f"not an error of ours: {error!r}"
