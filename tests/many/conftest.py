@@ -61,7 +61,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A scheduler and two worker processes on this machine."""
     distributed = pytest.importorskip("distributed")

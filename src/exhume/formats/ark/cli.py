@@ -13,6 +13,7 @@ from exhume.cli.params import NS, Choice, Jobs
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run
+    from exhume.formats.ark.collection import ArkLogSet
     from exhume.formats.ark.reader import ArkArchive
 
 _TOPIC = click.Option(
@@ -114,7 +115,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return taken | {"latched": not options.pop("no_latched", False)}
 
 
-def cat(run: Run, archive: ArkArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
+def cat(run: Run, opened: ArkArchive | ArkLogSet, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:
     """Print messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`.
 
     Raises `click.UsageError` for `--raw` with `--json`.
@@ -125,6 +126,7 @@ def cat(run: Run, archive: ArkArchive, names: tuple[str, ...], options: CatOptio
     from exhume.formats.ark.messages import message_json
     from exhume.formats.ark.parallel_query import is_packed, make_each, read_each
 
+    archive = one_log(opened)
     say_findings(run, archive)
     raw = options.raw
     findings: list[Finding] = []
@@ -154,6 +156,15 @@ def cat(run: Run, archive: ArkArchive, names: tuple[str, ...], options: CatOptio
     return missing_outcome(run, archive)
 
 
+def one_log(archive: ArkArchive | ArkLogSet) -> ArkArchive:
+    """The log; raises what a directory of several says of a query, which is for one of them."""
+    from exhume.formats.ark.reader import ArkArchive
+
+    if not isinstance(archive, ArkArchive):
+        raise archive.several()
+    return archive
+
+
 def say_findings(run: Run, archive: ArkArchive) -> None:
     """Print the findings of opening the manifest on standard error."""
     for finding in archive.loaded.findings:
@@ -178,13 +189,13 @@ def missing_outcome(run: Run, archive: ArkArchive) -> ExitCode | None:
     return ExitCode.LOSS
 
 
-def search(run: Run, archives: list[ArkArchive], query: str, options: ArkSearchOptions) -> ExitCode | None:
+def search(run: Run, archives: list[ArkArchive | ArkLogSet], query: str, options: ArkSearchOptions) -> ExitCode | None:
     """Messages of the channels that the query names (name, glob or regular expression), as JSON lines."""
     from exhume.formats.ark.lines import lines_of
     from exhume.formats.ark.messages import message_json
 
     found = 0
-    for archive in archives:
+    for archive in map(one_log, archives):
         say_findings(run, archive)
         wanted = message_query([query], options)
         say_unmatched(run, archive, wanted["topics"])
