@@ -61,7 +61,7 @@ prints them.
 '''
 TRACKED = (
     "from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO\n",
-    "from kaitaistruct import KaitaiStruct, BytesIO\nfrom ._stream import KaitaiStream\n",
+    "from kaitaistruct import KaitaiStruct\nfrom ._stream import BytesIO, KaitaiStream\n",
 )
 """What the parsers with positions import in place of what the compiler wrote."""
 DEBUG_STREAM = '''\
@@ -69,6 +69,7 @@ DEBUG_STREAM = '''\
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -90,6 +91,11 @@ class Position(int):
         return made
 
 
+def BytesIO(data: Any) -> Any:
+    """A file of bytes; a value that was not read as a whole opens itself."""
+    return data.opened() if hasattr(data, "opened") else io.BytesIO(data)
+
+
 class KaitaiStream(kaitaistruct.KaitaiStream):  # type: ignore[misc]  # untyped base
     """A `kaitaistruct.KaitaiStream` whose positions remember it."""
 
@@ -103,7 +109,7 @@ class KaitaiStream(kaitaistruct.KaitaiStream):  # type: ignore[misc]  # untyped 
 '''
 DEBUG_DOC = '"""The same parsers, with the position of every field; compiled from `ksy/`, never edited by hand."""\n'
 LOCK_HEAD = "# Written by `make generated`: what exhume_ksy was compiled from and with; merged by union, then sorted.\n"
-GENERATOR = "3"  # raise it when this program changes what comes out for the same specifications
+GENERATOR = "4"  # raise it when this program changes what comes out for the same specifications
 FLAVOURS = ((False, "generated/exhume_ksy"), (True, "generated/exhume_ksy/debug"))
 SPECS = "generated/exhume_ksy/specs"  # the specifications as JSON: what `explain` quotes
 COMPILED = "generated/exhume_ksy"  # `fast/` and `facts/` below it are written by exhume.compiler

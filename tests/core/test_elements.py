@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exhume_ksy.debug._stream import KaitaiStream
-from kaitaistruct import BytesIO
+from exhume_ksy.debug._stream import BytesIO, KaitaiStream
 
 import exhume
 from exhume.engines.explain import Selection
 from exhume.engines.explained import field_to_dict
 from exhume.errors import Span
-from exhume.layout import elements, schema
+from exhume.layout import elements, places, regions, schema
 from exhume.layout.elements import Elements
 from exhume.layout.schema import Explainer
 
@@ -67,7 +66,7 @@ def test_the_fields_are_those_of_the_loops(shape: str, cut: int, whole: bool, mo
     data = data[: len(data) - cut]
     window = (0, len(data)) if whole else None
     found = tree(name, data, window=window)
-    monkeypatch.setattr(schema, "passing", nullcontext)
+    monkeypatch.setattr(schema, "passing", lambda **_: nullcontext())
     assert found == tree(name, data, window=window)
 
 
@@ -79,14 +78,14 @@ def test_damage_in_an_element_stops_where_the_loops_stop(shape: str, monkeypatch
         data[at] = 0xFF
     window = (0, len(data))
     found = tree(name, bytes(data), window=window)
-    monkeypatch.setattr(schema, "passing", nullcontext)
+    monkeypatch.setattr(schema, "passing", lambda **_: nullcontext())
     assert found == tree(name, bytes(data), window=window)
 
 
 def test_elements_are_parsed_when_they_are_looked_at() -> None:
     data = tokens()
     with elements.passing():
-        made = schema.debug_class("clp_kv_ir::units")(KaitaiStream(BytesIO(data)))
+        made = elements.debug_class("clp_kv_ir::units")(KaitaiStream(BytesIO(data)))
         made._read()
     found = made.tokens
     assert isinstance(found, Elements)
@@ -123,3 +122,57 @@ def test_a_byte_is_told_without_the_payload(tmp_path: Path) -> None:
     (found,) = exhume.explain(path, selection=Selection(start=at, end=at + 1))
     assert found.payload is not None
     assert found.payload.children[0].omitted > 0
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("cut", [0, 1, 5], ids=["whole", "cut by 1", "cut by 5"])
+@pytest.mark.parametrize("starts", [1 << 17, 4], ids=["all starts", "few starts"])
+def test_fields_are_the_same_in_windows(shape: str, cut: int, starts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, make = SHAPES[shape]
+    data = make()
+    data = data[: len(data) - cut]
+    found = tree(name, data, window=(0, len(data)))
+    monkeypatch.setattr(places, "STARTS", starts)
+    monkeypatch.setattr(elements, "WINDOW", 100)
+    monkeypatch.setattr(elements, "MARGIN", 20)
+    monkeypatch.setattr(regions, "WINDOW", 100)
+    monkeypatch.setattr(regions, "HELD", 1000)
+    region = regions.Region(len(data), lambda at, size: data[at : at + min(size, 60)])
+    explainer = Explainer(Span("x", 0, len(data)), window=(0, len(data)))
+    assert field_to_dict(explainer.explain(name, region)) == found
+    region.seek(0)
+    explainer = Explainer(Span("x", 0, len(data)), window=(0, len(data)), lazily=True)
+    begun = field_to_dict(explainer.explain(name, region))
+    if shape == "numbers":
+        assert begun == found
+        return
+    last, known = begun["children"][-1], found["children"][-1]
+    told, expected = (bool(one.get("note") or array.get("note")) for one, array in ((begun, last), (found, known)))
+    assert (told, begun["children"][:-1]) == (expected, found["children"][:-1])
+    assert (last["value"], last["children"]) == (known["value"], known["children"])
+
+
+def test_an_array_at_the_end_is_found_as_far_as_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "STEP", 1)
+    data, reads = tokens(), list[int]()
+
+    def read(at: int, size: int) -> bytes:
+        reads.append(at)
+        return data[at : at + size]
+
+    monkeypatch.setattr(regions, "WINDOW", 100)
+    monkeypatch.setattr(elements, "MARGIN", 20)
+    explainer = Explainer(Span("x", 0, len(data)), lazily=True)
+    array = explainer.explain("clp_kv_ir::units", regions.Region(len(data), read)).children[0]
+    assert (array.value, array.unread, array.omitted) == ("more than 129 elements", True, 129 - schema.ARRAY_SHOWN)
+    assert max(reads) < 600
+
+
+def test_a_large_value_is_not_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regions, "HELD", 64)
+    monkeypatch.setattr(regions, "FIRST", 8)
+    region = regions.Region(1000, lambda at, size: bytes(range(at % 251, at % 251 + min(size, 4))))
+    value = region.read()
+    assert (len(value), bytes(value[:3]), region.tell()) == (1000, b"\0\1\2", 1000)
+    opened = BytesIO(value)
+    assert (opened.seek(0, 2), opened.seek(4), opened.read(2), opened.tell()) == (1000, 4, b"\4\5", 6)

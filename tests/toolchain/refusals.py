@@ -19,8 +19,8 @@ from exhume.compiler.front.kinds import Bits, Sequence
 from exhume.compiler.front.model import Type
 from exhume.compiler.instances.roles import reached
 from exhume.compiler.strategies import type_of
+from exhume.layout.elements import debug_class
 from exhume.layout.kaitai import FAILURES
-from exhume.layout.schema import debug_class
 from tests.toolchain.differential import (
     Comparison,
     DifferenceError,

@@ -21,21 +21,24 @@ from exhume.cli import exploring
 from exhume.cli.exploring import explored, opener
 from exhume.cli.run import Run
 from exhume.engines import explained as explained_engine
+from exhume.engines import payloads
 from exhume.engines.explained import PARSED_SIZE
 from exhume.errors import LimitExceededError
 from exhume.formats.data_bundle.shard import Shard
 from exhume.formats.kv_ir import sections as kv_ir_sections
+from exhume.formats.kv_ir.build import END, build_text
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.source import StoppedError
 from exhume.io.tree import MemoryTree, Tree, stoppable
+from exhume.layout import elements, regions
 from exhume.testing.damage import flip
 from exhume.view import explored as explored_module
-from exhume.view import payloads
 from exhume.view.explored import Explored
 from exhume.view.image import ExploredImage
 from exhume.view.parts import SCRIPTS
 from exhume.view.served import HEADERS, Explorer
 from tests.conftest import ROOT
+from tests.kv_ir.streams import HEAD
 from tests.view.test_page import run_browser
 
 Cli = Callable[..., Any]
@@ -227,25 +230,25 @@ def test_any_element_of_a_large_payload(tmp_path: Path) -> None:
         assert asked(f"api/elements?section={number}&array=other&part=else").status == 400
 
 
-def test_what_is_too_large_says_so(words: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explored_module, "PARSED", 10)
-    monkeypatch.setattr(payloads, "PARSED", 10)
-    words.checked()
-    fields = words.json("fields", section=words.json("named", name="data-1")["section"])
-    assert "payload" not in fields
-    assert "the bytes are shown, without fields" in fields["note"]
-    assert fields["payload_size"] > 10
+@pytest.fixture
+def tight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have what is larger than 10 bytes read in windows of a few bytes."""
+    for module in (payloads, explained_engine, regions):
+        monkeypatch.setattr(module, "HELD", 10)
+    for module in (elements, regions):
+        monkeypatch.setattr(module, "WINDOW", 64)
+    monkeypatch.setattr(elements, "MARGIN", 8)
+    monkeypatch.setattr(elements, "STEP", 1)
+    monkeypatch.setattr(payloads, "COUNTED", 0)
+    monkeypatch.setattr(payloads, "WINDOW", 7)
+    monkeypatch.setattr(payloads, "WINDOWS", 2)
 
 
 @pytest.mark.parametrize(
     "name",
     ["zs/words-deflate.zs", "clp_s/demo.clps", "kv_ir/small.clp.zst", "clp_ir/small.clp.zst", "data_bundle/zlib"],
 )
-def test_a_large_payload_is_read_in_windows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payloads, "PARSED", 10)
-    monkeypatch.setattr(payloads, "COUNTED", 0)
-    monkeypatch.setattr(payloads, "WINDOW", 7)
-    monkeypatch.setattr(payloads, "WINDOWS", 2)
+def test_a_large_payload_is_read_in_windows(name: str, tight: None) -> None:
     with exhume.open(SAMPLES / name) as archive, asking(SAMPLES / name) as asked:
         sections = enumerate(archive.outline())
         known = {number: one.load() for number, one in sections if one.load is not None and one.pieces is not None}
@@ -253,8 +256,6 @@ def test_a_large_payload_is_read_in_windows(name: str, monkeypatch: pytest.Monke
         assert large
         for number, data in list(large.items())[:6]:
             fields = asked.json("fields", section=number)
-            assert "payload" not in fields
-            assert "its payload is larger than" in fields["note"]
             assert fields["payload_size"] == len(data)
             end = len(data)
             for start, size in ((3, 20), (end - 5, 50), (0, 9), (end, 5), (end // 2, 1), (2, end)):
@@ -263,6 +264,40 @@ def test_a_large_payload_is_read_in_windows(name: str, monkeypatch: pytest.Monke
             assert (saved.body, saved.headers["Content-Length"]) == (data, str(end))
             part = asked(f"download?section={number}&what=payload&start=3&end=11&name=field")
             assert (part.body, "field.payload" in part.headers["Content-Disposition"]) == (data[3:11], True)
+
+
+@pytest.mark.parametrize("name", ["zs/words-deflate.zs", "kv_ir/small.clp", "kv_ir/small.clp.zst", "clp_s/demo.clps"])
+def test_sections_of_any_size_have_the_fields_of_small_ones(name: str, request: pytest.FixtureRequest) -> None:
+    def fields() -> list[Any]:
+        with asking(SAMPLES / name) as asked:
+            asked.checked()
+            return [asked.json("fields", section=number) for number in range(asked.json("contents")["count"])]
+
+    whole = fields()
+    request.getfixturevalue("tight")
+    assert fields() == whole
+
+
+def test_a_byte_far_into_a_large_section_takes_several_requests(
+    tmp_path: Path, tight: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, count = tmp_path / "a.clp", 500
+    tokens = b"".join(build_text(b"%03d" % number) for number in range(count)) + END
+    path.write_bytes(HEAD + tokens)
+    monkeypatch.setattr(explored_module, "PATIENCE", 0.0)
+    with asking(path) as asked:
+        begun = asked.json("fields", section=2)
+        assert begun["reading"] < len(tokens) / 2
+        array = begun["tree"]["k"][0]
+        last = len(HEAD + tokens) - 3
+        reached = []
+        while "reading" in (found := asked.json("elements", section=2, part="tree", array=array["a"], at=last)):
+            reached.append(found["reading"])
+        assert reached == sorted(set(reached))
+        assert [(one["n"], one["e"]) for one in found["k"][-2:]] == [("[499]", last + 2), ("[500]", last + 3)]
+        assert len(reached) > 100
+        near = asked.json("fields", section=2, at=last)["tree"]["k"][0]
+        assert (near["v"], near["k"][-2]["n"]) == ("501 elements", "[499]")
 
 
 def test_a_payload_that_may_not_be_held_is_read_in_windows() -> None:

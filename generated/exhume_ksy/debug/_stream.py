@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -21,6 +22,11 @@ class Position(int):
         made = super().__new__(cls, value)
         made.stream = stream
         return made
+
+
+def BytesIO(data: Any) -> Any:
+    """A file of bytes; a value that was not read as a whole opens itself."""
+    return data.opened() if hasattr(data, "opened") else io.BytesIO(data)
 
 
 class KaitaiStream(kaitaistruct.KaitaiStream):  # type: ignore[misc]  # untyped base

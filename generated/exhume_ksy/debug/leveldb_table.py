@@ -2,8 +2,8 @@
 # type: ignore
 
 import kaitaistruct
-from kaitaistruct import KaitaiStruct, BytesIO
-from ._stream import KaitaiStream
+from kaitaistruct import KaitaiStruct
+from ._stream import BytesIO, KaitaiStream
 from . import leveldb_data_block
 from . import leveldb_index_delta
 from . import leveldb_block

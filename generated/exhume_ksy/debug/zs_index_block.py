@@ -2,8 +2,8 @@
 # type: ignore
 
 import kaitaistruct
-from kaitaistruct import KaitaiStruct, BytesIO
-from ._stream import KaitaiStream
+from kaitaistruct import KaitaiStruct
+from ._stream import BytesIO, KaitaiStream
 from . import uleb128
 import collections
 

@@ -16,13 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
 from exhume.choices import check_keywords, hint
-from exhume.counts import counted
-from exhume.engines.explained import PARSED_SIZE, Explained, check_fields, explain_section, only_damage, parsed_whole
+from exhume.engines.explained import (
+    PARSED_SIZE,
+    Explained,
+    Looked,
+    check_fields,
+    count_elsewhere,
+    explain_section,
+    only_damage,
+    parsed_whole,
+    schemas_of,
+)  # fmt: skip
 from exhume.engines.inspect import inspect_archive
 from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target
-from exhume.layout.schema import ELSEWHERE
 from exhume.layout.sections import NestedRun, Run, Section, SectionKind, SectionMap, SectionRun
 from exhume.layout.trees import Field
 from exhume.registry import formats
@@ -187,7 +195,7 @@ def _explain(
     shown: Counter[tuple[object, ...]] = Counter()
     omitted: dict[tuple[object, ...], Explained] = {}
     begun: set[str] = set()
-    schemas = _schemas(found)
+    schemas = schemas_of(found)
     left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
     for section in _looked_at(found, selection, noted, shown, omitted):
         near = noted.near(section.span, first=section.span.source not in begun)
@@ -225,32 +233,24 @@ def explain_one(
     *,
     marks: Sequence[Span] = (),
     first: bool = False,
-    limit: int = PARSED_SIZE,
     page: tuple[str, int] | None = None,
     payload: bool = True,
     unchecked: str = "",
+    looked: Looked | None = None,
 ) -> Explained:
     """Explain one section of a map, with the first elements of long arrays and those that touch `marks`.
 
-    `findings` are placed at the fields they concern, and those about a whole file at its `first` section.  A section or
-    payload larger than `limit` is given without its fields, and with `payload` unset none is decompressed.
-    `page` is that of `exhume.layout.schema.Explainer`.
+    `findings` are placed at the fields they concern, and those about a whole file at its `first` section.  With
+    `payload` unset, none is decompressed.  `page` is that of `exhume.layout.schema.Explainer`, and `looked` that of
+    `explain_section`.
     """
     near = _Noted(finding for finding in findings if finding.span is not None).near(section.span, first=first)
     marked = [*marks, *(span for _, span in near if span.size)]
     explained = explain_section(
-        found, section, limit=limit, marks=marked, page=page, payload=payload, unchecked=unchecked
+        found, section, marks=marked, page=page, payload=payload, unchecked=unchecked, looked=looked
     )
-    _judge(explained, _schemas(found), near, unchecked)
+    _judge(explained, schemas_of(found), near, unchecked)
     return explained
-
-
-def _schemas(found: SectionMap) -> Counter[str | None]:
-    """How many sections have each schema."""
-    schemas: Counter[str | None] = Counter()
-    for section, count, _ in found.sums(tiles=True):
-        schemas[section.schema] += count
-    return schemas
 
 
 def _judge(
@@ -261,7 +261,7 @@ def _judge(
     explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)
     for tree in explained.trees():
         check_fields(section, tree, [], unchecked, note)
-        _count_elsewhere(tree, schemas)
+        count_elsewhere(tree, schemas)
     _place(explained, near)
 
 
@@ -330,13 +330,6 @@ def _summarized(
     for sort, number in last.items():
         summed = omitted[sort]
         summed.note = f"{summed.section.name} to {run[number].name}" if summed.skipped > 1 else ""
-
-
-def _count_elsewhere(tree: Field, schemas: Mapping[str | None, int]) -> None:
-    """Count the elements of lists whose elements are sections of their own."""
-    for node in tree.children:
-        if node.value == ELSEWHERE and (count := schemas[f"{tree.type}::{node.type.removesuffix('[]')}"]):
-            node.value = f"{counted(count, 'elements')}, each a section of its own"
 
 
 def _leave_out(summed: Explained, section: Section) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,9 @@ from exhume.findings import Check, CheckOutcome, Finding
 from exhume.io.jsonout import dumps
 from exhume.io.local import mapped
 from exhume.late import notebook_html
-from exhume.layout.schema import Explainer
+from exhume.layout.elements import Reading
+from exhume.layout.regions import HELD, Region
+from exhume.layout.schema import ELSEWHERE, Explainer
 from exhume.layout.sections import Section, SectionMap
 from exhume.layout.trees import Field, Trees, held
 
@@ -24,6 +27,19 @@ NEARBY = 64 << 20
 """Bytes elsewhere that are read for the checksums of a section that a person looks at."""
 
 NARROWED = "elements outside the range were not read: fields that they place inside it are not shown (--all shows them)"
+
+
+@dataclass(slots=True)
+class Looked:
+    """What stays between two looks at a section of any size; only what is shown is read.
+
+    `content` returns its payload.  A look takes about `patience` seconds at most; None: as long as it takes.
+    """
+
+    content: Callable[[], bytes | Region] | None = None
+    patience: float | None = None
+    readings: dict[bool, Reading] = field(default_factory=dict)
+    """What was parsed: of the payload (True), and of the stored bytes."""
 
 
 @dataclass(slots=True)
@@ -39,6 +55,7 @@ class Explained:
     withheld: bool = False  # whether fields were left out because the section is large
     findings: list[Finding] = field(default_factory=list)  # findings that no single field holds
     data: bytes = field(default=b"", repr=False)  # the decompressed payload that `payload` describes
+    region: Region | None = field(default=None, repr=False)  # the same where it is too large to be held
     explainer: Explainer | None = field(default=None, repr=False)  # makes elements that are looked at later
 
     def trees(self) -> Iterator[Field]:
@@ -48,6 +65,7 @@ class Explained:
         if self.payload is not None:
             yield self.payload
 
+    stopped: int | None = None  # the byte up to which a look read that would have taken longer than its patience
     complete: bool = True  # whether everything that was looked at could be read, decoded and parsed
 
     @property
@@ -157,8 +175,11 @@ def explain_section(
     stream: bool = False,
     page: tuple[str, int] | None = None,
     unchecked: str = "",
+    looked: Looked | None = None,
 ) -> Explained:
     """Explain one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
+
+    With `looked`, a section has any size, and only what is shown of it is read.
 
     Array elements that touch `marks` are included at any index.  With a `window` of the file, arrays of the stored
     bytes have only the elements that touch it and one on either side, and those of the payload the first.
@@ -167,7 +188,7 @@ def explain_section(
     """
     out = Explained(section, note=section.note)
     if section.schema is not None:
-        if section.span.size <= limit or (section.parse_lazily and limit >= 0):
+        if section.span.size <= limit or looked is not None or (section.parse_lazily and limit >= 0):
             out.explainer = Explainer(
                 section.span,
                 whole=whole,
@@ -176,8 +197,11 @@ def explain_section(
                 stream=stream,
                 page=page,
                 finish=lambda child: check_fields(section, child, [], unchecked),
+                lazily=looked is not None,
+                patience=None if looked is None else looked.patience,
             )
-            out.stored = _stored(found, section, out.explainer)
+            out.stored = _stored(found, section, out.explainer, looked)
+            out.stopped = out.explainer.stopped
             out.parsed += section.span.size
             if out.explainer.narrowed and window is not None and window[1] - window[0] > 1:
                 out.note = f"{out.note}; {NARROWED}" if out.note else NARROWED
@@ -185,11 +209,12 @@ def explain_section(
             _too_large(out, limit)
     if not payload or section.payload_schema is None or section.load is None:
         return out
-    if limit < 0 or (section.payload_size or 0) > limit:
+    if limit < 0 or (looked is None and (section.payload_size or 0) > limit):
         _too_large(out, limit)
         return out
     try:
-        data = section.load()
+        content = section.load if looked is None or looked.content is None else looked.content
+        data = content()
     except ExhumeError as error:
         if isinstance(error, LimitExceededError) and _is_larger(section, limit):
             _too_large(out, limit)
@@ -197,22 +222,50 @@ def explain_section(
         out.note = f"payload not decoded: {error.summary}"
         out.complete = False
         return out
-    if len(data) > limit:
+    out.data, out.region = (b"", data) if isinstance(data, Region) else (data, None)
+    size = len(out.data) if out.region is None else out.region.length
+    if size > limit and looked is None:
+        out.data = b""
         _too_large(out, limit)
         return out
-    out.data = data
-    explainer = Explainer(section.span.in_payload(0, len(data)), whole=whole, marks=marks, page=page)
-    out.payload = explainer.explain(section.payload_schema, data, *section.payload_args)
-    out.parsed += len(data)
+    explainer = Explainer(
+        section.span.in_payload(0, size), whole=whole, marks=marks, page=page, lazily=looked is not None,
+        patience=None if looked is None else looked.patience,
+    )  # fmt: skip
+    out.payload = _read(explainer, section.payload_schema, data, section.payload_args, looked, payload=True)
+    out.stopped = out.stopped if explainer.stopped is None else explainer.stopped
+    out.parsed += size
     return out
 
 
-def _stored(found: SectionMap, section: Section, explainer: Explainer) -> Field:
+def _read(
+    explainer: Explainer,
+    schema: str,
+    data: bytes | Region,
+    args: tuple[Any, ...],
+    looked: Looked | None,
+    *,
+    payload: bool,
+) -> Field:
+    """The fields of bytes; what is parsed of a region stays for the next look."""
+    if looked is None or not isinstance(data, Region):
+        return explainer.explain(schema, data, *args)
+    if payload not in looked.readings:
+        looked.readings[payload] = explainer.parse(schema, data, args)
+    return explainer.show(looked.readings[payload])
+
+
+def _stored(found: SectionMap, section: Section, explainer: Explainer, looked: Looked | None) -> Field:
     source = found.sources[section.span.source]
     if section.parse is not None:
         return section.parse(explainer, mapped(source))
-    data = source.read_at(section.span.start - source.origin, section.span.size)
-    return explainer.explain(section.schema or "", data, *section.schema_args)
+    start, size = section.span.start - source.origin, section.span.size
+    data: bytes | Region
+    if size > HELD:
+        data = Region(size, lambda at, many: source.read_at(start + at, many))
+    else:
+        data = source.read_at(start, size)
+    return _read(explainer, section.schema or "", data, section.schema_args, looked, payload=False)
 
 
 def _is_larger(section: Section, limit: int) -> bool:
@@ -332,3 +385,18 @@ def neighbors(parent: Field, node: Field) -> tuple[Field | None, Field | None]:
     if at is None:
         return None, None
     return (placed[at - 1] if at else None), (placed[at + 1] if at + 1 < len(placed) else None)
+
+
+def schemas_of(found: SectionMap) -> Counter[str | None]:
+    """How many sections have each schema."""
+    schemas: Counter[str | None] = Counter()
+    for section, count, _ in found.sums(tiles=True):
+        schemas[section.schema] += count
+    return schemas
+
+
+def count_elsewhere(tree: Field, schemas: Mapping[str | None, int]) -> None:
+    """Count the elements of lists whose elements are sections of their own."""
+    for node in tree.children:
+        if node.value == ELSEWHERE and (count := schemas[f"{tree.type}::{node.type.removesuffix('[]')}"]):
+            node.value = f"{counted(count, 'elements')}, each a section of its own"

@@ -1,7 +1,7 @@
 """Arrays whose elements are parsed when they are looked at; fast readers find where each begins.
 
 The parsers with positions (`exhume_ksy.debug`) ask before each array whether it is passed over (`passing`). If so, the
-array is `Elements`: eight bytes for each element, none for numbers, and those that were looked at last.
+array is `Elements`. Memory is bounded: one start in so many is kept, none for numbers, and the elements looked at last.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ import functools
 import importlib
 import inspect
 import re
-from array import array
-from bisect import bisect_left, bisect_right
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
-from exhume_ksy.debug._stream import PASSING, KaitaiStream, Position
-from kaitaistruct import BytesIO
+from exhume_ksy.debug._stream import PASSING, BytesIO, KaitaiStream
 
+from exhume.errors import shorten
 from exhume.layout.fast import FAILURES as FAST_FAILURES
 from exhume.layout.kaitai import FAILURES
+from exhume.layout.places import Places
+from exhume.layout.regions import WINDOW, Region
+from exhume.layout.specifications import camel
 
 KEPT = 64
 """Elements at the beginning of an array that stay parsed; a shorter array is never passed over."""
@@ -28,85 +31,51 @@ KEPT = 64
 AT_ONCE = 256
 """Other elements that stay parsed, until there is one more."""
 
+STEP = 4096
+"""Elements between two looks at the clock."""
+
+MARGIN = 1 << 16
+"""Bytes that follow an element in a window; with fewer, the window moves on."""
+
+PARSERS = "exhume_ksy.debug"
+
+STOPPED = "parsing stops here"
+"""The note of a field that could not be read completely."""
+
 Make = Callable[[int, Any], Any]
+
+_LAZILY: ContextVar[bool] = ContextVar("_LAZILY", default=False)
 
 
 @contextmanager
-def passing() -> Iterator[None]:
-    """Have arrays passed over that are parsed within."""
-    before = PASSING.set(_pass)
+def passing(*, lazily: bool = False) -> Iterator[None]:
+    """Have arrays passed over that are parsed within.
+
+    With `lazily`, an array at the end of a `Region` is only begun: `Elements.read_on` continues.
+    """
+    before, lazy = PASSING.set(_pass), _LAZILY.set(lazily)
     try:
         yield
     finally:
         PASSING.reset(before)
-
-
-class Places(Sequence[dict[str, Any]]):
-    """Positions of the elements of an array, as the parsers note them."""
-
-    def __init__(self, stream: Any, first: int, width: int) -> None:
-        self.stream = stream
-        self._first = first
-        self._width = width
-        self.ends = array("q")
-        """Where each element ends that is not even."""
-        self._even = 0
-        self._open = False  # whether there is one more element, read in part
-
-    @property
-    def hidden(self) -> bool:
-        """Whether elements have no bytes of their own where they are noted: their fields are elsewhere."""
-        return not self._width and not len(self.ends) and self._even > 0
-
-    def end(self, ends: int | None = None, *, even: int = 0, open: bool = False) -> None:
-        """Note where one more element ends, how many even ones there are, or that one does not end."""
-        if ends is not None:
-            self.ends.append(ends)
-        self._even += even
-        self._open = self._open or open
-
-    def start(self, index: int) -> int:
-        """The position of an element."""
-        if not len(self.ends) or not index:
-            return self._first + index * self._width
-        return self.ends[index - 1]
-
-    def __len__(self) -> int:
-        return len(self.ends) + self._even + self._open
-
-    def __getitem__(self, index: Any) -> Any:
-        at = range(len(self))[index]
-        if not isinstance(at, int):
-            return [self[one] for one in at]
-        place: dict[str, Any] = {"start": Position(self.start(at), self.stream)}
-        if at < len(self) - self._open:
-            place["end"] = Position(self.start(at + 1), self.stream)
-        return place
-
-    def touching(self, start: int, end: int) -> range:
-        """The elements that hold any of the bytes `[start, end)` of the stream."""
-        if end <= start or not len(self):
-            return range(0)
-        if self._width:
-            first, last = (start - self._first) // self._width, -((self._first - end) // self._width)
-        else:
-            first, last = bisect_right(self.ends, start), bisect_left(self.ends, end) + 1
-            first = first if start >= self._first else 0
-            last = last if end > self._first else 0
-        return range(max(0, first), max(0, min(last, len(self))))
+        _LAZILY.reset(lazy)
 
 
 class Elements(Sequence[Any]):
     """An array whose elements are parsed when they are accessed."""
 
     def __init__(self, stream: Any, make: Make, width: int, size: Callable[[], int] | None) -> None:
-        self.places = Places(stream, int(stream.pos()), width)
-        self._stream = stream
+        self.places = Places(stream, int(stream.pos()), width, self._walked)
+        self.stream = stream
         self._make = make
         self.size = size  # of the stream of the next element, where each has its own
         self._number = bool(width)
         self._kept: dict[int, Any] = {}
         self._recent: dict[int, Any] = {}
+        self.reader: _Reader | None = None
+        self.rest: Iterator[None] | None = None
+        """Finds further elements; None: there are none, or reading failed."""
+        self.failure: Exception | None = None
 
     def __len__(self) -> int:
         return len(self.places)
@@ -123,16 +92,45 @@ class Elements(Sequence[Any]):
         if at in self._kept:
             return self._kept[at]
         if at not in self._recent:
-            here = self._stream.pos()
-            self._stream.seek(self.places.start(at))
+            here = self.stream.pos()
+            self.stream.seek(self.places.start(at))
             try:
                 made = self.parse(at)
             finally:
-                self._stream.seek(here)
+                self.stream.seek(here)
             if len(self._recent) >= AT_ONCE:
                 self._recent.clear()
             self._recent[at] = made
         return self._recent[at]
+
+    def read_on(self, *, index: int = 0, at: int = 0, patience: float | None = None) -> None:
+        """Find the elements up to a number and those that begin before a position, for at most so many seconds."""
+        until = None if patience is None else time.monotonic() + patience
+        here = self.stream.pos()
+        try:
+            while self.rest is not None and (len(self) <= index or self.places.at < at):
+                if next(self.rest, self) is self:
+                    self.rest = None
+                elif until is not None and time.monotonic() > until:
+                    break
+        except FAILURES as error:
+            self.failure, self.rest = error, None
+        finally:
+            self.stream.seek(here)
+
+    def window(self, at: int, least: int = MARGIN) -> tuple[Any, int]:
+        """Bytes of the stream from a position on, in a view, and where it begins."""
+        io = self.stream._io  # noqa: SLF001 - without a copy
+        return io.window(at, least) if isinstance(io, Region) else (io.getvalue(), 0)
+
+    def _walked(self, index: int, at: int) -> Iterator[int]:
+        """Where the elements from a number and its start on end."""
+        here = self.stream.pos()
+        try:
+            for _, end in _ends(self, index, at, kept=True):
+                yield end
+        finally:
+            self.stream.seek(here)
 
     def keep(self, index: int) -> Any:
         """Parse the element at the position of the stream, and keep it, even if only a part can be read."""
@@ -145,12 +143,13 @@ class Elements(Sequence[Any]):
     def parse(self, index: int, *, kept: bool = False) -> Any:
         """Parse the element at the position of the stream."""
         if self._number:
-            return self._make(index, self._stream)
-        io = self._stream if self.size is None else KaitaiStream(BytesIO(self._stream.read_bytes(self.size())))
+            return self._make(index, self.stream)
+        io = self.stream if self.size is None else KaitaiStream(BytesIO(self.stream.read_bytes(self.size())))
         made = self._make(index, io)
         if kept:
             self._kept[index] = made
-        made._read()  # noqa: SLF001 - the parsers with positions do not read themselves
+        with passing():
+            made._read()  # noqa: SLF001 - the parsers with positions do not read themselves
         return made
 
 
@@ -189,7 +188,30 @@ def _pass(
         _put(owner, name, found)
         return True
     _put(owner, name, found)
-    _walk(stream, found, times, until, given)
+    rest = _walk(stream, found, times, until, given)
+    if rest is None:
+        return True
+    if times is None and _LAZILY.get() and isinstance(stream._io, Region) and _is_last(stream, owner, name):  # noqa: SLF001
+        found.rest = rest
+        stream.seek(stream.size())
+        return True
+    for _ in rest:
+        pass
+    return True
+
+
+def _is_last(stream: Any, owner: Any, name: str) -> bool:
+    """Whether nothing is read from a stream after the array of that name that `owner` is reading."""
+    while owner is not None and owner._io is stream:  # noqa: SLF001 - as the parsers do
+        if name.startswith("_m_"):  # an instance, after which the position is restored
+            return True
+        if name != owner.SEQ_FIELDS[-1]:
+            return False
+        owner = owner._parent  # noqa: SLF001
+        places = owner._debug if owner is not None else {}  # noqa: SLF001
+        name = next((one for one, place in reversed(places.items()) if "end" not in place), "")
+        if "arr" in places.get(name, ()):
+            return False
     return True
 
 
@@ -220,66 +242,90 @@ class _Here:
 
 def _walk(
     stream: Any, found: Elements, times: int | None, until: Callable[[Any, Any], Any] | None, given: tuple[Any, ...]
-) -> None:
-    """Find where each element ends: the first are parsed, the others read by a fast reader if there is one."""
+) -> Iterator[None] | None:
+    """Parse the first elements; returns what finds where the others end, by a fast reader if there is one."""
     places, index = found.places, 0
     while index < KEPT and (times is None or index < times):
         if times is None and until is None and stream.is_eof():
-            return
-        one = _parsed(stream, found, index)
+            return None
+        one = _parsed(found, index)
         places.end(int(stream.pos()))
         index += 1
         if until is not None and until(one, stream):
-            return
-    if index == KEPT:
-        _walk_on(stream, found, times, until, _fast_reader(type(one), given))
+            return None
+    if times is not None and index >= times:
+        return None
+    found.reader = _fast_reader(type(one), given, whole=not isinstance(stream._io, Region))  # noqa: SLF001
+    return _walk_on(found, times, until)
 
 
-def _walk_on(
-    stream: Any,
-    found: Elements,
-    times: int | None,
-    until: Callable[[Any, Any], Any] | None,
-    reader: _Reader | None,
-) -> None:
-    """Find where the elements after the first end."""
-    end, index, at = stream.size(), KEPT, int(stream.pos())
-    view = stream._io.getvalue()  # noqa: SLF001 - without a copy
-    here, ends = _Here(end), found.places.ends
-    while index < times if times is not None else until is not None or at < end:
+def _walk_on(found: Elements, times: int | None, until: Callable[[Any, Any], Any] | None) -> Iterator[None]:
+    """Find where the elements after the first end, so many at a time."""
+    places, stream, known = found.places, found.stream, until
+    end, index, at = stream.size(), places.known, places.at
+    here, ends = _Here(end), _ends(found, index, at)
+    try:
+        while index < times if times is not None else until is not None or at < end:
+            start = at
+            one, at = next(ends)
+            if not index & places.mask:
+                places.begin(start)
+            index += 1
+            if known is not None:
+                here.at = at
+                try:
+                    over = known(one, here)
+                except FAILURES:  # the fast reader returns it in another form
+                    places.known, places.at, found.reader = index, at, None
+                    over, ends = known(found[index - 1], here), _ends(found, index, at)
+                if over:
+                    break
+            if not index % STEP:
+                places.known, places.at = index, at
+                yield
+    finally:
+        places.known, places.at = index, at
+    stream.seek(at)
+
+
+def _ends(found: Elements, index: int, at: int, *, kept: bool = False) -> Iterator[tuple[Any, int]]:
+    """The elements from a number and its start on, and where each ends; `kept` means that they are known already."""
+    stream, reader, size = found.stream, found.reader, found.size
+    end = stream.size()
+    view, base = found.window(at)
+    last = base + len(view)
+    while True:
+        if last - at < MARGIN and last < end:
+            view, base = found.window(at)
+            last = base + len(view)
         one = None
         if reader is not None:
             try:
-                one, at = _read(reader, view, stream, found, at, end)
+                if size is None:
+                    one, to = reader(view, at - base, last - base, 0)
+                    to += base
+                    if to >= last and last < end:
+                        one = None  # it may be cut by the window
+                else:
+                    stream.seek(at)
+                    to = at + size()
+                    one = reader(view, at - base, to - base, at - base)[0] if to <= last else None
             except FAST_FAILURES:
                 pass  # the parser says what is wrong
+            if one is None and base < at and last < end:
+                view, base = found.window(at, WINDOW)
+                last = base + len(view)
+                continue
         if one is None:
             stream.seek(at)
-            one = _parsed(stream, found, index)
-            at = int(stream.pos())
-        ends.append(at)
+            one = found.parse(index) if kept else _parsed(found, index)
+            to = int(stream.pos())
+        at = to
         index += 1
-        if until is not None:
-            here.at = at
-            try:
-                over = until(one, here)
-            except FAILURES:  # the fast reader returns it in another form
-                reader, over = None, until(found[index - 1], here)
-            if over:
-                break
-    stream.seek(at)
+        yield one, at
 
 
-def _read(reader: _Reader, view: bytes, stream: Any, found: Elements, at: int, end: int) -> tuple[Any, int]:
-    """An element by its fast reader, and where it ends."""
-    if found.size is None:
-        return reader(view, at, end, 0)
-    stream.seek(at)
-    stop = at + found.size()
-    return reader(view, at, stop, at)[0], stop
-
-
-def _parsed(stream: Any, found: Elements, index: int) -> Any:
+def _parsed(found: Elements, index: int) -> Any:
     """Parse an element, which is kept if it is one of the first or only a part of it can be read."""
     try:
         made = found.keep(index)
@@ -295,8 +341,11 @@ _Reader = Callable[[bytes, int, int, int], tuple[Any, int]]
 """Reads the element of some bytes at a position, given where its stream ends and where it begins."""
 
 
-def _fast_reader(parser: Any, given: tuple[Any, ...]) -> _Reader | None:
-    """The fast reader of the structure that a parser with positions parses; None: it needs more than is known."""
+def _fast_reader(parser: Any, given: tuple[Any, ...], *, whole: bool) -> _Reader | None:
+    """The fast reader of the structure that a parser with positions parses; None: it needs more than is known.
+
+    One that takes the start of its stream needs the `whole` stream.
+    """
     names = parser.__qualname__.split(".")
     try:
         module = importlib.import_module(f"exhume_ksy.fast.{parser.__module__.rpartition('.')[2]}")
@@ -311,6 +360,8 @@ def _fast_reader(parser: Any, given: tuple[Any, ...]) -> _Reader | None:
     wanted = [one for one in more[based:] if one.default is inspect.Parameter.empty]
     if len(wanted) != len(given) or not {"base", "parent", "root"}.isdisjoint(one.name for one in wanted):
         return None
+    if based and not whole:
+        return None
     if based:
         return lambda view, at, end, base: reader(view, at, end, base, *given)
     return lambda view, at, end, _: reader(view, at, end, *given)
@@ -320,3 +371,38 @@ def _fast_reader(parser: Any, given: tuple[Any, ...]) -> _Reader | None:
 def _snake(name: str) -> str:
     """The name of a type in its specification."""
     return re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower()
+
+
+@functools.cache
+def debug_class(name: str) -> Any:
+    """The debug class of a ksy id, optionally `id::type::subtype`; raises `KeyError` for unknown ones."""
+    id, *types = name.split("::")
+    try:
+        module = importlib.import_module(f"{PARSERS}.{id}")
+    except ModuleNotFoundError:
+        raise KeyError(name) from None
+    found = getattr(module, camel(id))
+    for type in types:
+        found = getattr(found, camel(type))
+    return found
+
+
+class Reading(NamedTuple):
+    """Bytes that were parsed; arrays at the end of a region are read on when more of them is shown."""
+
+    schema: str
+    made: Any
+    note: str
+    stream: Any
+
+
+def read(schema: str, data: bytes | memoryview | Region, args: tuple[Any, ...]) -> Reading:
+    """Parse `data` under a schema (`id` or `id::type`), as far as that goes."""
+    stream = KaitaiStream(data if isinstance(data, Region) else BytesIO(bytes(data)))
+    made = debug_class(schema)(*args, stream)
+    note = ""
+    try:
+        made._read()  # noqa: SLF001 - the parsers with positions do not read themselves
+    except FAILURES as error:
+        note = f"{STOPPED}: {shorten(error, 160)}"
+    return Reading(schema, made, note, stream)

@@ -8,28 +8,26 @@ they came from makes them absolute, through substreams and `io:` instances alike
 from __future__ import annotations
 
 import enum
-import functools
-import importlib
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from exhume_ksy.debug._stream import KaitaiStream, Position
-from kaitaistruct import BytesIO, KaitaiStruct
+from exhume_ksy.debug._stream import BytesIO, KaitaiStream, Position
+from kaitaistruct import KaitaiStruct
 
 from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import Type
 from exhume.counts import counted
 from exhume.errors import Span, shorten
-from exhume.layout.elements import Elements, Places, passing
+from exhume.layout.elements import STOPPED, Elements, Reading, debug_class, passing, read
 from exhume.layout.fast import RAISED, View
 from exhume.layout.kaitai import FAILURES
-from exhume.layout.specifications import FieldDoc, camel, describe_traced, describe_type
+from exhume.layout.places import Places
+from exhume.layout.regions import Region
+from exhume.layout.specifications import FieldDoc, camel, describe_traced, describe_type, reaches
 from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Traced, named, slot, type_of
 from exhume.layout.trees import Even, Field, Placed, Trees, held, instances_of, is_one_line, paged, summary_of
-
-DEBUG_PACKAGE = "exhume_ksy.debug"
 
 ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one, unless all are requested; the rest is summarized in one line."""
@@ -51,25 +49,8 @@ PATH_SHOWN = 200
 ELSEWHERE = "outside this section"
 """The value of a list that begins where the parsed bytes end: its elements are sections of their own."""
 
-STOPPED = "parsing stops here"
-"""The note of a field that could not be read completely."""
-
 MORE = f"{STOPPED}: more fields than are shown of bytes of this length"
 """The note of a structure that is shown in part."""
-
-
-@functools.cache
-def debug_class(name: str) -> Any:
-    """The debug class of a ksy id, optionally `id::type::subtype`; raises `KeyError` for unknown ones."""
-    id, *types = name.split("::")
-    try:
-        module = importlib.import_module(f"{DEBUG_PACKAGE}.{id}")
-    except ModuleNotFoundError:
-        raise KeyError(name) from None
-    found = getattr(module, camel(id))
-    for type in types:
-        found = getattr(found, camel(type))
-    return found
 
 
 class Explainer:
@@ -80,8 +61,9 @@ class Explainer:
     `marks`.  With `window`, absolute offsets in the file, it has the elements that touch it, and one on either side.
     With `page`, the array of that path has `ARRAY_SHOWN` elements from that number on.
 
-    With `stream`, long lists of a file that a foreign specification describes are `Trees`, which make each tree when
-    it is visited.  `finish` is called with each of those, and `broken` states whether any was not parsed completely.
+    With `stream`, long arrays are `Trees`, which make each tree when it is visited.  `finish` is called with each of
+    those, and `broken` states whether any was not parsed completely.  With `lazily`, an array at the end of a region is
+    begun, and found as far as it is shown, for at most `patience` seconds; `stopped` is where that ended too early.
     """
 
     def __init__(
@@ -94,8 +76,12 @@ class Explainer:
         stream: bool = False,
         page: tuple[str, int] | None = None,
         finish: Callable[[Field], None] | None = None,
+        lazily: bool = False,
+        patience: float | None = None,
     ) -> None:
         self._where = where
+        self._lazily, self._patience = lazily, patience
+        self.stopped: int | None = None
         self._page = page
         self._whole = whole
         self._window = window
@@ -111,22 +97,33 @@ class Explainer:
         self._left = sys.maxsize  # structures and elements that may still be shown
         self._streams: list[Any] = []  # keeps streams alive: their ids are the keys of _bases
 
-    def explain(self, schema: str, data: bytes | memoryview, *args: Any) -> Field:
+    def explain(self, schema: str, data: bytes | memoryview | Region, *args: Any) -> Field:
         """The field tree of `data` under a schema (`id` or `id::type`), as far as parsing goes.
 
         A structure that cannot be parsed completely keeps the fields before the failure; its `note` states why.
         """
-        stream = KaitaiStream(BytesIO(bytes(data)))
+        with self._passing(data):
+            return self._shown_tree(read(schema, data, args))
+
+    def parse(self, schema: str, data: bytes | memoryview | Region, args: tuple[Any, ...]) -> Reading:
+        """Parse `data`; `show` returns its fields, as often as they are looked at."""
+        with self._passing(data):
+            return read(schema, data, args)
+
+    def show(self, reading: Reading) -> Field:
+        """The field tree of what was parsed."""
+        with passing():
+            return self._shown_tree(reading)
+
+    def _passing(self, data: Any) -> AbstractContextManager[None]:
+        """What is shown whole is parsed whole, if it can be held."""
+        whole = self._whole and not isinstance(data, Region)
+        return nullcontext() if whole else passing(lazily=self._lazily)
+
+    def _shown_tree(self, reading: Reading) -> Field:
+        schema, made, note, stream = reading
         self._base(stream, 0)
-        cls = debug_class(schema)
-        made = cls(*args, stream)
-        note = ""
-        with nullcontext() if self._whole else passing():  # what is shown whole is parsed whole
-            try:
-                made._read()  # debug classes do not read themselves
-            except FAILURES as error:
-                note = f"{STOPPED}: {shorten(error, 160)}"
-            return self._tree(schema, made, len(data), note, describe_type(cls))
+        return self._tree(schema, made, stream.size(), note, describe_type(debug_class(schema)))
 
     def explain_traced(self, type: Type, read: Callable[[View], Any], data: View) -> Field:
         """The field tree of `data` by the reader of a type that records positions (`exhume.layout.tracing`)."""
@@ -256,11 +253,18 @@ class Explainer:
         doc: FieldDoc,
         docs: dict[str, FieldDoc],
     ) -> None:
+        begun = values if isinstance(values, Elements) and values.rest is not None else None
+        if begun is not None:
+            self._read_on(begun, made.path)
         indexes = paged(self._page, made.path, len(values), ARRAY_SHOWN)
         indexes = self._shown(values, places) if indexes is None else indexes
         self._left -= len(indexes)
         made.value = counted(len(values), "elements")
         made.omitted = len(values) - len(indexes)
+        if begun is not None and begun.rest is not None:
+            made.value, made.unread = f"more than {made.value}", True
+        if isinstance(values, Elements) and values.failure is not None:
+            made.note = f"{STOPPED}: {shorten(values.failure, 160)}"
         depth = self._nested + 1
 
         def element(index: int) -> Field:
@@ -283,10 +287,26 @@ class Explainer:
                 self._finish(child)
             return child
 
-        if self._stream and isinstance(values, Lazily) and len(indexes) > ARRAY_SHOWN:
+        if self._stream and isinstance(values, (Lazily, Elements)) and len(indexes) > ARRAY_SHOWN:
             made.children = Trees(indexes, finished)
         else:
             made.children += map(element, indexes)
+
+    def _read_on(self, values: Elements, path: str) -> None:
+        """Find the elements of an array that was only begun, as far as they are shown."""
+        number, at = 2 * ARRAY_SHOWN, 0
+        if self._page is not None and self._page[0] == path:
+            number += self._page[1]
+        elif self._page is not None and self._page[0].startswith(f"{path}["):
+            number += int(self._page[0].removeprefix(f"{path}[").partition("]")[0])
+        base = self._bases.get(id(values.stream), 0)
+        origin = self._where.start if self._where.payload is None else self._where.payload[0]
+        ends = [end for _, end in self._marks] + ([self._window[1]] if self._window is not None else [])
+        size = values.stream.size()
+        at = max((min(end - origin - base, size) for end in ends), default=0)
+        values.read_on(index=sys.maxsize if self._whole else number, at=at, patience=self._patience)
+        if values.rest is not None and (len(values) <= number or values.places.at < at):
+            self.stopped = values.places.at
 
     def _shown(self, values: Sequence[Any], places: Sequence[dict[str, Any]]) -> Sequence[int]:
         """The numbers of the elements of an array that are shown."""
@@ -402,22 +422,6 @@ def _element(values: Sequence[Any], index: int) -> tuple[Any, str]:
         return (values.shown(index) if isinstance(values, Lazily) else values[index]), ""
     except (*FAILURES, *RAISED) as error:
         return getattr(error, "partial", None), shorten(error, 160)
-
-
-@functools.cache
-def reaches(type: Type) -> bool:
-    """Whether a structure may have fields outside of its own bytes."""
-    seen, waiting = {type}, [type]
-    while waiting:
-        for one in waiting.pop().fields():
-            if one.value is not None:
-                continue
-            if one.instance:
-                return True
-            inner = {kind.type for kind in structures(one.one)} - seen
-            seen |= inner
-            waiting += inner
-    return False
 
 
 def _begins_here(start: Any) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.choices import hint
+from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import Type
 from exhume.errors import EntryNotFoundError, MissingDependencyError, SpecificationError
 from exhume.layout.ksy_files import parse_yaml
@@ -230,3 +231,19 @@ def _yaml(value: Any) -> str:
 
     text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1 << 20)
     return text
+
+
+@functools.cache
+def reaches(type: Type) -> bool:
+    """Whether a structure may have fields outside of its own bytes."""
+    seen, waiting = {type}, [type]
+    while waiting:
+        for one in waiting.pop().fields():
+            if one.value is not None:
+                continue
+            if one.instance:
+                return True
+            inner = {kind.type for kind in structures(one.one)} - seen
+            seen |= inner
+            waiting += inner
+    return False

@@ -38,6 +38,8 @@ class Field:
     note: str = ""
     children: list[Field] = field(default_factory=list)
     omitted: int = 0
+    unread: bool = False
+    """Whether an array may have further elements, which were not looked for."""
 
     @property
     def shown(self) -> Any:

@@ -2,20 +2,22 @@
 
 The sections are found, rules are verified and images are searched by threads, while requests are answered with what is
 known already: `generation` changes when there is more.  Memory is bounded by the section map, one section's fields
-and the payloads that are kept (`view/payloads.py`).
+and the payloads that are kept (`engines/payloads.py`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Protocol
 
 from exhume.archive import Archive
+from exhume.counts import counted
 from exhume.engines.explain import explain_one
-from exhume.engines.explained import Explained, checked_nearby
+from exhume.engines.explained import NEARBY, Explained, Looked, checked_nearby
+from exhume.engines.payloads import Payloads
 from exhume.engines.verify import describe_verdict
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span, shorten
 from exhume.findings import Finding, Severity
@@ -25,14 +27,19 @@ from exhume.layout.sections import NestedRun, Section, SectionMap
 from exhume.recovery import CarvedArchive
 from exhume.view.bands import ATTENTION
 from exhume.view.parts import is_bad, more_values, node_values, note_of, section_values, stripes
-from exhume.view.payloads import PARSED, Payloads
 
 MOST_FINDINGS = 500
 MOST_SECTIONS = 1000
 MOST_BYTES = 1 << 20
 """The most sections, and the most bytes, that one request is answered with."""
 
-PATIENCE = 5.0
+PATIENCE = 3.0
+"""Seconds that a request reads on in a large section."""
+
+LOOKED = 4
+"""Sections whose parsed arrays stay for the next request."""
+
+CLOSING = 5.0
 """Seconds that closing waits for a thread; an archive that one still reads stays open until the process ends."""
 
 READY = 0.25
@@ -83,6 +90,7 @@ class Explored:
         self._ready = threading.Event()
         self._lock = threading.Lock()
         self._payloads = Payloads()
+        self._looked: OrderedDict[int, Looked] = OrderedDict()
         self._findings: list[Finding] = []
         self._counts: Counter[Any] = Counter()
         self._progress: tuple[int, int | None, str] | None = None
@@ -120,7 +128,9 @@ class Explored:
         tiles = (section for section, *_ in found.sums(tiles=True))
         nested = chain.from_iterable(part.unread() for part in found.parts if isinstance(part, NestedRun))
         sums = (section for section in chain(tiles, nested) if section.kind in ATTENTION)
-        self._payloads = Payloads()  # which are known by the number of their section
+        with self._lock:
+            self._payloads = Payloads()  # which are known by the number of their section
+            self._looked.clear()
         self._troubled, self._sections = list(islice(sums, MOST_SECTIONS)), found
 
     def _told(self, done: int, total: int | None, unit: str) -> None:
@@ -246,16 +256,18 @@ class Explored:
         return chosen
 
     def fields(self, number: int, at: int | None = None, part: str = "tree") -> dict[str, Any]:
-        """The fields of a section: the first elements of long arrays, and those that hold the byte `at` of a part."""
+        """The fields of a section: the first elements of long arrays, and those that hold the byte `at` of a part.
+
+        With `reading`, the byte up to which it was read, finding that byte takes longer: asked again, it continues.
+        """
         section = self.section(number)
         item = self._explained(number, at, part)
-        is_large = self._payloads.is_large(number, section)
         space = list(self.found.sources).index(section.span.source)
         out: dict[str, Any] = {"note": note_of(item), "bad": is_bad(item)}
-        if item.withheld or is_large:
-            what = "its payload is" if is_large else "it is"
-            large = f"{what} larger than {PARSED / (1 << 20):g} MiB: the bytes are shown, without fields"
-            out["note"] = "; ".join(filter(None, (section.note, large, self._payloads.failure(number))))
+        if failure := self._payloads.failure(number):
+            out["note"] = "; ".join(filter(None, (out["note"], failure)))
+        if item.stopped is not None:
+            out["reading"] = item.stopped
         if item.stored is not None:
             out["tree"] = node_values(item.stored, space)
         if item.payload is not None:
@@ -275,16 +287,21 @@ class Explored:
         marks = []
         if at is not None:
             marks = [Span(section.span.source, at, at + 1) if part == "tree" else section.span.in_payload(at, at + 1)]
-        payload = payload and not self._payloads.is_large(number, section)
+        if not unchecked and section.span.size > NEARBY:
+            unchecked = f"covers {counted(section.span.size, 'bytes')}: only verifying the archive compares it"
         section = checked_nearby(section)
         with self._lock:
-            item = explain_one(
-                self.found, section, list(self._findings), marks=marks, first=number == 0, limit=PARSED,
-                page=page, payload=payload, unchecked=unchecked,
+            looked = self._looked.pop(number, None)
+            if looked is None:
+                payloads, whole = self._payloads, self.section(number)
+                looked = Looked(lambda: payloads.content(number, whole), PATIENCE)
+            self._looked[number] = looked
+            if len(self._looked) > LOOKED:
+                self._looked.popitem(last=False)
+            return explain_one(
+                self.found, section, list(self._findings), marks=marks, first=number == 0,
+                page=page, payload=payload, unchecked=unchecked, looked=looked,
             )  # fmt: skip
-        if item.data:
-            self._payloads.keep(number, item.data)
-        return item
 
     def elements(self, number: int, part: str, path: str, first: int = 0, at: int | None = None) -> dict[str, Any]:
         """Elements of the array of that path in a part, `tree` or `payload`: from a number on, or about the byte `at`.
@@ -299,6 +316,8 @@ class Explored:
             raise EntryNotFoundError("this section has no such array", span=item.section.span, actual=shorten(path))
         space = -1 if part == "payload" else list(self.found.sources).index(item.section.span.source)
         if page is None:
+            if item.stopped is not None:
+                return {"k": node_values(node, space).get("k", []), "reading": item.stopped}
             last = int(node.children[-1].name[1:-1]) if node.children else 0
             if last < ARRAY_SHOWN:
                 return {"k": node_values(node, space).get("k", [])}
@@ -306,7 +325,8 @@ class Explored:
         end, count = first + len(node.children), len(node.children) + node.omitted
         before = more_values(max(0, first - ARRAY_SHOWN), min(first, count), "before")
         shown = [node_values(child, space) for child in node.children]
-        return {"k": [*before, *shown, *more_values(end, max(0, count - end))]}
+        out = {"k": [*before, *shown, *more_values(end, max(0, count - end), unread=node.unread)]}
+        return out if item.stopped is None else {**out, "reading": item.stopped}
 
     def payload(self, number: int, start: int, size: int) -> bytes:
         """Bytes of the decompressed payload of a section, from a position in it on.
@@ -382,7 +402,7 @@ class Explored:
         self._closing = True
         rests = self.rest()
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(CLOSING)
         if rests and not any(thread.is_alive() for thread in self._threads):
             self.archive.__exit__(None, None, None)
 

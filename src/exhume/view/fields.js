@@ -41,12 +41,22 @@ function fieldsOf(source, contents, page) {
     node.section = parent.section; node.part ??= parent.part;
     return node;
   }
+  // What is far into a large section takes several requests, until something else is asked for.
+  let turns = 0;
+  async function readOn(ask) {
+    const mine = ++turns;
+    for (;;) {
+      const found = await ask();
+      if (found.reading === undefined || mine !== turns) return found;
+      page.say(`reading: ${found.reading.toLocaleString("en")} bytes until now`);
+    }
+  }
   async function childrenOf(node) {
     if (node.kids) return node.kids;
     if (!node.isSection) { node.kids = (node.k || []).map((kid) => adopt(kid, node)); return node.kids; }
     const kids = [];
     let found;
-    try { found = await source.fields(node.section, node.number, node.near, node.nearIn); } catch (error) { found = { note: String(error) }; }
+    try { found = await readOn(() => source.fields(node.section, node.number, node.near, node.nearIn)); } catch (error) { found = { note: String(error) }; }
     if (found.note) node.d = found.note;
     if (found.bad) node.section.bad = true;
     if (found.payload_size !== undefined && node.section.payload_space === undefined) {
@@ -74,7 +84,7 @@ function fieldsOf(source, contents, page) {
   async function turn(node, wanted) {
     let root = node;
     while (root.parent) root = root.parent;
-    const { k } = await source.elements(root.number, node, wanted);
+    const { k } = await readOn(() => source.elements(root.number, node, wanted));
     k.forEach((kid) => inPayload(kid, node.section));
     await setOpen(node, false);
     node.k = k;

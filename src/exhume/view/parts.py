@@ -94,15 +94,15 @@ def node_values(node: Field, space: int) -> dict[str, Any]:
     children = [node_values(child, space) for child in node.children]
     if node.omitted:
         out["a"] = node.path
-        children += more_values(min(len(node.children), ARRAY_SHOWN), node.omitted)
+        children += more_values(min(len(node.children), ARRAY_SHOWN), node.omitted, unread=node.unread)
     if children:
         out["k"] = children
     return out
 
 
-def more_values(first: int, count: int, which: str = "more") -> list[dict[str, Any]]:
+def more_values(first: int, count: int, which: str = "more", *, unread: bool = False) -> list[dict[str, Any]]:
     """A placeholder for the elements of an array that are left out; a page continues with them at element `first`."""
-    return [{"n": f"… {count} {which}", "t": "", "g": first}] if count else []
+    return [{"n": f"… {which}" if unread else f"… {count} {which}", "t": "", "g": first}] if count else []
 
 
 def _range(span: Span) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The decompressed payloads of an explored archive: small ones as a whole, large ones window by window.
+"""The decompressed payloads of an archive that a person looks at: small ones as a whole, large ones window by window.
 
 A window of a large payload is decompressed when it is looked at, in one pass forwards; a window before it begins again.
 """
@@ -11,10 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from exhume.codecs.passing import Forward
 from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError
+from exhume.layout.regions import HELD, Region
 from exhume.layout.sections import Section
-
-PARSED = 256 << 20
-"""Sections and payloads of at most this many bytes are parsed; larger ones are shown as bytes."""
 
 KEPT = 64 << 20
 """Bytes of whole payloads that are kept for the next request; the latest is, whatever its size."""
@@ -26,7 +24,7 @@ WINDOWS = 32
 """Windows that are kept."""
 
 COUNTED = 256 << 10
-"""Stored bytes from which on a payload that states no size is counted before it is held: most are below `PARSED`."""
+"""Stored bytes from which on a payload that states no size is counted before it is held: most are below `HELD`."""
 
 
 class Payloads:
@@ -52,7 +50,7 @@ class Payloads:
             self._whole.popitem(last=False)
 
     def is_large(self, number: int, section: Section) -> bool:
-        """Whether a payload is read in windows: it is known to be larger than `PARSED`, or what may be held."""
+        """Whether a payload is read in windows: it is known to be larger than `HELD`, or what may be held."""
         with self._lock:
             return self._is_large(number, section)
 
@@ -61,7 +59,7 @@ class Payloads:
             return False
         if number not in self._sizes and (section.payload_size is not None or section.span.size > COUNTED or refused):
             self._sizes[number] = section.payload_size or self._count(number, section.pieces())
-        return refused or self._sizes.get(number, 0) > PARSED
+        return refused or self._sizes.get(number, 0) > HELD
 
     def _count(self, number: int, pieces: Iterable[bytes]) -> int:
         size = 0
@@ -81,6 +79,14 @@ class Payloads:
         with self._lock:
             data = self._data(number, section)
             return self._sizes[number] if data is None else len(data)
+
+    def content(self, number: int, section: Section) -> bytes | Region:
+        """A payload: a large one as a region.  Raises what `section.load` does."""
+        with self._lock:
+            data = self._data(number, section)
+        if data is not None:
+            return data
+        return Region(self._sizes[number], lambda at, many: self.read(number, section, at, min(many, WINDOW)))
 
     def read(self, number: int, section: Section, start: int, size: int) -> bytes:
         """Up to `size` bytes of a payload from a place on.  Raises what `section.load` does."""

@@ -1,0 +1,94 @@
+"""Bytes that are too large to be held, as the file that the parsers with positions read: one window is in memory.
+
+Values larger than `HELD` are `Unread`: they have their size and first bytes, and open as a region of their own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Self
+
+WINDOW = 1 << 20
+"""Bytes that are read at a time."""
+
+HELD = 16 << 20
+"""Bytes of the largest value that is read as a whole."""
+
+FIRST = 1 << 12
+"""Bytes that are kept of a larger value."""
+
+Read = Callable[[int, int], bytes]
+"""Returns bytes from a position on, at most the given number."""
+
+
+class Region:
+    """`size` bytes, which `read` returns piece by piece, as a file."""
+
+    def __init__(self, size: int, read: Read) -> None:
+        self.length = size
+        self._read = read
+        self._at = 0
+        self._data, self._from = b"", 0
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def tell(self) -> int:
+        """The position of the next byte."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a position; return it."""
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.length}[whence]
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        """The next `size` bytes, or all that follow: `Unread` where they are more than `HELD`."""
+        at, left = self._at, max(0, self.length - self._at)
+        wanted = left if size is None or size < 0 else min(size, left)
+        self._at += wanted
+        if wanted > HELD:
+            return Unread(
+                self.bytes_at(at, min(FIRST, wanted)), wanted, lambda start, many: self.bytes_at(at + start, many)
+            )
+        return self.bytes_at(at, wanted)
+
+    def bytes_at(self, at: int, size: int) -> bytes:
+        """Up to `size` bytes from a position on."""
+        view, base = self.window(at, size)
+        return view[at - base : at - base + size]
+
+    def window(self, at: int, least: int = WINDOW // 2) -> tuple[bytes, int]:
+        """A window that has `least` bytes from a position on, if there are so many, and where it begins."""
+        end = min(at + least, self.length)
+        if not self._from <= at <= end <= self._from + len(self._data):
+            self._data, self._from = b"".join(self._pieces(at, min(max(WINDOW, least), self.length - at))), at
+        return self._data, self._from
+
+    def _pieces(self, at: int, size: int) -> list[bytes]:
+        found = []
+        while size > 0 and (piece := self._read(at, size)):
+            found.append(piece)
+            at, size = at + len(piece), size - len(piece)
+        return found
+
+
+class Unread(bytes):
+    """The first bytes of a value that is not held; its length is that of the whole value."""
+
+    _size: int
+    _read: Read
+
+    def __new__(cls, first: bytes, size: int, read: Read) -> Self:
+        made = super().__new__(cls, first)
+        made._size, made._read = size, read
+        return made
+
+    def __len__(self) -> int:
+        return self._size
+
+    def opened(self) -> Region:
+        """The value as a file."""
+        return Region(self._size, self._read)
