@@ -21,7 +21,8 @@ from exhume.layout.ksy_files import parse_yaml
 from exhume.layout.schema import Explainer
 from exhume.layout.trees import Field
 from tests.conftest import ROOT
-from tests.sizes import some
+from tests.sizes import size, some
+from tests.toolchain import drawn_specs
 from tests.toolchain.collection import KNOWN, PUBLIC, Collection
 from tests.toolchain.damage import samples
 
@@ -73,6 +74,17 @@ def test_the_public_collection_is_read_as_kaitai_reads_it() -> None:
             problems += [f"{file.stem}: {tried.problem}"] if tried.problem else []
     assert problems == []
     assert covered / len(collection.files) > 0.95
+
+
+@pytest.mark.node
+@pytest.mark.slow
+@pytest.mark.conformance("kaitai-struct-compiler")
+def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_path: Path) -> None:
+    drawn_specs.write(tmp_path, 1, size(25, 5000))
+    specs, inputs, problems = drawn_specs.compare(tmp_path, 2)
+    assert problems == []
+    assert specs >= 20
+    assert inputs > 20 * specs
 
 
 # Invalid specifications.
