@@ -15,8 +15,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark import query
 from exhume.formats.ark.layout import MESSAGE_FOOTER_SIZE
-from exhume.formats.ark.lines import RawQuery
-from exhume.formats.ark.parallel_query import read_each
+from exhume.formats.ark.lines import RawQuery, raw_of
 from exhume.formats.ark.reader import ArkArchive
 from exhume.native.compiled import KERNEL
 
@@ -48,7 +47,7 @@ def told(log: ArkArchive, jobs: int = 1, **asked: Any) -> tuple[bytes, list[str]
     findings: list[Finding] = []
     found, error = [], ""
     try:
-        for data in read_each(log, RawQuery, asked, findings=findings, jobs=jobs):
+        for data in raw_of(log, asked, findings=findings, jobs=jobs):
             found.append(data)  # noqa: PERF402 - an error may follow
     except ExhumeError as raised:
         error = str(raised)

@@ -214,10 +214,8 @@ def test_limits_without_a_manifest(tmp_path: Path) -> None:
     log = Log(tmp_path / "log", "lz4")
     log.manifest_path.unlink()
     assert salvaged(log.root, tmp_path / "out").recovered == {"messages": 6}
-    assert salvaged(log.root, tmp_path / "small", limits=Limits(payload_size=SIZE - 1)).lost == {
-        "manifests": 1,
-        "messages": 6,
-    }
+    small = salvaged(log.root, tmp_path / "small", limits=Limits(payload_size=SIZE - 1))  # read in windows
+    assert (small.recovered, small.lost) == ({"messages": 6}, {"manifests": 1})
 
 
 def test_a_manifest_that_leads_nowhere_is_lost(log: Log, tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ LARGE: dict[str, Callable[[Path], None]] = {
 }
 """How archives are made that have payloads larger than 64 KiB, and larger than 1 MiB."""
 
-STREAMED = ("caf", "clp-s", "clp-s structured", "clp-s texts", "databundle flat")
+STREAMED = ("ark", "caf", "clp-s", "clp-s structured", "clp-s texts", "databundle flat")
 """Those that every verb reads whatever the limit is."""
 
 

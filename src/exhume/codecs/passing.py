@@ -217,6 +217,13 @@ class Forward:
         self.has(size)
         return self._data[self._from : self._from + size]
 
+    def take(self, size: int) -> bytes:
+        """The next `size` bytes, or all that follow."""
+        found = self.peek(size)
+        self._from += len(found)
+        self.at += len(found)
+        return found
+
     def pieces(self, size: int) -> Iterator[bytes]:
         """The next `size` bytes, or all that follow, in chunks."""
         while size and (part := self.some(size)):

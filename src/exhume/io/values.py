@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from exhume.errors import Span
+from exhume.errors import LimitExceededError, Span
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 CHUNK = 1 << 20
@@ -14,10 +14,10 @@ CHUNK = 1 << 20
 class LargeValue:
     """A byte string of `len()` bytes that `open` yields in chunks; `span` is its place."""
 
-    __slots__ = ("_limits", "_open", "_size", "span")
+    __slots__ = ("_open", "_size", "limits", "span")
 
     def __init__(self, size: int, open: Callable[[], Iterator[bytes]], limits: Limits, span: Span) -> None:
-        self._size, self._open, self._limits, self.span = size, open, limits, span
+        self._size, self._open, self.limits, self.span = size, open, limits, span
 
     @classmethod
     def of(cls, value: bytes | LargeValue) -> LargeValue:
@@ -31,12 +31,17 @@ class LargeValue:
     @property
     def most(self) -> int:
         """Bytes of a value that may be in memory: the limit `payload_size`."""
-        return self._limits.payload_size
+        return self.limits.payload_size
 
     @property
     def fits(self) -> bool:
         """Whether the value may be in memory as a whole."""
         return self._size <= self.most
+
+    def refusal(self) -> LimitExceededError:
+        """The error for a value that may not be in memory, where it would have to be."""
+        said = f"at most {self.most}"
+        return LimitExceededError("limit payload_size exceeded", span=self.span, expected=said, actual=self._size)
 
     def __len__(self) -> int:
         return self._size
@@ -67,7 +72,7 @@ class LargeValue:
 
     def fill(self, room: memoryview) -> None:
         """Copy the bytes into memory of their size.  Raises `LimitExceededError` above the limit `payload_size`."""
-        self._limits.check("payload_size", self._size, self.span)
+        self.limits.check("payload_size", self._size, self.span)
         at = 0
         for piece in self._open():
             room[at : at + len(piece)] = piece
@@ -75,7 +80,7 @@ class LargeValue:
 
     def whole(self) -> bytes:
         """The bytes.  Raises `LimitExceededError` above the limit `payload_size`."""
-        self._limits.check("payload_size", self._size, self.span)
+        self.limits.check("payload_size", self._size, self.span)
         return b"".join(self._open())
 
 

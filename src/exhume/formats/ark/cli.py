@@ -121,10 +121,8 @@ def cat(run: Run, opened: ArkArchive | ArkLogSet, names: tuple[str, ...], option
     Raises `click.UsageError` for `--raw` with `--json`.
     """
     from exhume.findings import Finding
-    from exhume.formats.ark.export import raw_bytes
-    from exhume.formats.ark.lines import RawQuery, lines_of
+    from exhume.formats.ark.lines import lines_of, raw_of
     from exhume.formats.ark.messages import message_json
-    from exhume.formats.ark.parallel_query import is_packed, make_each, read_each
 
     archive = one_log(opened)
     say_findings(run, archive)
@@ -140,11 +138,7 @@ def cat(run: Run, opened: ArkArchive | ArkLogSet, names: tuple[str, ...], option
         head = {"target": archive.name, "format": archive.format}
         run.items("records", head, "records", map(message_json, archive.messages(**query, findings=findings)))
     elif raw:
-        if is_packed(archive):
-            found = make_each(archive, raw_bytes, query, findings=findings, jobs=options.jobs)
-        else:
-            found = read_each(archive, RawQuery, query, findings=findings, jobs=options.jobs)
-        for data in found:
+        for data in raw_of(archive, query, findings=findings, jobs=options.jobs):
             run.out.write(data)
     else:
         for text, _ in lines_of(archive, query, findings=findings, jobs=options.jobs):

@@ -29,11 +29,6 @@ R = TypeVar("R")
 PROGRESS_STEP = 4096
 
 
-def raw_bytes(messages: Iterable[ArkMessage]) -> bytes:
-    """The bytes of messages, back to back."""
-    return b"".join([message.data for message in messages])
-
-
 class Selection:
     """The messages selected for an export, with their number and a record of what was skipped."""
 

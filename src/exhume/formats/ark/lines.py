@@ -7,20 +7,27 @@ Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark.jsonschema import message_json as plain_json
 from exhume.formats.ark.kernel import ark_json, ark_runs, ark_total
 from exhume.formats.ark.merge import Batch
-from exhume.formats.ark.messages import ArkMessage, message_json
-from exhume.formats.ark.parallel_query import UntilError, read_each
+from exhume.formats.ark.messages import ArkMessage, large_data, message_json
+from exhume.formats.ark.parallel_query import UntilError, is_packed, read_each, read_query, read_spans
 from exhume.formats.ark.query import Query, SplitCursor
+from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.program import bytes_program, data_program, program_for
+from exhume.formats.ark.rbuf.registry import Registry
+from exhume.formats.ark.rbuf.streamed import check_value, value_pieces
 from exhume.formats.ark.splits import UNBOUNDED, IndexBlock
-from exhume.io.jsonout import dumps
+from exhume.io.jsonout import dumps, large_pieces
+from exhume.io.values import LargeValue
+from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
@@ -44,13 +51,56 @@ def lines_of(log: ArkLog, query: dict[str, Any], *, findings: list[Finding], job
     They are threads where the kernel is compiled, otherwise processes.  Skipped messages add to `findings`.  Raises the
     error of a damaged message after the lines of those before it.
     """
-    return read_each(log, LineQuery, query, findings=findings, jobs=jobs)
+    for part in read_each(log, LineQuery, query, findings=findings, jobs=jobs):
+        if isinstance(part, LargeLine):
+            yield from part.lines()
+        else:
+            yield part
+
+
+def raw_of(
+    log: ArkLog, query: dict[str, Any], *, findings: list[Finding], jobs: int = 1
+) -> Iterator[bytes | memoryview]:
+    """The bytes of all messages of a query, back to back, in chunks; see `lines_of`."""
+    if is_packed(log) and (jobs or cpu_count()) > 1:
+        found = read_spans(log, partial(read_query, RawQuery), query, findings=findings, jobs=jobs)
+    else:
+        found = read_each(log, RawQuery, query, findings=findings, jobs=jobs)
+    for part in found:
+        if isinstance(part, LargeValue):
+            yield from part
+        else:
+            yield part
 
 
 def counted_lines(messages: Iterable[ArkMessage]) -> Lines:
     """The lines of messages that were decoded."""
     lines = [dumps(message_json(message)) + "\n" for message in messages]
     return "".join(lines).encode("ascii"), len(lines)
+
+
+class LargeLine(NamedTuple):
+    """The line of a message above the limit `payload_size`, without its end; it is printed in chunks.
+
+    `registry` and `type` are those of its value, None for a message that is bytes.
+    """
+
+    head: str
+    data: LargeValue
+    registry: Registry | None
+    type: str
+
+    def lines(self) -> Iterator[Lines]:
+        """The line in chunks; the last one counts as a line."""
+        yield self.head.encode("ascii"), 0
+        for text in self._value():
+            yield text.encode("ascii"), 0
+        yield TAIL, 1
+
+    def _value(self) -> Iterator[str]:
+        if self.registry is None:
+            return large_pieces(self.data)
+        return value_pieces(decoder_for(self.registry, self.type), self.data, self.data.span)
 
 
 class Gathered:
@@ -77,12 +127,44 @@ class Gathered:
 class LineQuery(Query):
     """One pass over the messages that makes lines of them."""
 
+    large = True
+
     def latched(self, references: Any) -> Iterator[Any]:
         for message in super().latched(references):
-            yield counted_lines([message])
+            yield from self._lines(message)
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Lines]:
+    def _lines(self, message: ArkMessage) -> Iterator[Lines | LargeLine]:
+        """The line of a message; none if it is large, damaged, and skipped."""
+        data = large_data(message)
+        if data is None:
+            yield counted_lines([message])
+            return
+        channel = self.reader.channel(message.identifier).declaration
+        registry = channel.registry
+        try:
+            if registry is not None:
+                check_value(decoder_for(registry, channel.type), data, data.span)
+            else:
+                deque(data, 0)
+        except ExhumeError as error:
+            if not self.skip:
+                raise
+            self.note(error)
+            return
+        latched = ',"latched":true' if message.latched else ""
+        key = "data" if registry is None else "value"
+        head = f'{{"time_ns":{dumps(message.time_ns)},"channel":{dumps(message.channel)}{latched},"{key}":'
+        yield LargeLine(head, data, registry, channel.type)
+
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Lines | LargeLine]:
         """The lines of the pieces, in the order in which `numbers` names their cursors."""
+        if len(numbers) == 1:
+            cursor, piece = batch.cursors[numbers[0]], pieces[numbers[0]]
+            assert isinstance(cursor, SplitCursor)
+            if cursor.is_lone(piece):
+                for message in cursor.messages(piece):
+                    yield from self._lines(message)
+                return
         gathered = Gathered(batch, pieces, LINES)
         text, odd, places = ark_json(numbers, gathered.parts, LINES, TAIL)
         if not odd:
@@ -102,9 +184,15 @@ class LineQuery(Query):
                 source = numbers[number]
                 here = at[source]
                 at[source] += 1
-                line, made = counted_lines(gathered.decoded(source, here))
-                lines.append(line)
-                count += made
+                for message in gathered.decoded(source, here):
+                    for line in self._lines(message):
+                        if isinstance(line, LargeLine):
+                            yield b"".join(lines), count
+                            lines, count = [], 0
+                            yield line
+                        else:
+                            lines.append(line[0])
+                            count += line[1]
         except ExhumeError:
             yield b"".join(lines), count
             raise
@@ -115,15 +203,32 @@ class LineQuery(Query):
 class RawQuery(Query):
     """One pass over the messages that yields their bytes, back to back, if possible without an object for each."""
 
+    large = True
+
     def __init__(self, *asked: Any) -> None:
         super().__init__(*asked)
         self.decode = False
 
     def latched(self, references: Any) -> Iterator[Any]:
         for message in super().latched(references):
-            yield message.data
+            data: object = message.data
+            if not isinstance(data, LargeValue) or self._is_readable(data):
+                yield data
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[bytes]:
+    def _is_readable(self, data: LargeValue) -> bool:
+        """Whether a message decompresses; if it does not, that is noted or raised before any of it is shown."""
+        try:
+            deque(data, 0)
+        except ExhumeError as error:
+            if not self.skip:
+                raise
+            self.note(error)
+            return False
+        return True
+
+    def portion(
+        self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]
+    ) -> Iterator[bytes | memoryview | LargeValue]:
         """The bytes of the pieces, in the order in which `numbers` names their cursors.
 
         Raises the error of a damaged message after the bytes of those before it.
@@ -133,7 +238,20 @@ class RawQuery(Query):
             yield from whole
             return
         found = UntilError(super().portion(batch, numbers, pieces))
-        yield b"".join([message.data for message in found])
+        held: list[bytes] = []
+        size, most = 0, min(LARGE, self.most)
+        for message in found:
+            data: object = message.data
+            if isinstance(data, bytes):
+                held.append(data)
+                size += len(data)
+                if size <= most:
+                    continue
+            yield b"".join(held)
+            held, size = [], 0
+            if isinstance(data, LargeValue) and self._is_readable(data):
+                yield data
+        yield b"".join(held)
         if found.error is not None:
             raise found.error
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -145,3 +146,11 @@ def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
     keys = [c.keys[:count] for c, count in chosen]
     blocks = tuple(c.take(count) for c, count in chosen)
     return Batch(tuple(c for c, _ in chosen), blocks, ark_merge(keys) if len(keys) > 1 else [0] * len(keys[0]))
+
+
+def counts_of(numbers: list[int], start: int, stop: int, kinds: int) -> list[int]:
+    """How often each of the numbers below `kinds` occurs in `numbers[start:stop]`."""
+    if kinds == 1:
+        return [stop - start]
+    found = Counter(numbers[start:stop])
+    return [found[number] for number in range(kinds)]

@@ -37,9 +37,12 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.rbuf.decoder import Decoder
 from exhume.formats.ark.rbuf.wire import Note
+from exhume.io.values import LargeValue
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.ark.log import ArkLog
+    from exhume.formats.ark.splits import Split
     from exhume.io.source import Source
 
 _PAYLOAD_CODECS: Final = {number: "zstd-frame" if name == "zstd" else name for number, name in CODEC_NAMES.items()}
@@ -69,6 +72,12 @@ class ArkMessage(NamedTuple):
     split: str
     offset: int
     stored_size: int
+
+
+def large_data(message: ArkMessage) -> LargeValue | None:
+    """The data of a message that is above the limit `payload_size`, of a query that asks for such messages."""
+    data: object = message.data
+    return data if isinstance(data, LargeValue) else None
 
 
 def message_json(message: ArkMessage) -> dict[str, Any]:
@@ -140,6 +149,18 @@ class Decompressor:
         except CodecError as error:
             raise NO_DECODE.error(error.message, span=span, expected=error.expected, actual=error.actual) from error
 
+    def stated_size(self, source: Source, start: int, stop: int, findings: list[Finding] | None = None) -> int | None:
+        """The size of the message stored in `[start, stop)` of a file, as its footer states it, if it has one.
+
+        Appends ARK-403 to `findings`.  Raises the errors of rules ARK-402 and ARK-404.
+        """
+        codec, end, size = self._stream(source, start, stop)
+        if findings is not None and size is not None and codec != _PAYLOAD_CODECS[self._number]:
+            at, until = (end + place for place in MESSAGE_FOOTER_FIELDS.codec)
+            span, name = source.span(at, until), "zstd" if codec == "zstd-frame" else codec
+            findings.append(FOOTER_OTHER.finding(span=span, expected=self.codec, actual=name))
+        return size
+
     @staticmethod
     def _stream(source: Source, start: int, stop: int) -> tuple[str, int, int | None]:
         """The codec of a stored message, where its stream ends, and the size that its footer states, if it has one."""
@@ -156,18 +177,18 @@ class Decompressor:
             raise FOOTER_CODEC.error(span=span, expected=f"0 to {max(CODEC_NAMES)}", actual=footer.codec) from None
         return _PAYLOAD_CODECS[footer.codec], end, footer.len_message
 
-    def payloads(self, stored: Iterable[bytes], source: Source, *, noted: bool = False) -> list[bytes | None]:
+    def payloads(self, stored: Iterable[bytes | None], source: Source, *, noted: bool = False) -> list[bytes | None]:
         """The messages held in `stored`, all of one file, for code that takes many at once.
 
         None for those that do not decompress or, if `noted`, about which there is something to note; and for those
         after as many bytes as may be kept at once.
         """
         out: list[bytes | None] = []
-        room = HELD
+        room = min(HELD, self._limits.payload_size)
         for data in stored:
             findings: list[Finding] | None = [] if noted else None
             found = None
-            if room > 0:
+            if room > 0 and data is not None:
                 with suppress(ExhumeError):
                     found = self.decode(data, lambda: source.span(0, source.size), findings)
                     room -= len(found)
@@ -251,3 +272,68 @@ def decode_value(
     if findings is not None:
         findings.extend(note.finding(where) for note in notes)
     return value
+
+
+def message_span(split: Split, offset: int, size: int, length: int, codec: str) -> Span:
+    """The span of a message of `length` bytes: in the file, or in the decompressed payload of its bytes."""
+    span = split.source.span(offset, offset + size)
+    return span if codec == "none" else span.in_payload(0, length)
+
+
+def large_message(
+    log: ArkLog,
+    identifier: str,
+    split: Split,
+    unpack: Decompressor | None,
+    offset: int,
+    size: int,
+    findings: list[Finding] | None = None,
+) -> LargeValue | None:
+    """A message that is read in chunks, if it states to have more bytes than may be in memory.
+
+    `identifier` is the GUID of the split.  Raises the errors of rules ARK-402 and ARK-404; appends ARK-403 to
+    `findings`.
+    """
+    length: int | None = size
+    if unpack is not None:
+        length = unpack.stated_size(split.source, offset, offset + size, findings)
+    if length is None or length <= log.limits.payload_size:
+        return None
+    span = message_span(split, offset, size, length, "none" if unpack is None else unpack.codec)
+    codec = None if unpack is None else unpack.codec
+    chunks = MessageChunks(log, identifier, codec, offset, offset + size)
+    return LargeValue(length, chunks.read, log.limits, span)
+
+
+class Place:
+    """A span that is built only when something is wrong."""
+
+    __slots__ = ("offset", "size", "split")
+
+    def __init__(self, split: Split, offset: int, size: int) -> None:
+        self.split, self.offset, self.size = split, offset, size
+
+    def __call__(self) -> Span:
+        return self.split.source.span(self.offset, self.offset + self.size)
+
+
+class MessageChunks(NamedTuple):
+    """The bytes of a message in chunks, each time from a file that is opened for them; picklable."""
+
+    log: ArkLog
+    split: str
+    codec: str | None
+    start: int
+    stop: int
+
+    def read(self) -> Iterator[bytes]:
+        """The chunks.  Raises what `Decompressor.pieces` raises."""
+        source = self.log.split_source(self.split)
+        try:
+            if self.codec is None:
+                yield from map(bytes, source.chunks(self.start, self.stop))
+            else:
+                yield from Decompressor(self.codec, self.log.limits).pieces(source, self.start, self.stop)
+        finally:
+            if source is not self.log.single_split:
+                source.close()

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import chain
 from typing import Any, Final, Literal, get_args
 
 from exhume.choices import check_choice
-from exhume.errors import ExhumeError, Span
+from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import LATCHED_REPLAY_BEHIND_FILTERS
 from exhume.formats.ark.filters import TIME_MAX, topic_matcher
 from exhume.formats.ark.kernel import ark_messages, ark_total
 from exhume.formats.ark.log import ArkLog, Channel, OnMissing, SplitReference
-from exhume.formats.ark.merge import Batch, Cursor, merge
-from exhume.formats.ark.messages import ArkMessage, Decompressor, column_codec, decode_value
+from exhume.formats.ark.merge import Batch, Cursor, counts_of, merge
+from exhume.formats.ark.messages import (
+    ArkMessage,
+    Decompressor,
+    Place,
+    column_codec,
+    decode_value,
+    large_message,
+    message_span,
+)
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, IndexBlock, Split, SplitFacts
+from exhume.io.values import LargeValue
 
 Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None
 OnError = Literal["raise", "skip"]
@@ -35,7 +44,9 @@ Task = tuple[Batch, list[int], list[IndexBlock]]
 
 
 class Query:
-    """One pass over the messages."""
+    """One pass over the messages; with `large`, those above the limit `payload_size` have a `LargeValue` as data."""
+
+    large = False
 
     def __init__(
         self,
@@ -57,6 +68,7 @@ class Query:
         self.reverse = reverse
         self.skip = on_error == "skip"
         self.findings = findings
+        self.most = reader.limits.payload_size
 
     def batches(self, on_missing: OnMissing | None, *, replays: bool) -> Iterator[Iterable[Any]]:
         """The results of all of the query, in batches, one at a time in memory; `replays` latched messages as well."""
@@ -122,25 +134,28 @@ class Query:
         at = [0] * len(batch.blocks)
         numbers = batch.sources
         start = 0
+        most = min(BATCH_BYTES, self.most)
         while start < len(numbers):
             stop = min(len(numbers), start + BATCH_MESSAGES)
-            ends = [first + count for first, count in zip(at, _counts(numbers, start, stop, len(at)), strict=True)]
+            ends = [first + count for first, count in zip(at, counts_of(numbers, start, stop, len(at)), strict=True)]
             pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
-            if sum(ark_total(piece.size) for piece in pieces) > BATCH_BYTES or any(1 in piece.bad for piece in pieces):
-                stop = self._stop(batch, at, start, stop)
+            if sum(ark_total(piece.size) for piece in pieces) > most or any(1 in piece.bad for piece in pieces):
+                stop = self._stop(batch, at, start, stop, most)
                 if stop == start:
                     yield self._damaged(batch, numbers[start], at[numbers[start]])
                     at[numbers[start]] += 1
                     start += 1
                     continue
-                ends = [first + count for first, count in zip(at, _counts(numbers, start, stop, len(at)), strict=True)]
+                ends = [
+                    first + count for first, count in zip(at, counts_of(numbers, start, stop, len(at)), strict=True)
+                ]
                 pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
             yield batch, numbers[start:stop], pieces
             start, at = stop, ends
 
     @staticmethod
-    def _stop(batch: Batch, at: list[int], start: int, stop: int) -> int:
-        """Where a batch that begins at `start` has to end: before a bad entry, or before it becomes too large."""
+    def _stop(batch: Batch, at: list[int], start: int, stop: int, most: int) -> int:
+        """Where a batch that begins at `start` has to end: before a bad entry, or before it has over `most` bytes."""
         at = list(at)
         size = 0
         for place in range(start, stop):
@@ -148,7 +163,7 @@ class Query:
             block, here = batch.blocks[number], at[number]
             at[number] += 1
             size += block.size[here]
-            if block.bad[here] or (size > BATCH_BYTES and place > start):
+            if block.bad[here] or (size > most and place > start):
                 return place
         return stop
 
@@ -249,21 +264,15 @@ def messages(
     on_missing: OnMissing | None = None,
     on_error: OnError = "raise",
     findings: list[Finding] | None = None,
+    large: bool = False,
 ) -> Iterator[ArkMessage]:
-    """The messages of a log; see `ArkArchive.messages`."""
+    """The messages of a log; see `ArkArchive.messages`, and `Query` for `large`."""
     check_choice("on_error", on_error, get_args(OnError))
     check_choice("on_missing", on_missing or log.on_missing, get_args(OnMissing))
     query = Query(log, topics, start_ns, stop_ns, decode, reverse, on_error, findings)
+    query.large = large
     found = query.batches(on_missing, replays=latched and start_ns is not None)
     return chain.from_iterable(found)  # no generator between a message and its reader
-
-
-def _counts(numbers: list[int], start: int, stop: int, kinds: int) -> list[int]:
-    """How often each of the numbers below `kinds` occurs in `numbers[start:stop]`."""
-    if kinds == 1:
-        return [stop - start]
-    found = Counter(numbers[start:stop])
-    return [found[number] for number in range(kinds)]
 
 
 def _places(text: bytes, byte: int) -> Iterator[int]:
@@ -340,6 +349,8 @@ class SplitCursor(Cursor):
 
     def messages(self, block: IndexBlock, *, holes: bool = False) -> Iterable[Any]:
         """Messages of index entries, in the order of the block; with `holes`, None for those that were skipped."""
+        if self.is_lone(block):
+            return self._lone(block, holes)
         if self.unpack is not None or any(self.decoders):
             return self.decoded(block, self.split.read_messages(block.offset, block.size), holes=holes)
         origin = self.split.source.origin
@@ -355,8 +366,37 @@ class SplitCursor(Cursor):
             self.reference.identifier,
         )
 
+    def is_lone(self, block: IndexBlock) -> bool:
+        """Whether entries are that of one message, of more stored bytes than may be in memory."""
+        return self.query.large and len(block.size) == 1 and block.size[0] > self.query.most
+
+    def _lone(self, block: IndexBlock, holes: bool) -> Iterator[Any]:
+        offset, size = block.offset[0], block.size[0]
+        try:
+            large = self.large(offset, size)
+        except ExhumeError as error:
+            if not self.query.skip:
+                raise
+            self.query.note(error)
+            if holes:
+                yield None
+            return
+        if large is None:  # of no stated size, or of fewer bytes than it is stored in
+            yield from self.decoded(block, self.split.read_messages(block.offset, block.size), holes=holes)
+        else:
+            yield self._shown(block.time[0], block.object[0], large, offset, size)
+
+    def large(self, offset: int, size: int) -> LargeValue | None:
+        """A message that is read in chunks, if it states a larger size than may be in memory; see `large_message`."""
+        return large_message(self.query.reader, self.reference.identifier, self.split, self.unpack, offset, size)
+
+    def _shown(self, time: int, short: int, data: Any, offset: int, size: int) -> ArkMessage:
+        """A message whose data is not decoded."""
+        where = self.reference.identifier, self.split.source.origin + offset, size
+        return ArkMessage(time, self.names[short], data, None, False, self.identifiers[short], *where)
+
     def decoded(self, block: IndexBlock, stored: list[bytes], *, holes: bool = False) -> Iterator[Any]:
-        """Messages of index entries whose stored bytes are known; see `messages`."""
+        """Messages of index entries whose stored bytes are known; see `messages`.  Raises what is wrong with one."""
         split = self.split
         shorts, origin = block.object, split.source.origin
         decoders, names, identifiers, unpack = self.decoders, self.names, self.identifiers, self.unpack
@@ -366,12 +406,16 @@ class SplitCursor(Cursor):
             value: dict[str, Any] | None = None
             try:
                 if unpack is not None:
-                    data = unpack.decode(data, _Place(split, offset, size))
+                    data = unpack.decode(data, Place(split, offset, size))
                 if decoder is not None:
                     value = self._value(decoder, data, offset, size)
-            except ExhumeError as error:
+            except ExhumeError as raised:
+                large, error = self._refused(raised, offset, size)
+                if large is not None:
+                    yield self._shown(time, short, large, offset, size)
+                    continue
                 if not self.query.skip:
-                    raise
+                    raise error from None
                 self.query.note(error)
                 if holes:
                     yield None
@@ -379,32 +423,27 @@ class SplitCursor(Cursor):
             place = origin + offset
             yield ArkMessage(time, names[short], data, value, False, identifiers[short], identifier, place, size)
 
+    def _refused(self, error: ExhumeError, offset: int, size: int) -> tuple[LargeValue | None, ExhumeError]:
+        """A message that was refused by a limit, if the query takes it; otherwise its damage, or `error`."""
+        if self.unpack is None or not isinstance(error, LimitExceededError):
+            return None, error
+        large = self.large(offset, size)
+        if large is None or self.query.large:
+            return large, error
+        try:
+            deque(large, 0)
+        except ExhumeError as damage:
+            return None, damage
+        return None, error
+
     def _value(self, decoder: Any, data: bytes, offset: int, size: int) -> dict[str, Any]:
         try:
             found: dict[str, Any] = decoder.decode(data)
         except ExhumeError:
-            return decode_value(decoder, data, lambda: message_span(self.split, offset, size, data, self.codec))
+            return decode_value(decoder, data, lambda: message_span(self.split, offset, size, len(data), self.codec))
         return found
-
-
-class _Place:
-    """A span that is built only when something is wrong."""
-
-    __slots__ = ("offset", "size", "split")
-
-    def __init__(self, split: Split, offset: int, size: int) -> None:
-        self.split, self.offset, self.size = split, offset, size
-
-    def __call__(self) -> Span:
-        return self.split.source.span(self.offset, self.offset + self.size)
 
 
 def _decoder(channel: Channel) -> Any:
     registry = channel.declaration.registry
     return decoder_for(registry, channel.type) if registry is not None else None
-
-
-def message_span(split: Split, offset: int, size: int, data: bytes, codec: str) -> Span:
-    """The span of a message: in the file, or in the decompressed payload of its bytes."""
-    span = split.source.span(offset, offset + size)
-    return span if codec == "none" else span.in_payload(0, len(data))

@@ -167,7 +167,7 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
                 yield _Part(number, True, None, b"", ())
                 continue
             begun.append((source, listing))
-            yield from _parts(number, listing)
+            yield from _parts(number, listing, min(PIECE_BYTES, reader.limits.payload_size))
 
     # Decompressing messages takes turns at the interpreter; the kernel, which checks those of a type, does not.
     shared = jobs if is_reopenable(reader) else 1
@@ -215,14 +215,14 @@ class _Checked(NamedTuple):
     failure: ExhumeError | None
 
 
-def _parts(number: int, listing: Listing) -> Iterator[_Part]:
-    """Divide the fitting entries of a split into parts of bounded count and size; an empty part ends it."""
+def _parts(number: int, listing: Listing, most: int) -> Iterator[_Part]:
+    """Divide the fitting entries of a split into parts of bounded count, of `most` bytes; an empty part ends it."""
     for start in range(0, len(listing.entries), PIECE_MESSAGES):
         entries, fits = (rows[start : start + PIECE_MESSAGES] for rows in (listing.entries, listing.fits))
         positions: Sequence[int] = range(start, start + len(entries))
         if not fits.all():
             entries, positions = entries[fits], (np.flatnonzero(fits) + start).tolist()
-        for first, stop in ark_portions(places_of(entries)[1], PIECE_BYTES):
+        for first, stop in ark_portions(places_of(entries)[1], most):
             yield _Part(number, False, listing.split.header, entries[first:stop].tobytes(), positions[first:stop])
     yield _Part(number, True, None, b"", ())
 

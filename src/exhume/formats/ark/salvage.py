@@ -22,6 +22,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.checks import UNREFERENCED
 from exhume.formats.ark.collection import ArkLogSet, open_archive
+from exhume.formats.ark.kernel import ark_portions
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.lines import lines_of
 from exhume.formats.ark.log import SplitReference
@@ -41,7 +42,7 @@ from exhume.formats.ark.rbuf.guid import NIL, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.recover import UNTIMED, Found, Survey, statistics_of, survey_splits, untimed_messages
-from exhume.formats.ark.splits import places_of
+from exhume.formats.ark.splits import PORTION, places_of
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
 from exhume.io.files import naming, open_input
@@ -285,11 +286,16 @@ class _Salvage:
         try:
             for start in range(0, len(found.entries), BATCH):
                 part = found.entries[start : start + BATCH]
-                stored = split.read_messages(*places_of(part))
-                for time, short, data in zip(
-                    part["timestamp_ns"].tolist(), part["object_identifier"].tolist(), stored, strict=True
-                ):
-                    writer.add(names[short], time, data, len(data))
+                offsets, sizes = places_of(part)
+                times, shorts = part["timestamp_ns"].tolist(), part["object_identifier"].tolist()
+                for first, stop in ark_portions(sizes, PORTION):
+                    if sizes[first] > PORTION:  # alone
+                        chunks = split.source.chunks(offsets[first], offsets[first] + sizes[first])
+                        writer.add(names[shorts[first]], times[first], chunks, sizes[first])
+                        continue
+                    stored = split.read_messages(offsets[first:stop], sizes[first:stop])
+                    for number, data in enumerate(stored, first):
+                        writer.add(names[shorts[number]], times[number], data, len(data))
             writer.close()
         except BaseException:
             writer.abandon()

@@ -6,7 +6,7 @@ Spec: ark_log.txt, Split File Format; pre-allocated index and flush order: `docs
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -84,8 +84,11 @@ class SplitWriter:
         """The largest size in bytes that one message of an empty split can have."""
         return self._limit - self._data_offset
 
-    def add(self, identifier: str, time_ns: int, data: bytes, size: int) -> bool:
-        """Append a message; False when the split is full (it always takes a first message that fits at all)."""
+    def add(self, identifier: str, time_ns: int, data: bytes | Iterable[bytes | memoryview], size: int) -> bool:
+        """Append a message, whose bytes may come in chunks.
+
+        False when the split is full (it always takes a first message that fits at all).
+        """
         short = self._shorts.get(identifier)
         end = self._end + size
         if short is None or not self._free or end > self._limit or not size:
@@ -97,11 +100,21 @@ class SplitWriter:
         self._times.append(time_ns)
         self._sizes.append(size)
         self._objects.append(short)
+        if not isinstance(data, bytes):
+            for chunk in data:
+                self._append(chunk)
+            return True
         self._parts.append(data)
         self._pending += size
         if self._pending >= WRITE_BYTES:
             self._write_data()
         return True
+
+    def _append(self, chunk: bytes | memoryview) -> None:
+        self._parts.append(chunk)
+        self._pending += len(chunk)
+        if self._pending >= WRITE_BYTES:
+            self._write_data()
 
     def num_fitting(self, identifiers: Mapping[int, str], numbers: Array, sizes: Array) -> int:
         """How many messages `extend` can take, from the first on: up to one that does not fit, or that is empty."""
@@ -145,7 +158,7 @@ class SplitWriter:
     def _write_data(self) -> None:
         if self._parts:
             self._file.write_at(self._written, self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
-            self._written = self._end
+            self._written += self._pending
             self._parts.clear()
             self._pending = 0
 

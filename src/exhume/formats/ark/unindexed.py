@@ -9,17 +9,19 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import UNUSED_INDEX_SLOTS_ARE_ZERO
 from exhume.formats.ark.kernel import RbufProgram, ark_check
 from exhume.formats.ark.layout import ENTRY_SIZE, MESSAGE_FOOTER_MAGIC, iter_entries
-from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
-from exhume.formats.ark.query import message_span
-from exhume.formats.ark.rbuf.decoder import decoder_for
+from exhume.formats.ark.messages import Decompressor, column_codec, decode_value, large_message, message_span
+from exhume.formats.ark.rbuf.decoder import Decoder, decoder_for
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.rbuf.program import program_for
+from exhume.formats.ark.rbuf.streamed import check_value
+from exhume.formats.ark.rbuf.wire import Note
 from exhume.formats.ark.splits import Split
+from exhume.io.values import LargeValue
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
@@ -36,7 +38,9 @@ class MessageCheck:
     """
 
     def __init__(self, reader: ArkLog, reference: SplitReference, split: Split) -> None:
-        self._split = split
+        self._reader, self._split, self._identifier = reader, split, reference.identifier
+        self.most = reader.limits.payload_size
+        """Bytes of a message that may be in memory."""
         self._channels = {
             mapping.short: reference.channels[mapping.identifier]
             for mapping in split.header.mappings
@@ -61,7 +65,7 @@ class MessageCheck:
 
     def findings(self, offsets: Numbers, sizes: Numbers, shorts: bytes) -> Iterator[Finding]:
         """What is wrong with messages or worth a note, in their order."""
-        stored = self._split.stored(offsets, sizes)
+        stored = self._stored(offsets, sizes)
         for number in self._doubtful(shorts, stored, noted=True):
             notes: list[Finding] = []
             error = self.error(offsets[number], sizes[number], shorts[number], stored[number], notes)
@@ -71,13 +75,19 @@ class MessageCheck:
 
     def errors(self, offsets: Numbers, sizes: Numbers, shorts: bytes) -> Iterator[tuple[int, ExhumeError]]:
         """What is wrong with messages, by their numbers; see `error`."""
-        stored = self._split.stored(offsets, sizes)
+        stored = self._stored(offsets, sizes)
         for number in self._doubtful(shorts, stored):
             error = self.error(offsets[number], sizes[number], shorts[number], stored[number])
             if error is not None:
                 yield number, error
 
-    def _doubtful(self, shorts: bytes, stored: Sequence[bytes], *, noted: bool = False) -> list[int]:
+    def _stored(self, offsets: Numbers, sizes: Numbers) -> Sequence[bytes | None]:
+        """Stored bytes of messages; None for one alone that may not be in memory."""
+        if len(sizes) == 1 and sizes[0] > self.most:
+            return [None]
+        return self._split.stored(offsets, sizes)
+
+    def _doubtful(self, shorts: bytes, stored: Sequence[bytes | None], *, noted: bool = False) -> list[int]:
         """Numbers of the messages that the kernel does not accept: only these are for `error`."""
         found: Sequence[bytes | None] = stored
         if self._unpack is not None:
@@ -85,37 +95,74 @@ class MessageCheck:
         return ark_check(found, shorts, self._programs)
 
     def error(
-        self, offset: int, size: int, short: int, data: bytes, notes: list[Finding] | None = None
+        self, offset: int, size: int, short: int, data: bytes | None, notes: list[Finding] | None = None
     ) -> ExhumeError | None:
         """What is wrong with the stored bytes of the message of an object; None when nothing is.
 
-        What is tolerated is added to `notes`.
+        What is tolerated is added to `notes`.  A message above the limit `payload_size` is read in windows; the bytes
+        of one that is stored in more are None.
         """
         span = self._split.source.span(offset, offset + size)
+        decoder = self._decoders.get(short)
         try:
-            message = self._unpack.decode(data, lambda: span, notes) if self._unpack is not None else data
-            decoder = self._decoders.get(short)
+            if data is None:
+                self._check_large(offset, size, decoder, notes, notes)
+                return None
+            try:
+                message = self._unpack.decode(data, lambda: span, notes) if self._unpack is not None else data
+            except LimitExceededError as error:
+                self._check_large(offset, size, decoder, notes, None, error)
+                return None
             if decoder is not None and not decoder.is_plain(message):
-                where = partial(message_span, self._split, offset, size, message, self._codec)
+                where = partial(message_span, self._split, offset, size, len(message), self._codec)
                 decode_value(decoder, message, where, notes)
         except ExhumeError as error:
             error.__cause__ = error.__context__ = None  # their frames would keep the bytes of many messages
             return error.with_traceback(None)
         return None
 
+    def _check_large(
+        self,
+        offset: int,
+        size: int,
+        decoder: Decoder | None,
+        notes: list[Finding] | None,
+        footer: list[Finding] | None,
+        error: ExhumeError | None = None,
+    ) -> None:
+        """Check a message in windows; raise `error` for one that has to be in memory.
+
+        Raises the errors of the broken rules.  Adds to `notes` what is tolerated in its value, to `footer` that of its
+        footer.
+        """
+        large = large_message(self._reader, self._identifier, self._split, self._unpack, offset, size, footer)
+        if large is None:
+            span = self._split.source.span(offset, offset + size)
+            raise error or LargeValue(size, lambda: iter(()), self._reader.limits, span).refusal()
+        if decoder is None:
+            for _ in large:
+                pass
+            return
+        found: list[Note] = []
+        check_value(decoder, large, large.span, found)
+        if notes is not None:
+            notes.extend(note.finding(large.span) for note in found)
+
     def proves(self, short: int) -> bool:
         """Whether a message of that object that is not whole would be noticed."""
         return self._unpack is not None or self._decoders.get(short) is not None
 
-    def looks_whole(self, offset: int, size: int, short: int, data: bytes) -> bool:
+    def looks_whole(self, offset: int, size: int, short: int) -> bool:
         """Whether an entry that no index counts is a whole message: where a schema is missing, at least the framing
         must fit.
         """
+        source = self._split.source
+        data = source.read_at(offset, size) if size <= self.most else None
         if self.error(offset, size, short, data) is not None:
             return False
         if self._unpack is not None:
-            return data[-1] == MESSAGE_FOOTER_MAGIC
-        return self._decoders.get(short) is not None or data[0] in HEADERS
+            return source.read_at(offset + size - 1, 1)[0] == MESSAGE_FOOTER_MAGIC
+        return self._decoders.get(short) is not None or source.read_at(offset, 1)[0] in HEADERS
 
 
 def num_unindexed(reader: ArkLog, reference: SplitReference, split: Split) -> int:
@@ -141,9 +188,7 @@ def num_unindexed(reader: ArkLog, reference: SplitReference, split: Split) -> in
             break
         if short not in declared or not size or offset < header.size or offset + size > source.size:
             break
-        if header.index_offset <= offset < start or not check.looks_whole(
-            offset, size, short, source.read_at(offset, size)
-        ):
+        if header.index_offset <= offset < start or not check.looks_whole(offset, size, short):
             break
         taken += 1
     return taken - 1 if taken and _may_be_torn(split, check, slots, taken) else taken

@@ -385,7 +385,7 @@ def _check_messages(reader: ArkLog, reference: SplitReference, split: Split, ind
             usable = [not flag for flag in bad]
             offsets, sizes = (array("q", compress(each, usable)) for each in (offsets, sizes))
             shorts = bytes(compress(shorts, usable))
-        for first, stop in ark_portions(sizes, PORTION):
+        for first, stop in ark_portions(sizes, min(PORTION, check.most)):
             yield from check.findings(offsets[first:stop], sizes[first:stop], shorts[first:stop])
 
 

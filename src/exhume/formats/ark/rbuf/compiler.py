@@ -152,9 +152,9 @@ class Compiler:
                 try:
                     body, _, reserved, more, reserved1, number, size = flat_group_header(buf, pos, end)
                 except LayoutError as error:
-                    raise _group_failed(error, buf, pos) from None
+                    raise group_failed(error, buf, pos, pos) from None
                 if reserved or reserved1:
-                    raise _no_group(buf, pos)
+                    raise no_group(buf, pos, pos)
                 stop = body + size
                 if number in seen:
                     raise DecodeFailure(GROUP_TWICE, pos + 1, pos + 2, actual=f"group {number}")
@@ -376,10 +376,12 @@ def _text_step(name: str) -> Step:
     return step
 
 
-def _group_failed(error: LayoutError, buf: bytes, pos: int) -> DecodeFailure:
+def group_failed(error: LayoutError, buf: bytes, pos: int, start: int) -> DecodeFailure:
+    """The failure for the header of a group at `pos` of a buffer, which is at `start` of its message."""
     wrong = error.path == "magic" and not error.short
-    return _no_group(buf, pos) if wrong else failed(error, over=GROUP_SIZE, unit=" bytes")
+    return no_group(buf, pos, start) if wrong else failed(error, over=GROUP_SIZE, unit=" bytes")
 
 
-def _no_group(buf: bytes, pos: int) -> DecodeFailure:
-    return DecodeFailure(GROUP_HEADER, pos, pos + 1, expected="0xe0 or 0xe4", actual=f"0x{buf[pos]:02x}")
+def no_group(buf: bytes, pos: int, start: int) -> DecodeFailure:
+    """The failure for bytes that are not the header of a group; see `group_failed`."""
+    return DecodeFailure(GROUP_HEADER, start, start + 1, expected="0xe0 or 0xe4", actual=f"0x{buf[pos]:02x}")

@@ -71,11 +71,12 @@ class Decoder:
         try:
             return self._read(data, start, len(data), State(notes))
         except DecodeFailure as failure:
-            raise self._error(failure, _place(span, len(data))) from None
+            raise self.error(failure, _place(span, len(data))) from None
         except RecursionError:
             raise NESTING.error(span=_place(span, len(data)), field_path=self.type) from None
 
-    def _error(self, failure: DecodeFailure, span: Span) -> ExhumeError:
+    def error(self, failure: DecodeFailure, span: Span) -> ExhumeError:
+        """The error of the broken rule in a message at `span`."""
         return failure.rule.error(
             failure.detail,
             span=span.sub(failure.start, max(failure.start, failure.end)),
