@@ -5,6 +5,7 @@ Spec: ark_log.txt, Split File Format.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,6 @@ from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.ark.rbuf.streamed import check_value
 from exhume.formats.ark.rbuf.wire import Note
 from exhume.formats.ark.splits import Split
-from exhume.io.values import LargeValue
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
@@ -106,13 +106,18 @@ class MessageCheck:
         decoder = self._decoders.get(short)
         try:
             if data is None:
-                self._check_large(offset, size, decoder, notes, notes)
-                return None
+                footer: list[Finding] = []
+                if self._check_large(offset, size, decoder, notes, footer):
+                    if notes is not None:
+                        notes[:0] = footer
+                    return None
+                data = self._split.source.read_at(offset, size)
             try:
                 message = self._unpack.decode(data, lambda: span, notes) if self._unpack is not None else data
-            except LimitExceededError as error:
-                self._check_large(offset, size, decoder, notes, None, error)
-                return None
+            except LimitExceededError:
+                if self._check_large(offset, size, decoder, notes, None):
+                    return None
+                raise
             if decoder is not None and not decoder.is_plain(message):
                 where = partial(message_span, self._split, offset, size, len(message), self._codec)
                 decode_value(decoder, message, where, notes)
@@ -128,25 +133,23 @@ class MessageCheck:
         decoder: Decoder | None,
         notes: list[Finding] | None,
         footer: list[Finding] | None,
-        error: ExhumeError | None = None,
-    ) -> None:
-        """Check a message in windows; raise `error` for one that has to be in memory.
+    ) -> bool:
+        """Check a message in windows; return whether it is one that is read in windows.
 
         Raises the errors of the broken rules.  Adds to `notes` what is tolerated in its value, to `footer` that of its
         footer.
         """
         large = large_message(self._reader, self._identifier, self._split, self._unpack, offset, size, footer)
         if large is None:
-            span = self._split.source.span(offset, offset + size)
-            raise error or LargeValue(size, lambda: iter(()), self._reader.limits, span).refusal()
+            return False
         if decoder is None:
-            for _ in large:
-                pass
-            return
+            deque(large, 0)
+            return True
         found: list[Note] = []
         check_value(decoder, large, large.span, found)
         if notes is not None:
             notes.extend(note.finding(large.span) for note in found)
+        return True
 
     def proves(self, short: int) -> bool:
         """Whether a message of that object that is not whole would be noticed."""
