@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,3 +189,40 @@ def test_keys_as_text_can_be_typed_again(key: bytes, text: str) -> None:
 
     assert key_text(key) == text
     assert BYTES.convert(text, None, None) == key
+
+
+def test_damage_of_a_file_that_is_not_used_is_a_warning_everywhere(tmp_path: Path, exhume_cli: Cli) -> None:
+    """One rule decides: the table no longer belongs to the database, so its damage is not that of the database."""
+    files = build_database()
+    table = flip(build_table([(b"old%02d" % n, n + 1, PUT, b"x" * 40) for n in range(40)], "none", 300)[0], 30)
+    old = flip(files["000003.log"], 9)
+    path = tmp_path / "db"
+    write_files(path, files | {"000002.ldb": table, "000003.log": old})
+    verified = exhume_cli("verify", "--json", path)
+    found = [f for f in json.loads(verified.out)["findings"] if f["severity"] != "note"]
+    assert verified.code == 0
+    assert {(f["span"]["source"], f["severity"]) for f in found} == {
+        ("000002.ldb", "warning"),
+        ("000003.log", "warning"),
+    }
+    for arguments in (("list", "--all-versions"), ("list", "--all-versions", "--json"), ("list", "--sequence", 4)):
+        listed = exhume_cli(*arguments, path)
+        assert listed.code == 0
+        told = {line.split(": ")[1] for line in listed.err.splitlines() if "000002" in line or "000003" in line}
+        assert told == {"warning"}
+        assert "error" not in listed.err
+    assert exhume_cli("info", "--stats", path).code == 0
+    with exhume.open(path) as archive:
+        opened: Any = archive
+        losses: Counter[str] = Counter()
+        opened.to_arrow(all_versions=True, losses=losses).read_all()
+    assert losses["damaged blocks and log records"] > 0, "rows are missing from the table"
+
+
+def test_damage_of_a_file_that_is_used_is_an_error_everywhere(tmp_path: Path, exhume_cli: Cli) -> None:
+    files = build_database()
+    write_files(tmp_path / "db", files | {"000005.ldb": flip(files["000005.ldb"], 9)})
+    assert exhume_cli("verify", tmp_path / "db").code == 4
+    listed = exhume_cli("list", "--all-versions", tmp_path / "db")
+    assert listed.code == 3
+    assert {line.split(": ")[1] for line in listed.err.splitlines() if "000005" in line} == {"error"}

@@ -5,7 +5,9 @@ The oracles work on copies.
 
 from __future__ import annotations
 
+import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 
 import exhume
 from exhume.findings import Severity
+from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import Role, Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
@@ -95,6 +98,48 @@ def test_leveldb_batches_with_many_operations(tmp_path: Path) -> None:
                     else:
                         batch.put(key, value)
     check(path, leveldb_rows(path, tmp_path))
+
+
+def backward(one: bytes, other: bytes) -> int:
+    return (one < other) - (one > other)
+
+
+def numeric(one: bytes, other: bytes) -> int:
+    return int(one or 0) - int(other or 0)
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize("order", [backward, numeric])
+def test_comparators_of_applications(tmp_path: Path, order: Callable[[bytes, bytes], int], compacted: bool) -> None:
+    """The order of keys is not checked, and said so; rows are those of the engine, in tables and in the log.
+
+    All fits the buffer of each session: plyvel cannot close a database that compacts in the background.
+    """
+    plyvel = need("plyvel")
+    options = {"comparator": order, "comparator_name": f"test.{order.__name__}".encode()}
+    path = tmp_path / "db"
+    rng = random.Random(5)
+    for session in range(3):
+        with plyvel.DB(str(path), create_if_missing=True, **options) as database:
+            for number in range(500):
+                key = b"%d" % rng.randrange(700)
+                if number % 7:
+                    database.put(key, b"%d " % number * rng.randrange(20))
+                else:
+                    database.delete(key)
+            if compacted and session == 1:
+                database.compact_range()
+    with plyvel.DB(str(shutil.copytree(path, tmp_path / "copy")), paranoid_checks=True, **options) as database:
+        rows = list(database)
+    assert [key for key, _ in rows] != sorted(key for key, _ in rows)
+    with LevelDbArchive(LocalTree(path)) as archive:
+        found = list(archive.database.scan())
+        assert (dict(found), len(found)) == (dict(rows), len(rows))
+        assert {v.key: v.value for v in archive.database.versions() if v.status is Status.LIVE} == dict(rows)
+        assert {file.kind for file in archive.database.files if file.size} >= {"table", "log"}
+        findings = list(archive.verify())
+    told = [(finding.code, finding.severity) for finding in findings if finding.severity is not Severity.NOTE]
+    assert told == [(checks.COMPARATOR.code, Severity.UNCHECKED)]
 
 
 COMPRESSIONS = ["none", "snappy", "zlib", "bz2", "lz4", "lz4hc", "zstd"]

@@ -293,3 +293,22 @@ def test_an_index_is_never_taken_for_data(count: int, damage: str, tmp_path: Pat
         assert len(found) == count
     else:
         assert not report.complete
+
+
+def test_filler_of_a_log_is_not_lost(tmp_path: Path) -> None:
+    """Six bytes at the end of a block hold no fragment; zeros where fragments have space may be lost rows."""
+    first = build_batch(7, [(PUT, b"pad", bytes(32768 - 6 - 7 - BATCH.size - 1 - 4 - 3))])
+    log = build_log([first, build_batch(8, [(PUT, b"after", b"1")])])
+    assert log[32762:32768] == bytes(6)
+    report, rows = salvaged(build_database() | {LOG: log}, tmp_path)
+    assert (rows[b"after"], dict(report.lost), report.notes) == (b"1", {}, [])
+    assert [one for one in told(report) if one[0] == LOG] == [
+        (LOG, 0, 32762, "recovered", "data"),
+        (LOG, 32762, 32768, "ignored", "data"),
+        (LOG, 32768, len(log), "recovered", "data"),
+    ]
+    assert [s.reason for s in report.spans if s.span.start == 32762] == ["filler at the end of a block"]
+    for hurt in (log[:32767] + b"\1" + log[32768:], log[:32768] + bytes(len(log) - 32768)):
+        (tmp_path / "hurt").mkdir(exist_ok=True)
+        report = salvage(MemoryTree(build_database() | {LOG: hurt}), tmp_path / "hurt" / str(hurt.count(0)))
+        assert report.lost == {"spans": 1}

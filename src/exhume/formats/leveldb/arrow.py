@@ -114,9 +114,9 @@ def to_arrow(
     start = max(start or b"", prefix or b"") or None
 
     def unread(finding: Any) -> None:
-        if losses is not None and finding.is_problem:
-            what = "damaged blocks and log records" if finding.severity is Severity.ERROR else "parts above a limit"
-            losses[what] += 1
+        severity = checks.RULES[finding.code].severity  # rows are lost in files that are no longer used, too
+        if losses is not None and severity in (Severity.ERROR, Severity.UNCHECKED):
+            losses["damaged blocks and log records" if severity is Severity.ERROR else "parts above a limit"] += 1
 
     def made(rows: LeveldbRows) -> tuple[Any, Any]:
         rows.choose(False, start, stop, None)

@@ -327,6 +327,21 @@ def collector(into: Callable[[Finding], object]) -> Report:
     return report
 
 
+def unused(finding: Finding) -> Finding:
+    """A finding about a file that the database no longer uses: what is wrong there is a warning."""
+    return finding._replace(severity=Severity.WARNING) if finding.is_problem else finding
+
+
+def of_unused(report: Report) -> Report:
+    """The report for a file that the database no longer uses: it passes on what `unused` makes of a finding."""
+
+    def milder(rule: Rule, detail: str = "", **facts: Any) -> None:
+        is_problem = rule.severity in (Severity.ERROR, Severity.UNCHECKED)
+        report(rule._replace(severity=Severity.WARNING) if is_problem else rule, detail, **facts)
+
+    return milder
+
+
 class Recorder:
     """A report that keeps what it is given, to pass it on any number of times."""
 
@@ -399,7 +414,9 @@ __all__ = [
     "StructureError",
     "collector",
     "ignore",
+    "of_unused",
     "raise_rule",
     "report_error",
     "strict",
+    "unused",
 ]

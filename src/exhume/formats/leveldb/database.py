@@ -171,8 +171,9 @@ class Database(LiveDatabase):
         """The versions in files that the database no longer uses, and those in live logs that it does not take."""
         for status, family, items in self.unused_items(report):
             yield unused_rows(family, items, status, report, lean=lean)
-        for items in self._table_items(self.tables(Role.OBSOLETE, Role.ORPHAN), report):
-            yield unused_rows(0, items, Status.UNREFERENCED, report, lean=lean)
+        milder = checks.of_unused(report)
+        for items in self._table_items(self.tables(Role.OBSOLETE, Role.ORPHAN), milder):
+            yield unused_rows(0, items, Status.UNREFERENCED, milder, lean=lean)
 
     def _forensic_runs(self, files: list[DbFile], report: Report) -> list[Iterable[list[Item]]]:
         """The readable items of tables as sorted runs: tables that follow one another share one, and a table that is

@@ -305,7 +305,7 @@ class DatabaseDirectory:
         yield from self._prepared
         replay = self._replay()
         for file in self.logs(Role.OBSOLETE, Role.ORPHAN):
-            log = replay.load(self.source(file.name), file).tell(report)
+            log = replay.load(self.source(file.name), file).tell(checks.of_unused(report))
             yield from ((Status.UNREFERENCED, family, items) for family, items in sorted(log.items.items()))
             yield from log.unused
         yield from replay.prepared()

@@ -123,8 +123,7 @@ class LevelDbArchive(RecordArchive):
                 sums.update(counts)
             sequences.append(part.sequences)
         low, high, distinct = number_range(sequences) or (None, None, 0)
-        live = {file.name for file in self.database.files if file.role is Role.LIVE}
-        self._scanned = [finding for finding in found if finding.span is None or finding.span.source in live]
+        self._scanned = found
         logs = {}
         for file in self.database.logs(Role.LIVE, Role.OBSOLETE, Role.ORPHAN):
             log = self.database.load_log(file, checks.ignore)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import data_handles, find_data_blocks
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER
-from exhume.formats.leveldb.log import LogReader
+from exhume.formats.leveldb.log import BLOCK, HEADER, LogReader
 from exhume.formats.leveldb.model import CURRENT_STATE, DELETIONS, Role, Status, ValueTypes, Verdict, Version
 from exhume.formats.leveldb.names import PEBBLE
 from exhume.formats.leveldb.ranges import tally_of, versions_of
@@ -302,7 +302,8 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
         found += [(start, stop, Outcome.REBUILT, "what the log states about itself") for start, stop in reader.about]
         if reader.remains is not None:
             found.append((reader.remains, source.size, Outcome.IGNORED, "from an earlier use of the file"))
-        return sorted(found, key=lambda one: one[:2]), Outcome.LOST
+        found.sort(key=itemgetter(0, 1))
+        return sorted([*found, *_filler(source, found)], key=itemgetter(0, 1)), Outcome.LOST
     if file.kind == "blob":
         blobs = _blob_content(BlobFile(database.source(file.name), database.limits))
         return [(*one, Outcome.RECOVERED, "") for one in blobs], Outcome.LOST
@@ -313,6 +314,13 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
     else:
         places = sorted((handle.offset, min(handle.stop, table.source.size)) for handle in handles)
     return [(*one, Outcome.RECOVERED, "") for one in places], Outcome.LOST if handles is None else Outcome.REBUILT
+
+
+def _filler(source: Source, found: list[Content]) -> Iterator[Content]:
+    """The zeros at the end of a block of a log, in which no fragment has space, between what was read."""
+    for (_, at, *_), (start, *_) in pairwise(found):
+        if 0 < start - at < HEADER and start % BLOCK == 0 and source.is_zero(at, start):
+            yield at, start, Outcome.IGNORED, "filler at the end of a block"
 
 
 def _blob_content(blobs: BlobFile) -> list[Range]:
@@ -338,13 +346,19 @@ def _account_file(
     for finding in edges:
         assert finding.span is not None
         start, end = max(at, finding.span.start), min(finding.span.end, source.origin + source.size)
-        if end <= at:
+        if end <= at or (finding.severity is Severity.WARNING and _is_structure(source, content, rest, finding.span)):
             continue
         _account_between(source, content, rest, (at, start), kind, report)
         report.add_span(Span(source.name, start, end), Outcome.LOST, kind, finding.message, finding.code)
         report.add_lost("spans")
         at = end
     _account_between(source, content, rest, (at, source.origin + source.size), kind, report)
+
+
+def _is_structure(source: Source, content: list[Content], rest: Outcome, span: Span) -> bool:
+    """Whether a range of a table holds no content: it is written anew."""
+    start, end = span.start - source.origin, span.end - source.origin
+    return rest is Outcome.REBUILT and not any(first < end and start < stop for first, stop, *_ in content)
 
 
 def _account_between(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
-from exhume.findings import CappedFindings, CheckOutcome, Finding, Rule, Severity
+from exhume.findings import CappedFindings, CheckOutcome, Finding, Rule
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.checks import Report
@@ -65,7 +65,7 @@ def verify_database(
                 found,
                 lambda source=source, found=found: replay(source, checks.collector(found.append), database.limits),
             )
-            yield from _as_warnings(found.findings())
+            yield from map(checks.unused, found.findings())
     tables = [f for f in database.files if f.kind == "table" and f.size is not None]
     known = {t.number: t for t in database.manifest.tables} if database.manifest else {}
     rules = _Rules(database, last, quick)
@@ -81,12 +81,12 @@ def verify_database(
     for done, file in enumerate(tables, 1):
         first = next(surveys)  # when it is there, the table has begun
         findings = waiting.popleft().finish(first, surveys)
-        yield from findings if file.role is Role.LIVE else _as_warnings(findings)
+        yield from findings if file.role is Role.LIVE else map(checks.unused, findings)
         progress(done, len(tables), "tables")
     for file in database.files:
         if file.kind == "blob" and file.size is not None:
             blobs = _verify_blobs(database, file, quick=quick)
-            yield from blobs if file.role is Role.LIVE else _as_warnings(blobs)
+            yield from blobs if file.role is Role.LIVE else map(checks.unused, blobs)
     yield from () if quick else _unresolved(database, jobs)
 
 
@@ -152,21 +152,12 @@ def _guard(found: CappedFindings, work: Any) -> None:
         found.append(Finding.from_error(error))
 
 
-def _as_warnings(found: list[Finding]) -> list[Finding]:
-    return [
-        Finding(f.code, Severity.WARNING, f.message, f.span, f.field_path, f.expected, f.actual, f.spec_ref)
-        if f.is_problem
-        else f
-        for f in found
-    ]
-
-
 def _verify_log(database: Database, file: DbFile) -> list[Finding]:
     found = CappedFindings()
     report = checks.collector(found.append)
 
     _guard(found, lambda: database.load_log(file, report))
-    return found.findings() if file.role is Role.LIVE else _as_warnings(found.findings())
+    return found.findings() if file.role is Role.LIVE else list(map(checks.unused, found.findings()))
 
 
 class _Last(NamedTuple):
