@@ -19,7 +19,7 @@ from exhume.findings import Finding
 from exhume.formats.clp_s import checks, sections
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.source import BytesSource
-from exhume.layout.sections import NestedRun, SectionKind, SectionMap
+from exhume.layout.sections import PayloadRun, SectionKind, SectionMap
 from tests.clp_s.build import Built, i64
 
 MANY = 40
@@ -108,7 +108,7 @@ def test_the_kinds_of_tables_are_found_when_they_are_asked_for(
     path.write_bytes(many(bad=7).build())
     with exhume.inspect(path) as archive:
         found: SectionMap = archive.sections()
-        [run] = (part for part in found.parts if isinstance(part, NestedRun))
+        [run] = (part for part in found.parts if isinstance(part, PayloadRun))
         assert [n for n, sort in enumerate(run.sorts) if sort] == [7]
         assert [s.name for s in run.unread()] == ["table-7"]
         assert {s.name: count for s, count, _ in found.sums() if s.parent == "stream-0"} == {

@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.engines.coverage import coverage
+from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import EntryNotFoundError, Span
 from exhume.formats.leveldb import kernel as compiled
 from exhume.formats.leveldb import pykernel as twin
 from exhume.formats.leveldb import sections as module
 from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.source import BytesSource
-from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
-from tests.leveldb.make_samples import PUT, build_table
+from exhume.layout.sections import PlacedRun, Section, SectionKind, SectionMap, SectionRun
+from tests.leveldb.make_samples import PUT, build_database, build_table, write_files
 
 KINDS = (SectionKind.DATA, SectionKind.CHECKSUM, SectionKind.PADDING)
 runs = st.tuples(st.integers(0, 60), st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=12))
@@ -145,3 +147,37 @@ def test_what_the_kernel_tells_of_stored_blocks_is_what_its_twin_tells(
             told = [getattr(one, call)(window, begin, columns.offsets, columns.sizes) for one in (compiled, twin)]
             assert told[0] == told[1]
     assert len(twin.block_codecs(data, 0, columns.offsets, columns.sizes)) == len(blocks)
+
+
+def test_records_of_a_log_are_made_when_they_are_shown(tmp_path: Path) -> None:
+    """Also around damage, and of a record that spans blocks; their payloads are those that were written."""
+    batches = [build_batch(n + 1, [(PUT, b"key%03d" % n, b"v" * (40_000 if n == 150 else n))]) for n in range(300)]
+    log = bytearray(build_log(batches))
+    write_files(tmp_path / "db", build_database() | {"000006.log": bytes(log)})
+    with exhume.open(tmp_path / "db") as archive:
+        found = archive.sections()
+        [run] = [part for part in found.parts if isinstance(part, PlacedRun) and part.span.source == "000006.log"]
+        assert (len(run), run.parent, run.sorts) == (300, "000006.log", bytes(300))
+        assert [section.load() for section in run if section.load is not None] == batches
+        some = [section.pieces for section in run[148:153] if section.pieces is not None]
+        assert [b"".join(pieces()) for pieces in some] == batches[148:153]
+        assert [section.payload_size for section in run] == [*map(len, batches)]
+        assert sum(run.sizes()) == sum(size for _, _, size in run.sums()) == sum(section.span.size for section in run)
+        for number in (0, 7, 150, 299):
+            start, end = run[number].span.start, run[number].span.end
+            assert run[number].name == f"000006.log/record@{start}"
+            assert found.at(start, "000006.log")[-1].name == run[number].name
+            assert run.within(start, end) == range(number, number + 1)
+            assert run.touching(start, end) == range(max(0, number - 1), min(300, number + 2))
+        chosen = Selection(start=run[7].span.start, end=run[7].span.start + 1, source="000006.log", payloads=False)
+        assert [item.section.name for item in explain_archive(archive, chosen)] == ["000006.log", run[7].name]
+        names = [section.name for section in run]
+    at = int(names[20].partition("@")[2])
+    log[at + 9] ^= 1
+    write_files(tmp_path / "db", build_database() | {"000006.log": bytes(log[:-1])})
+    with exhume.open(tmp_path / "db") as archive:
+        listed = [section.name for section in archive.sections() if section.parent == "000006.log"]
+        starts = [section.span.start for section in archive.sections() if section.parent == "000006.log"]
+    assert starts == sorted(starts)
+    assert [name for name in listed if "unread" in name] == [names[-1].replace("record", "unread")]
+    assert [name for name in listed if "record" in name] == names[:-1]

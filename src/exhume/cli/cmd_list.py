@@ -25,7 +25,7 @@ from exhume.cli.many import Many, recursive_options
 from exhume.cli.playback import one_or_several
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
-from exhume.layout.sections import NestedRun, SectionKind, SectionMap, SectionRun, Tile
+from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun, Tile
 from exhume.registry import get_format
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ _ALIKE = ("kind", "codec", "note")
 def _section_columns(found: SectionMap) -> list[list[Any]]:
     """The columns of a table of sections."""
     columns: list[list[Any]] = [[] for _ in SECTION_COLUMNS]
-    each = (part if isinstance(part, NestedRun) else (part,) for part in found.parts)
+    each = ((part,) if isinstance(part, (Section, SectionRun)) else part for part in found.parts)
     parts: Iterator[Tile] = chain.from_iterable(each)
     for part in parts:
         if not isinstance(part, SectionRun):

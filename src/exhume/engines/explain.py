@@ -31,7 +31,7 @@ from exhume.engines.inspect import inspect_archive
 from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target
-from exhume.layout.sections import NestedRun, Run, Section, SectionKind, SectionMap, SectionRun
+from exhume.layout.sections import PayloadRun, Run, Section, SectionKind, SectionMap
 from exhume.layout.trees import Field
 from exhume.registry import formats
 
@@ -278,7 +278,7 @@ def _looked_at(
             if selection.wants(part):
                 yield part
         elif selection.source in (None, part.span.source):
-            if isinstance(part, NestedRun) and selection.window is not None:
+            if isinstance(part, PayloadRun) and selection.window is not None:
                 if selection.payloads and _touches(selection.window, _stored(part.span), first=None):
                     yield from _first(part, noted.numbers(part), omitted)
             elif selection.narrow:
@@ -302,10 +302,7 @@ def _chosen(run: Run, selection: Selection) -> Iterable[int]:
         return [number for number, name in enumerate(run.names()) if name == selection.section]
     if selection.start is None or selection.end is None:
         return range(len(run))
-    if not isinstance(run, SectionRun):
-        return range(len(run) if _touches((selection.start, selection.end), _stored(run.span), first=None) else 0)
-    first = bisect_right(run.bounds, selection.start) - 1
-    return range(max(0, first), min(len(run), bisect_left(run.bounds, selection.end)))
+    return run.within(selection.start, selection.end)
 
 
 def _summarized(
@@ -359,7 +356,7 @@ class _Noted:
 
     def numbers(self, run: Run) -> frozenset[int]:
         """The numbers of the sections of a run that findings may touch."""
-        placed = self._in_payload(run.span) if isinstance(run, NestedRun) else self._of.get(run.span.source)
+        placed = self._in_payload(run.span) if isinstance(run, PayloadRun) else self._of.get(run.span.source)
         return frozenset() if placed is None else placed.numbers(run)
 
     def near(self, section: Span, *, first: bool) -> _Near:

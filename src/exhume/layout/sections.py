@@ -129,6 +129,10 @@ class Run(Sequence[Section], ABC):
     def touching(self, start: int, end: int) -> range:
         """The numbers of the sections that overlap or adjoin `[start, end)`."""
 
+    @abstractmethod
+    def within(self, start: int, end: int) -> range:
+        """The numbers of the sections that hold any of the stored bytes `[start, end)`."""
+
     @cached_property
     def forms(self) -> dict[int, Section]:
         """The first section of each kind."""
@@ -138,8 +142,7 @@ class Run(Sequence[Section], ABC):
         return {sort: self[sorts.index(sort)] for sort in sorted(set(sorts))}
 
     def sums(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Section, int, int]]:
-        """For each kind among the sections `[first, last)`: one section, the number of such sections, and their
-        bytes."""
+        """One section of each kind among the sections `[first, last)`, the number of such sections, and their bytes."""
         forms, sorts = self.forms, self.sorts[first:last]
         counts, sums = Counter(sorts), dict.fromkeys(forms, 0)
         for sort, size in zip(sorts, self.sizes(first, last), strict=True):
@@ -147,7 +150,37 @@ class Run(Sequence[Section], ABC):
         return ((form, counts[sort], sums[sort]) for sort, form in forms.items() if sort in counts)
 
 
-class SectionRun(Run):
+class PlacedRun(Run):
+    """Many sections of a file, of one kind; `starts` and `ends` ascend and say where each is."""
+
+    def __init__(
+        self,
+        source: str,
+        starts: Sequence[int],
+        ends: Sequence[int],
+        *,
+        make: Callable[[int], Section],
+        names: Callable[[], Iterator[str]],
+        parent: str | None = None,
+    ) -> None:
+        super().__init__(Span(source, starts[0], ends[-1]), len(starts), make, names)
+        self.parent, self.sorts = parent, bytes(len(starts))
+        self._starts, self._ends = starts, ends
+
+    def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
+        """The sizes of the sections `[first, last)`."""
+        return map(sub, self._ends[first:last], self._starts[first:last])
+
+    def touching(self, start: int, end: int) -> range:
+        """The numbers of the sections that overlap or adjoin the bytes `[start, end)` of the file."""
+        return range(bisect_left(self._ends, start), bisect_right(self._starts, end))
+
+    def within(self, start: int, end: int) -> range:
+        """The numbers of the sections that hold any of the bytes `[start, end)` of the file."""
+        return range(bisect_right(self._ends, start), bisect_left(self._starts, end))
+
+
+class SectionRun(PlacedRun):
     """Many consecutive sections of a file, none of them unread or nested.
 
     `bounds` says where each begins, and where the last ends.  `claims(first, last)` says whether every byte of the
@@ -164,23 +197,13 @@ class SectionRun(Run):
         names: Callable[[], Iterator[str]],
         claims: Callable[[int, int], bool],
     ) -> None:
-        super().__init__(Span(source, bounds[0], bounds[-1]), len(sorts), make, names)
+        super().__init__(source, bounds[:-1], bounds[1:], make=make, names=names)
         self.bounds = bounds
         self.sorts = sorts
         self.claims = claims
 
-    def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
-        """The sizes of the sections `[first, last)`."""
-        last = len(self) if last is None else min(last, len(self))
-        return map(sub, self.bounds[first + 1 : last + 1], self.bounds[first:last])
 
-    def touching(self, start: int, end: int) -> range:
-        """The numbers of the sections that overlap or adjoin the bytes `[start, end)` of the file."""
-        first = bisect_left(self.bounds, start) - 1
-        return range(max(0, first), min(len(self), bisect_right(self.bounds, end)))
-
-
-class NestedRun(Run):
+class PayloadRun(Run):
     """Many parts of the decompressed payload of one section, their `parent`, each a section with its stored bytes.
 
     `starts` says where each begins in the payload, in ascending order.  `sorts` returns 1 for each that is unread,
@@ -219,7 +242,7 @@ class NestedRun(Run):
 
     @property
     def forms(self) -> dict[int, Section]:
-        """The first section of each kind."""
+        """The first section of each kind, as `sorts`."""
         return self._forms(self.sorts)
 
     def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
@@ -230,6 +253,10 @@ class NestedRun(Run):
         """The numbers of the sections that overlap or adjoin the bytes `[start, end)` of the payload."""
         first = bisect_left(self._starts, start) - 1
         return range(max(0, first), bisect_right(self._starts, end))
+
+    def within(self, start: int, end: int) -> range:
+        """All, if the payload holds any of the stored bytes `[start, end)`: whose these are is not known."""
+        return range(len(self) if start < self.span.end and self.span.start < end else 0)
 
 
 class Overlap(NamedTuple):
@@ -256,7 +283,7 @@ class Coverage(NamedTuple):
 
 Tile = Section | SectionRun
 """What tiles a file."""
-SectionItem = Tile | NestedRun
+SectionItem = Section | PlacedRun | PayloadRun
 """What a map consists of."""
 
 
@@ -407,10 +434,10 @@ class SectionMap(Sequence[Section]):
         for first, part in zip(self._firsts, self.parts, strict=False):
             if not part.span.start <= offset < part.span.end or source not in (None, part.span.source):
                 continue
-            if isinstance(part, SectionRun):
-                found.append(first + bisect_right(part.bounds, offset) - 1)
-            elif isinstance(part, Section):
+            if isinstance(part, Section):
                 found.append(first)
+            elif not isinstance(part, PayloadRun):
+                found += [first + number for number in part.within(offset, offset + 1)]
             elif payload is not None:
                 found += [first + number for number in part.touching(payload, payload)[-1:]]
         return found

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from exhume.layout.sections import NestedRun, Section, SectionItem, SectionKind, SectionRun, Tile
+from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun, Tile
 
 ATTENTION = (SectionKind.UNREAD, SectionKind.GAP)
 """Kinds that a bar has the color of, however few of its bytes are of them."""
@@ -114,5 +114,5 @@ def bands(tiles: Iterable[Tile], scale: float, narrow: float, span: tuple[int, i
 
 def tiles_of(parts: Iterable[SectionItem], source: str) -> list[Tile]:
     """The parts of a map that tile one of its files: nested sections left out."""
-    return [part for part in parts
-            if part.span.source == source and not isinstance(part, NestedRun) and part.parent is None]  # fmt: skip
+    placed = (part for part in parts if part.span.source == source and part.parent is None)
+    return [part for part in placed if isinstance(part, (Section, SectionRun))]

@@ -23,7 +23,7 @@ from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceErr
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.schema import ARRAY_SHOWN
-from exhume.layout.sections import NestedRun, Section, SectionMap
+from exhume.layout.sections import PayloadRun, Section, SectionMap
 from exhume.recovery import CarvedArchive
 from exhume.view.bands import ATTENTION
 from exhume.view.parts import is_bad, more_values, node_values, note_of, section_values, stripes
@@ -126,7 +126,7 @@ class Explored:
     def _know(self, found: SectionMap) -> None:
         """Take over the sections that are known now."""
         tiles = (section for section, *_ in found.sums(tiles=True))
-        nested = chain.from_iterable(part.unread() for part in found.parts if isinstance(part, NestedRun))
+        nested = chain.from_iterable(part.unread() for part in found.parts if isinstance(part, PayloadRun))
         sums = (section for section in chain(tiles, nested) if section.kind in ATTENTION)
         with self._lock:
             self._payloads = Payloads()  # which are known by the number of their section

@@ -19,7 +19,7 @@ from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyErro
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.measured import Sizes, measuring
-from exhume.layout.sections import NestedRun, Section, SectionKind, SectionMap, SectionRun, Tile
+from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun, Tile
 from exhume.view.bands import Bar, bands, tiles_of
 
 WIDTH = 1200
@@ -153,7 +153,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     y += 20
     drawing.shapes.append(Text(MARGIN, y, words, color, bold=True))
     y += 12
-    tiles = [part for part in found.parts if not isinstance(part, NestedRun) and part.parent is None]
+    tiles = [part for part in found.parts if isinstance(part, (Section, SectionRun)) and part.parent is None]
     for name, source in found.sources.items():
         y = _strip(drawing, y, name, source, tiles_of(tiles, name), problems)
     y = _legend(drawing, y + 8)

@@ -22,7 +22,7 @@ from exhume.formats.clp_s.read.places import Place
 from exhume.formats.clp_s.read.template import has_layout
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.layout.sections import NestedRun, Section, SectionItem, SectionKind, SectionMap
+from exhume.layout.sections import PayloadRun, Section, SectionItem, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
@@ -229,10 +229,10 @@ def _stream_loader(archive: TableArchive, index: int) -> Callable[[], bytes]:
     return lambda: bytes(archive.stream_payload(index)[: archive.table_metadata.streams[index].size])
 
 
-def _tables(archive: TableArchive, numbers: array[int], parent: str, stream: Span) -> NestedRun:
+def _tables(archive: TableArchive, numbers: array[int], parent: str, stream: Span) -> PayloadRun:
     """The tables of a stream; there may be hundreds of thousands."""
     starts = archive.table_metadata.tables.starts
-    return NestedRun(
+    return PayloadRun(
         stream,
         parent,
         array("Q", map(starts.__getitem__, numbers)),

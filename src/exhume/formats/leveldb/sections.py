@@ -6,6 +6,7 @@ Spec: LevelDB doc/table_format.md, doc/log_format.md, doc/impl.md.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import add, eq
@@ -21,7 +22,7 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, Compressions, FragmentTypes
-from exhume.formats.leveldb.log import BLOCK, Fragment, LogReader
+from exhume.formats.leveldb.log import BLOCK, FULL, Fragment, LogReader
 from exhume.formats.leveldb.model import Footer
 from exhume.formats.leveldb.names import PEBBLE, set_aside
 from exhume.formats.leveldb.table import PEBBLE_RANGES, Table
@@ -29,7 +30,7 @@ from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.values import CHUNK, LargeValue, whole
-from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun
+from exhume.layout.sections import PlacedRun, Section, SectionItem, SectionKind, SectionRun
 
 if TYPE_CHECKING:
     from exhume.layout.trees import Field
@@ -48,9 +49,6 @@ TRAILERS = 256
 
 AHEAD = 1 << 16
 """Bytes of a local table that are read at a time to learn how its next blocks are stored."""
-
-KEPT = 256
-"""Bytes of a record's payload up to which it is kept: its fragments, from which it would be read, take as much."""
 
 
 class RowCheck(NamedTuple):
@@ -105,38 +103,76 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Sect
         check=lambda chain: fragment_check(source, chain[-1].span),
     )
     payload = "leveldb_version_edit" if kind == "manifest" else "leveldb_write_batch"
-    out: list[SectionItem] = [whole]
     found: list[Finding] = []
-    read: set[int] = set()
     number = file.number if kind == "log" else None
     reader = LogReader(source, checks.collector(found.append), database.limits, number)
-    for record in reader:
-        if record.earlier:
-            continue
-        span = source.span(record.offset - source.origin, record.end - source.origin)
-        read.update(fragment.offset for fragment in record.fragments)
-        name = f"{source.name}/record@{record.offset}"
-        data = record.payload
-        kept = len(data) <= min(KEPT, database.limits.payload_size)
-        out.append(
-            Section(
-                name,
-                span,
-                codec="fragments",
-                payload_schema=payload,
-                payload_size=len(data),
-                load=_constant(bytes(data)) if kept else partial(reader.content, record.fragments),
-                pieces=None if kept else partial(_chunks, reader, record.fragments),  # it would keep the fragments
-                parent=source.name,
-            )
-        )
+    records = _Records(reader, payload)
+    unread: dict[int, Section] = {}
     for finding in found:
-        if finding.span is not None and finding.span.start not in read:
-            read.add(finding.span.start)
+        if finding.span is not None and finding.span.start not in unread and not records.begins(finding.span.start):
             name = f"{source.name}/unread@{finding.span.start}"
             what = SectionKind.PADDING if finding.code == checks.RECYCLED.code else SectionKind.UNREAD
-            out.append(Section(name, finding.span, what, note=finding.message, parent=source.name))
-    return out
+            unread[finding.span.start] = Section(name, finding.span, what, note=finding.message, parent=source.name)
+    return [whole, *records.runs(unread)]
+
+
+class _Records:
+    """The records of a log or manifest as columns: there may be millions."""
+
+    def __init__(self, reader: LogReader, payload: str) -> None:
+        self._reader, self._payload = reader, payload
+        self._name = reader.source.name
+        self._starts, self._data, self._ends, self._sizes = array("q"), array("q"), array("q"), array("q")
+        self._parts: dict[int, tuple[Fragment, ...]] = {}
+        """The fragments of those that have several."""
+        for record in reader:
+            if record.earlier:
+                continue
+            if len(record.fragments) > 1:
+                self._parts[len(self._starts)] = record.fragments
+            self._starts.append(record.offset)
+            self._data.append(record.fragments[0].data_offset)
+            self._ends.append(record.end)
+            self._sizes.append(len(record.payload))
+        self._later = {one.offset for parts in self._parts.values() for one in parts}
+
+    def begins(self, offset: int) -> bool:
+        """Whether a fragment of a record begins at an offset."""
+        at = bisect_left(self._starts, offset)
+        return self._starts[at : at + 1] == array("q", (offset,)) or offset in self._later
+
+    def runs(self, others: dict[int, Section]) -> Iterator[SectionItem]:
+        """The records as sections, and between them others by their offsets."""
+        first = 0
+        for offset in sorted(others):
+            stop = bisect_left(self._starts, offset)
+            yield from self._run(first, stop)
+            yield others[offset]
+            first = stop
+        yield from self._run(first, len(self._starts))
+
+    def _run(self, first: int, stop: int) -> Iterator[PlacedRun]:
+        starts, ends = self._starts[first:stop], self._ends[first:stop]
+        if starts:
+            names = lambda: (f"{self._name}/record@{start}" for start in starts)  # noqa: E731
+            yield PlacedRun(
+                self._name, starts, ends, make=lambda at: self._make(first + at), names=names, parent=self._name
+            )
+
+    def _make(self, number: int) -> Section:
+        start, end, size, reader = self._starts[number], self._ends[number], self._sizes[number], self._reader
+        alone = (Fragment(start, self._data[number], end, FULL, intact=True),)
+        fragments = self._parts.get(number, alone)
+        return Section(
+            f"{self._name}/record@{start}",
+            Span(self._name, start, end),
+            codec="fragments",
+            payload_schema=self._payload,
+            payload_size=size,
+            load=partial(reader.content, fragments),
+            pieces=partial(_chunks, reader, fragments),
+            parent=self._name,
+        )
 
 
 def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
@@ -192,10 +228,6 @@ def _chunks(reader: LogReader, fragments: tuple[Fragment, ...]) -> Iterator[byte
     """The payload of a record in chunks."""
     data = memoryview(reader.large_content(fragments))
     return (bytes(data[at : at + CHUNK]) for at in range(0, len(data), CHUNK))
-
-
-def _constant(data: bytes) -> Callable[[], bytes]:
-    return lambda: data
 
 
 def table_sections(
