@@ -296,7 +296,7 @@ def test_an_index_is_never_taken_for_data(count: int, damage: str, tmp_path: Pat
 
 
 def test_filler_of_a_log_is_not_lost(tmp_path: Path) -> None:
-    """Six bytes at the end of a block hold no fragment; zeros where fragments have space may be lost rows."""
+    """No fragment fits into six bytes at the end of a block; zeros where one fits may be lost rows."""
     first = build_batch(7, [(PUT, b"pad", bytes(32768 - 6 - 7 - BATCH.size - 1 - 4 - 3))])
     log = build_log([first, build_batch(8, [(PUT, b"after", b"1")])])
     assert log[32762:32768] == bytes(6)

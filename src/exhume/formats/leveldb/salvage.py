@@ -317,7 +317,7 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
 
 
 def _filler(source: Source, found: list[Content]) -> Iterator[Content]:
-    """The zeros at the end of a block of a log, in which no fragment has space, between what was read."""
+    """The zeros at the end of a block of a log, in which no fragment has space, between two records."""
     for (_, at, *_), (start, *_) in pairwise(found):
         if 0 < start - at < HEADER and start % BLOCK == 0 and source.is_zero(at, start):
             yield at, start, Outcome.IGNORED, "filler at the end of a block"
@@ -356,7 +356,7 @@ def _account_file(
 
 
 def _is_structure(source: Source, content: list[Content], rest: Outcome, span: Span) -> bool:
-    """Whether a range of a table holds no content: it is written anew."""
+    """Whether a range of a table has no content: salvage writes other bytes in its place."""
     start, end = span.start - source.origin, span.end - source.origin
     return rest is Outcome.REBUILT and not any(first < end and start < stop for first, stop, *_ in content)
 
