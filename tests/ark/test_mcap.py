@@ -340,6 +340,35 @@ def test_rbuf_messages_have_no_place_for_times(tmp_path: Path, exhume_cli: Cli) 
     assert "publish times" in next(iter(found))
 
 
+@pytest.mark.parametrize("schema", [b"not a registry", b"\xff\xfe", b"{}", b'{"schemas": 1}'])
+def test_a_channel_that_is_not_rbuf_as_it_claims(schema: bytes, tmp_path: Path, exhume_cli: Cli) -> None:
+    """Its messages are kept as bytes, and those of the other channels as they are; a file of the log has all again."""
+    from mcap.writer import Writer
+
+    from exhume.formats.ark.rbuf.idl import load_registry
+
+    out = io.BytesIO()
+    writer: Any = Writer(out)
+    writer.start()
+    registry = load_registry("namespace t; schema A { uint32 a; }").to_json()
+    wrong = writer.register_channel("/wrong", "rbuf", writer.register_schema("t::A", "rbuf", schema))
+    typed = writer.register_channel("/typed", "rbuf", writer.register_schema("t::A", "rbuf", registry.encode()))
+    writer.add_message(wrong, 1, b"anything", 1, 0)
+    writer.add_message(typed, 2, b"\xd1\1\0\0\0", 2, 0)
+    writer.finish()
+    (tmp_path / "x.mcap").write_bytes(out.getvalue())
+    ran = exhume_cli("create", "ark", tmp_path / "x.mcap", "-o", tmp_path / "log")
+    assert ran.code == 0, ran.err
+    assert "channel /wrong: kept as bytes" in ran.err
+    assert exhume_cli("verify", tmp_path / "log").code == 0
+    assert exhume_cli("export", tmp_path / "log", "--to", "mcap", "-o", tmp_path / "y.mcap").code == 0
+    found = by_name((tmp_path / "y.mcap").read_bytes())
+    expected = by_name(out.getvalue())
+    assert {key: found[key] for key in ("messages", "channels", "schemas")} == {
+        key: expected[key] for key in ("messages", "channels", "schemas")
+    }
+
+
 def test_the_checksum_of_the_summary(tmp_path: Path, exhume_cli: Cli) -> None:
     data = bytearray(written())
     at = data.rindex(b"/empty")

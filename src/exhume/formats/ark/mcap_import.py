@@ -64,7 +64,7 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
     report = ExportReport()
     with open_input(path) as file:
         found = survey(file, str(path), report, jobs=jobs, part_bytes=PART_BYTES)
-        channels = {number: _kind_of(found, number) for number in found.channels}
+        channels = {number: _kind_of(found, number, report) for number in found.channels}
         make = _Chunks(found.channels, channels, _packings(log, found.channels))
         adding = _Adding(log, make)
         for portion, error in map_pieces(make, parts(file, found.units, PART_BYTES), jobs):
@@ -245,16 +245,23 @@ def _import_channel(log: ArkWriter, kind: _Kind, channel: Any) -> ChannelWriter:
     )
 
 
-def _kind_of(found: Survey, number: int) -> _Kind:
+def _kind_of(found: Survey, number: int, report: ExportReport) -> _Kind:
+    """What a channel becomes; a channel that claims types which its schema does not define is one of bytes."""
     channel = found.channels[number]
     schema = found.schemas.get(channel.schema_id)
     metadata, encoding, timed = dict(channel.metadata), channel.message_encoding, number in found.timed
     named = schema.name if schema is not None else ""
-    if encoding == ENCODING and (schema is None or _is_text(schema.data)):
-        text = schema.data.decode() if schema is not None else ""
-        return _Kind(metadata.get("ark.type", named), text or None, Form.BYTES, timed=timed)
-    if encoding == "json" and "ark.registry" in metadata and "ark.type" in metadata:
-        return _Kind(metadata["ark.type"], metadata["ark.registry"], Form.TYPED, timed=timed)
+    kind = None
+    if encoding == ENCODING:
+        text = schema.data.decode("utf-8", "surrogateescape") if schema is not None else ""
+        kind = _Kind(metadata.get("ark.type", named), text or None, Form.BYTES, timed=timed)
+    elif encoding == "json" and "ark.registry" in metadata and "ark.type" in metadata:
+        kind = _Kind(metadata["ark.type"], metadata["ark.registry"], Form.TYPED, timed=timed)
+    if kind is not None:
+        why = _no_type(kind)
+        if why is None:
+            return kind
+        report.notes.append(f"channel {channel.topic}: kept as bytes: its rbuf schema cannot be used ({why})")
     idl, prefix = (TIMED_IDL, "exhume::Timed") if timed else (FOREIGN_IDL, "exhume::")
     if encoding == "json" and number not in found.not_text:
         return _Kind(f"{prefix}Json", idl, Form.JSON, timed=timed)
@@ -266,12 +273,17 @@ def _compression(log: ArkWriter, metadata: dict[str, str]) -> Any:
     return log.compression or metadata.get("ark.compression") or None
 
 
-def _is_text(data: bytes) -> bool:
+def _no_type(kind: _Kind) -> str | None:
+    """Why the type of a channel cannot be used; None if it can, or if the channel has none."""
     try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        if kind.registry is not None:
+            kind.registry.encode()
+            encoder_for(load_registry(kind.registry), kind.type)
+    except UnicodeEncodeError:
+        return "not UTF-8"
+    except ExhumeError as error:
+        return error.message
+    return None
 
 
 class _Carried:
