@@ -14,6 +14,7 @@ from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kin
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import byte_order, contents, fixed_size, number_code, struct_format, type_size
 from exhume.compiler.ir.needs import inherits_order, without_rest
+from exhume.compiler.ir.rows import takes_bytes
 from exhume.compiler.ir.varints import number_of, one_byte
 from exhume.compiler.refusal import UnsupportedError
 
@@ -144,7 +145,8 @@ class Statements(Values):
     def _element(self, field: Field, into: str, path: str, nested: bool, skips: bool) -> None:
         """Statements that read one element, and put it into the list unless it is nothing."""
         lines = self.lines
-        empty = self.foreign and not isinstance(field.one, (Integer, Bits))
+        moves = self.counts or self.loose or "process" in field.raw or bool(self.type.root.model.drifting)
+        empty = self.foreign and not isinstance(field.one, (Integer, Bits)) and (moves or not takes_bytes(field))
         place = "bit" if self.loose or self.counts else "at"
         own = '""' if nested else path
         weigh = self.step(path=own, least=0 if nested else 1) if self.foreign else None  # a structure counts itself

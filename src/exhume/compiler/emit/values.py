@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence as Many
 
 from exhume.compiler.emit.rules import Rules
+from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import TEXT, Bits, Kind
 from exhume.compiler.front.model import Field
 from exhume.compiler.refusal import UnsupportedError
@@ -23,6 +24,13 @@ class Values(Rules):
             return "end"
         lines = self.lines
         size = self.code(field.size)
+        if (
+            self.foreign
+            and isinstance(field.size, ex.Literal)
+            and isinstance(field.size.value, int)
+            and field.size.value >= 0
+        ):
+            size = str(int(field.size.value))
         if not size.isidentifier() and not size.isdigit():
             lines.add(f"size = {size}")
             size = "size"
