@@ -47,10 +47,8 @@ FRONT_DOOR = ("__main__", "ark", "caf", "clpir", "clps", "databundle", "kvir", "
 MOST_LINES, LEAST_LINES = 450, 40
 
 LARGE = {
-    "compiler.emit.code": "to be divided: expressions and statements",
     "compiler.emit.elements": "to be divided: parsing and skipping",
     "compiler.emit.layout": "the runtime of generated readers, copied into `generated/` as one file",
-    "compiler.emit.statements": "to be divided with `compiler.emit.code`",
     "compiler.front.expressions": "one grammar: its tokens, its parser and its tree",
     "compiler.instances.solve": "one solver, a case for each operator",
     "formats.ark.writer": "one writer: columns and the splits that they fill",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exhume.compiler.emit.code import import_lines
+from exhume.compiler.emit.shared import import_lines
 from exhume.compiler.emit.statements import Statements
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, kept_as, literal, member, safe, written_doc
 from exhume.compiler.front import expressions as ex

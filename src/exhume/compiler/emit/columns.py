@@ -16,9 +16,9 @@ import keyword
 from array import array
 
 from exhume.compiler.emit.c_varints import unique_name
-from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.elements import covered
 from exhume.compiler.emit.scan import Column, Scan
+from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import Lines, columned, written_doc
 from exhume.compiler.emit.wide import WideScan
 from exhume.compiler.front.kinds import DECIDED

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.reader import Reader
+from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import ATOM, annotation, written_doc
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Structure, Switch

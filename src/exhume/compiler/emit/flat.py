@@ -10,8 +10,8 @@ that does not fit raises what the reader raises.
 from __future__ import annotations
 
 from exhume.compiler.emit.c_varints import unique_name
-from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.scan import Scan
+from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import Lines, written_doc
 from exhume.compiler.front.model import Type
 

@@ -5,8 +5,8 @@ Within a row, `_parent` and `_root` lead to fields of it that have no object.
 
 from __future__ import annotations
 
-from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.scan import Scan
+from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import ATOM, Lines, bound, safe
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Structure, combined, family, structures

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from exhume.compiler.emit.code import Module
+from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.statements import Statements
 from exhume.compiler.emit.text import ATOM, BINDS, annotation, class_names, kept_as, safe, strength, written_doc
 from exhume.compiler.front import expressions as ex

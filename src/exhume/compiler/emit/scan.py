@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.reader import Reader
+from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import ATOM
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, TEXT, Kind, Structure

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 
-from exhume.compiler.emit.code import Module
 from exhume.compiler.emit.outward import OutwardScan
 from exhume.compiler.emit.scan import MOST_LINES, Column, Scan
+from exhume.compiler.emit.shared import Module
 from exhume.compiler.front.kinds import (
     BYTES,
     DECIDED,

@@ -1,0 +1,152 @@
+"""What the readers of one specification share: imports, constants, and names of what others have."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+
+from exhume.compiler.audit import PLAIN
+from exhume.compiler.emit.beside import Beside
+from exhume.compiler.emit.text import annotation
+from exhume.compiler.front.kinds import Kind
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.ir.needs import Needs
+
+_APART = frozenset(("NoColumnsError", "Paused", "Rows", "Stream", "Structure"))
+"""Classes under other names than their own, which a type may have as well."""
+
+
+def _imported(name: str) -> str:
+    return f"{name} as _{name}" if name in _APART else name
+
+
+class Module:
+    """What the readers of one specification share: imports and constants, found while they are written."""
+
+    def __init__(
+        self,
+        schema: Type,
+        needs: dict[Type, Needs],
+        *,
+        traced: bool = False,
+        beside: Beside | None = None,
+        paused: Field | None = None,
+    ) -> None:
+        self.schema = schema
+        self.traced = traced
+        self.beside = beside
+        self.paused = paused
+        self.reads_plain = False
+        """Whether names of classes and readers are at present those `beside`."""
+        self.plains: set[str] = set()
+        self.written = 0
+        """Characters of all expressions."""
+        self.needs = needs
+        self.imports: dict[str, set[str]] = {}
+        self.formats: dict[str, str] = {}
+        self.waiting: dict[str, set[str]] | None = None
+        """Where imports go that are made only when a property is asked for; None for those of the whole module."""
+        self.arrays = False
+        self.enums = False
+        self.modules: set[str] = set()
+        self.helpers = {"LayoutError", "View", "short"}
+        """What is taken from `_layout`."""
+        if traced:
+            self.helpers |= {"FAILURES", "Traced", "keep", "keep_instance"}
+        self.given: set[str] = set()
+        """What is taken from `_given`."""
+        self.later: list[str] = []
+        """Statements that follow the readers that they name."""
+
+    def head(self) -> list[str]:
+        """The lines before the first class, once everything else is written."""
+        how = (
+            f"{self.schema.id}.ksy by `exhume compile`"
+            if self.foreign
+            else f"ksy/{self.schema.id}.ksy by `make generated`"
+        )
+        head = [f'"""Compiled from {how}; never edited by hand."""']
+        head += ["# mypy: ignore-errors", "# ruff: noqa", "", "from __future__ import annotations", ""]
+        if self.formats:
+            head.append("import struct")
+        if self.arrays:
+            head.append("from array import array")
+        if self.enums:
+            head.append("from enum import IntEnum as _IntEnum")
+        head += ["", f"from ._layout import {', '.join(map(_imported, sorted(self.helpers)))}"]
+        if self.given:
+            head.append(f"from ._given import {', '.join(sorted(self.given))}")
+        head += [f"from . import {id} as _{id}" for id in sorted(self.modules)]
+        head += [f"from ._plain import {id} as {PLAIN}{id}" for id in sorted(self.plains)]
+        head += import_lines(self.imports)
+        head.append("")
+        if self.later:
+            head += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from collections.abc import Callable", ""]
+        return head + [f'{name} = struct.Struct("{format}").unpack_from' for format, name in self.formats.items()]
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the specification is not one of exhume's own."""
+        return self.schema.model.foreign
+
+    @contextlib.contextmanager
+    def plain(self) -> Iterator[None]:
+        """Names are those of readers that take no notes, where such readers exist as well."""
+        before, self.reads_plain = self.reads_plain, self.beside is not None
+        yield
+        self.reads_plain = before
+
+    def helper(self, name: str) -> str:
+        """A function of `_layout` by its name, imported."""
+        self.helpers.add(name)
+        return f"_{name}" if name in _APART else name
+
+    def outside(self, name: str) -> str:
+        """A table of objects that the caller provides, imported."""
+        self.given.add(name)
+        return name
+
+    def struct(self, format: str) -> str:
+        """The name of the constant that unpacks a format."""
+        return self.formats.setdefault(format, f"_unpack{len(self.formats)}")
+
+    def name_of(self, type: Type, name: str) -> str:
+        """The local name of a class or reader, which is imported if it belongs to another specification."""
+        if self.reads_plain:
+            self.plains.add(type.root.id)
+            return f"{PLAIN}{type.root.id}.{name}"
+        if type.root is not self.schema and self.foreign:  # as a module, since others may import each other
+            self.modules.add(type.root.id)
+            return f"_{type.root.id}.{name}"
+        if type.root is not self.schema:
+            found = self.imports if self.waiting is None else self.waiting
+            known = self.own_names.setdefault(name, type.root.id)
+            local = name if known == type.root.id else f"_{type.root.id}_{name}"
+            found.setdefault(type.root.id, set()).add(name if local == name else f"{name} as {local}")
+            return local
+        return name
+
+    def annotation(self, kind: Kind) -> str:
+        """A kind as an annotation; in external specifications, classes of others are named as they are imported."""
+        return annotation(kind, lambda one: self.name_of(one, one.class_name)) if self.foreign else annotation(kind)
+
+    @functools.cached_property
+    def own_names(self) -> dict[str, str]:
+        """Classes and functions of the module, and imported ones, each with the specification it belongs to."""
+        names = [
+            name
+            for type in self.schema.all()
+            for base in (type.reader_name.removeprefix("read_"),)
+            for name in (
+                type.class_name,
+                f"{type.class_name}Columns",
+                *(f"{kind}_{base}" for kind in ("read", "scan", "flat", "ends")),
+            )
+        ]
+        return dict.fromkeys(names, self.schema.id)
+
+
+def import_lines(found: dict[str, set[str]]) -> list[str]:
+    """Imports from sibling modules."""
+    return [f"from .{id} import {', '.join(sorted(names))}" for id, names in sorted(found.items())]
