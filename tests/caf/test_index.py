@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from exhume.errors import ExhumeError, Span
 from exhume.formats.caf import kernel, pykernel
 from exhume.formats.caf.build import build_index, insertion_order, is_array_index
-from exhume.formats.caf.canonical import parse_canonical
 from exhume.formats.caf.index import parse_index, parse_partial, parse_strict
-from exhume.formats.caf.lookup import Lookup, find_member
-from exhume.formats.caf.table import Index
+from exhume.formats.caf.table import Index, Lookup, find_member, parse_canonical
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
 from exhume.testing.damage import every_flip, every_truncation
@@ -251,7 +249,7 @@ def test_lookup_finds_what_parsing_finds(
     source = BytesSource(b"1234567" + text + b"xxxx")
     index = strict(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("exhume.formats.caf.lookup.WINDOW", window)
+        patch.setattr("exhume.formats.caf.table.WINDOW", window)
         for name in [*files, other]:
             known = find_member(source, 7, len(text), name)
             if known is None:
@@ -266,7 +264,7 @@ def test_lookup_takes_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
     data = build_index(files)
     source = BytesSource(data)
     for window in (256, 1000, 1 << 20):
-        monkeypatch.setattr("exhume.formats.caf.lookup.WINDOW", window)
+        monkeypatch.setattr("exhume.formats.caf.table.WINDOW", window)
         for name in ("dir/000000.bin", "dir/001499.bin", "dir/002999.bin"):
             assert find_member(source, 0, len(data), name) == Lookup(files[name], False)
         assert find_member(source, 0, len(data), "dir/3000.bin") == Lookup(None, False)

@@ -89,7 +89,7 @@ TWINS = 20
 SHARED = {"databundle": ("leveldb",), "clp-ir": ("kv_ir",)}
 """The other formats whose modules a format uses."""
 
-LIGHT = ("assumptions", "cli", "layout_facts", "names", "probe")
+LIGHT = ("assumptions", "cli", "cli_options", "layout_facts", "names", "probe")
 """Modules of formats that archives of other formats are looked at with, or that add options to verbs."""
 
 

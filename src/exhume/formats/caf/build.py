@@ -1,19 +1,18 @@
-"""Writes the index exactly as the reference writers do, byte for byte.
-
-`sorted` is what the Go package makes: names sorted by their UTF-8 bytes, `<`, `>`, `&`, U+2028 and U+2029 escaped,
-control characters as `\\u00xx` except newline, carriage return and tab.  `insertion` is what the TypeScript package
-makes: names in the order in which they were added, except that integer-like ones come first, in numeric order;
-everything above U+001F is literal.
-"""
+"""Names on their way into an index, and the index exactly as the reference writers write it, byte for byte."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from exhume.formats.caf.canonical import PREFIX, PUNCTUATION, SUFFIX
+from exhume.counts import counted
+from exhume.errors import WriterError, shorten
+from exhume.formats.caf.pykernel import PUNCTUATION
+from exhume.formats.caf.table import PREFIX, SUFFIX
+from exhume.limits import DEFAULT_LIMITS
 
 IndexOrder = Literal["sorted", "insertion"]
 ORDERS: tuple[IndexOrder, ...] = ("sorted", "insertion")
@@ -146,3 +145,62 @@ def build_index(
 def entry_size(spelled: int, start: int, end: int) -> int:
     """Bytes that one entry adds to the index, its comma included; `spelled` is the size of the escaped name."""
     return spelled + PUNCTUATION + len(str(start)) + len(str(end))
+
+
+PLAIN = 4096
+"""ASCII names up to this length that need no escape in either order take a short cut."""
+
+_UNSAFE = re.compile(r'[\x00-\x1f"\\<>&]')
+
+
+class MemberName(NamedTuple):
+    """`text` is what readers see, `spelled` its bytes in the index (a count), `raw` the original if it is not UTF-8."""
+
+    text: str
+    spelled: int
+    raw: bytes | None = None
+
+
+def are_plain(names: Sequence[str]) -> bool:
+    """Whether all names are short ASCII without anything that an index spells differently: text equals spelling."""
+    everything = "/".join(names)
+    return everything.isascii() and _UNSAFE.search(everything) is None and max(map(len, names), default=0) <= PLAIN
+
+
+def member_name(name: str | bytes, order: IndexOrder) -> MemberName:
+    """The name to store.  Raises `WriterError` when it is longer than readers can be expected to accept."""
+    if isinstance(name, str) and name.isascii() and len(name) <= PLAIN and _UNSAFE.search(name) is None:
+        return MemberName(name, len(name))
+    raw = None
+    if isinstance(name, str):
+        text = name
+    else:
+        try:
+            text = name.decode("utf-8")
+        except UnicodeDecodeError:
+            text, raw = _collapse(name, order), name
+    if len(text) > DEFAULT_LIMITS.name_size:
+        raise WriterError(
+            "member name too long",
+            format="caf",
+            expected=f"at most {counted(DEFAULT_LIMITS.name_size, 'characters')}",
+            actual=shorten(text),
+        )
+    spelled = spell_raw(raw) if raw is not None and order == "sorted" else ESCAPES[order](text)
+    return MemberName(text, len(spelled), raw)
+
+
+def _collapse(name: bytes, order: IndexOrder) -> str:
+    if order == "insertion":
+        return name.decode("utf-8", "replace")
+    text = name.decode("utf-8", "surrogateescape")
+    return "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in text)
+
+
+def from_file_system(name: str) -> str | bytes:
+    """A name from `os` calls: text, or its bytes if they are not UTF-8."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return os.fsencode(name)
+    return name

@@ -14,10 +14,9 @@ from pathlib import Path
 from exhume.archive import Progress
 from exhume.counts import counted
 from exhume.errors import WriterError
-from exhume.formats.caf.build import IndexOrder, entry_size, iter_index
-from exhume.formats.caf.canonical import PUNCTUATION
+from exhume.formats.caf.build import IndexOrder, MemberName, entry_size, iter_index, member_name
 from exhume.formats.caf.layout import FOOTER_SIZE, MAX_INDEX, MIN_INDEX, build_footer
-from exhume.formats.caf.names import MemberName, member_name
+from exhume.formats.caf.pykernel import PUNCTUATION
 from exhume.io.files import naming, write_pieces
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.copying import copy_between, read_all, write_all

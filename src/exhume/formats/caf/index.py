@@ -18,8 +18,8 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Rule
 from exhume.formats.caf import checks
-from exhume.formats.caf.canonical import OFFSET, TEXT, parse_canonical
-from exhume.formats.caf.table import Index, Problem
+from exhume.formats.caf.pykernel import OFFSET, TEXT
+from exhume.formats.caf.table import Index, Problem, parse_canonical
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 _WS = re.compile(rb"[ \t\n\r]*+")

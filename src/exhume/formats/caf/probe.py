@@ -37,7 +37,7 @@ def probe(source: Source | Tree) -> Identification | None:
         if source.cost.wait and index_size > LARGE and _ENTRY_END.search(source.read_at(size - WINDOW, WINDOW)):
             return Identification("caf", 0.95, span, (evidence, "the index ends with ranges of files"))
         head = source.read_at(ofs_index, min(index_size, 4096))
-        from exhume.formats.caf.canonical import PREFIX
+        from exhume.formats.caf.table import PREFIX
 
         if head.startswith(PREFIX[:33]):
             return Identification("caf", 0.99, span, (evidence, "the index starts as both known writers start it"))

@@ -1,6 +1,6 @@
 """Pure-Python form of the CAF part of `exhume.native._kernel`: the walk over an index in the reference writers' form.
 
-Both accept exactly the same text, which is what `canonical.py` describes; a property test holds them together.
+Both accept exactly the same text, which is what `parse_canonical` reads; a property test holds them together.
 """
 
 from __future__ import annotations

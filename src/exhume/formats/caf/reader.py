@@ -22,8 +22,7 @@ from exhume.findings import Finding, deduplicated
 from exhume.formats.caf import checks
 from exhume.formats.caf.index import check_version, parse_index
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
-from exhume.formats.caf.lookup import Lookup, find_member
-from exhume.formats.caf.table import Index
+from exhume.formats.caf.table import Index, Lookup, find_member
 from exhume.io.source import STREAM_CHUNK, MemberFile, Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -1,7 +1,11 @@
-"""The index as a table: names and ranges in the order of the JSON text, and what is wrong with them."""
+"""The index as a table: names and ranges in the order of the JSON text, and one name found without parsing all of it.
+
+The form of the index that the reference writers make has a fast reader.
+"""
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +16,8 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding, Rule
 from exhume.formats.caf import checks
+from exhume.formats.caf.kernel import caf_entries, walk
+from exhume.io.source import Source
 
 
 class Problem(NamedTuple):
@@ -141,3 +147,79 @@ def _range_rule(start: int, end: int, data_size: int, file_size: int) -> tuple[R
     if end > file_size and start != end:
         return checks.RANGE_PAST_END, inside
     return (checks.EMPTY_OUTSIDE if start == end else checks.RANGE_IN_INDEX), inside
+
+
+VERSION = "1.0"
+PREFIX = b'{"format_version":"1.0","files":{'
+SUFFIX = b"}}"
+VERSION_SPAN = (18, 23)
+
+
+def parse_canonical(data: bytes) -> Index | None:
+    """The index in the reference writers' form, or None when it has another form (broken ones included)."""
+    if not (data.startswith(PREFIX) and data.endswith(SUFFIX)):
+        return None
+    index = Index(len(data), version=VERSION, has_version=True, has_files=True, canonical=True)
+    index.version_span = VERSION_SPAN
+    index.end = len(data)
+    if len(data) == len(PREFIX) + len(SUFFIX):
+        return index
+    try:
+        found = caf_entries(data, len(PREFIX))
+    except UnicodeDecodeError:
+        return None
+    if found is None:
+        return None
+    index.names, index.starts, index.ends, index.keys, index.key_sizes, escaped = found
+    for i in escaped:
+        index.names[i] = json.loads(f'"{index.names[i]}"')
+    index.finish()
+    return index
+
+
+WINDOW = 1 << 20
+"""Bytes of index text held at a time."""
+
+
+class Lookup(NamedTuple):
+    """The walk's answer for a name: its range (not checked against the data section), or None when it is absent.
+
+    `below` says whether other names continue it, so that it is a directory.
+    """
+
+    found: tuple[int, int] | None
+    below: bool
+
+
+def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> Lookup | None:
+    """Look a name up in the index text; None when the text is broken or not in the form of the reference writers."""
+    end = ofs_index + index_size
+    if index_size < len(PREFIX) + len(SUFFIX) or source.read_at(ofs_index, len(PREFIX)) != PREFIX:
+        return None
+    needle = name.encode("utf-8", "surrogatepass")
+    found: tuple[int, int] | None = None
+    below = False
+    at = ofs_index + len(PREFIX)
+    if end - at == len(SUFFIX):
+        return Lookup(None, False) if source.read_at(at, len(SUFFIX)) == SUFFIX else None
+    while at < end:
+        size = min(WINDOW, end - at)
+        text = source.read_at(at, size)
+        seen = walk(text, 0, needle)
+        if not seen.stop or seen.ended != (at + size == end):
+            return None
+        if not seen.ascii:
+            try:
+                text[: seen.stop].decode("utf-8")
+            except UnicodeDecodeError:
+                return None
+        found = seen.found or found
+        below = below or seen.below
+        for start, stop, first, last in seen.escaped:
+            spelled = json.loads(b'"%b"' % text[start:stop])
+            if spelled == name:
+                found = first, last
+            elif spelled.startswith(f"{name}/"):
+                below = True
+        at += seen.stop  # an entry that the window cut off is read again as a whole
+    return Lookup(found, below)
