@@ -32,7 +32,7 @@ TEXTS = ['"a"', "'b'", '"\\u00e9"', '""', '"abc def"']
 NUMBERS = ["u1", "s1", "u2", "s2", "u4", "s4", "u8", "s8"]
 WIDTHS = [1, 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 17, 24, 33, 64]
 ENCODINGS = ["ASCII", "UTF-8", "UTF-16LE", "UTF-16BE", "ISO-8859-1", "windows-1252"]
-VALID: list[Any] = [{"min": 0}, {"max": 200}, {"any-of": [0, 1, 2, 3, "4 + 1"]}, {"expr": "_ != 77"}]
+VALID: list[tuple[str, Any]] = [("min", 0), ("max", 200), ("any-of", (0, 1, 2, 3, "4 + 1")), ("expr", "_ != 77")]
 UNTIL = {
     "int": ["_ == 0", "_ & 1 == 1", "_ > 9 or _index > 3", "_io.eof or _ == 1"],
     "str": ['_ == ""', "_.length < 3", "_io.eof", "_index >= 2"],
@@ -187,7 +187,8 @@ class Drawn:
         type = self.one(*NUMBERS)
         out: dict[str, Any] = {"type": type + (self.one("le", "be", "", "") if type[1] != "1" else "")}
         if self.chance(0.12) and not repeats:
-            out["valid"] = self.one(*VALID)
+            key, value = self.one(*VALID)
+            out["valid"] = {key: list(value) if isinstance(value, tuple) else value}
         return out, "int"
 
     def _bits(self, scope: Scope, refs: list[str], repeats: bool) -> tuple[dict[str, Any], str]:

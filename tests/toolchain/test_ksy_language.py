@@ -578,6 +578,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
         "type: u1, valid: {min: e1}", "size: e1 + 1", "size: 'e1 == 1 ? 1 : 2'", "type: p(e1)", "type: p(true)",
         "type: b1, valid: 1", "size: 1, valid: [1, 2]",
         "size: '[].as<u4>'", "size: '[1].as<str[]>.size'", "size: '[\"a\"].as<bytes>.length'",
+        "size: 0, process: u < 1", "size: 0, process: xor", "size: 0, process: 'xor(e1 == e1)'",
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_refused(tmp_path: Path, field: str) -> None:
@@ -585,6 +586,12 @@ def test_a_wrong_field_is_refused(tmp_path: Path, field: str) -> None:
     case = Case("", f"seq: [{{id: u, type: u1}}, {{id: e1, type: u1, enum: e}}, {{id: f, {field}}}]\n{types}", "", {})
     with pytest.raises(SpecificationError):
         compiled(case, tmp_path)
+
+
+@pytest.mark.parametrize("doc", ["doc: [a]", "doc: {a: b}", "doc-ref: null", "types: {t: {doc: [a]}}"])
+def test_a_documentation_is_text(tmp_path: Path, doc: str) -> None:
+    with pytest.raises(SpecificationError, match=r"`doc(-ref)?` is a string, line 2, field one\S*: doc"):
+        compiled(Case("", doc, "", {}), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -143,9 +143,7 @@ class Values(Rules):
             given = "".join(f", {self.code(one)}" for one in call.arguments)
             self.lines.add(f"{into} = {self.module.helper('processed')}({routine}, {into}{given})")
             return
-        if how not in ("zlib", "xor", "rol", "ror") or len(call.arguments) != (how != "zlib"):
-            raise UnsupportedError(f"`process: {field.raw['process']}` is not supported")
-        helper = self.module.helper({"zlib": "inflated", "xor": "xored"}.get(how, "rotated"))
+        helper = self.module.helper({"zlib": "inflated", "xor": "xored", "rol": "rotated", "ror": "rotated"}[how])
         if how == "zlib":
             self.lines.add(f"{into} = {helper}(run, {into}, {path}, start)")
             return

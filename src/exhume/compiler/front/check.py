@@ -6,7 +6,6 @@ specification declares or the language defines.  Raises `UnsupportedError` with 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,8 +38,6 @@ _ROLES: dict[str, tuple[frozenset[str], str]] = {
 
 _NUMBERS = frozenset(("integer", "enum", "float", "bool"))
 """Kinds that can be converted to each other without examining the value."""
-
-PROCESS = re.compile(r"(\w+)\s*(?:\((.*)\))?", re.DOTALL | re.ASCII)
 
 
 def check(model: Model) -> None:
@@ -130,7 +127,7 @@ def _field(type: Type, field: Field) -> None:
         with _place(f"{field.where}: parent"):
             demand(kind(ex.parse(field.raw["parent"]), type), {"structure"}, "`parent` is a structure or false")
     if "process" in field.raw:
-        _process(type, str(field.raw["process"]))
+        _process(type, field)
     if "valid" in field.raw:
         with _place(f"{field.where}: valid"):
             _valid(type, field, field.raw["valid"])
@@ -170,15 +167,20 @@ def _passes(given: Kind, wanted: Kind) -> bool:
     return one == other or not {one, other} <= _NUMBERS
 
 
-def _process(type: Type, said: str) -> None:
-    found = PROCESS.fullmatch(said.strip())
-    if found is None or found[2] is None or found[1] not in ("xor", "rol", "ror"):  # which is refused by what reads it
+def _process(type: Type, field: Field) -> None:
+    """Check a routine, even where no reader calls it as there are no bytes."""
+    call = field.call("process")
+    assert call is not None
+    for one in call.arguments:
+        found = combined(kind(one, type))
+    if call.name in type.root.model.given.process:
         return
-    given = kind(ex.parse(found[2]), type)
-    key = combined(given)
-    if found[1] == "xor" and (family(key) == "bytes" or (isinstance(key, Sequence) and family(key.of) in WHOLE)):
+    if call.name not in ("zlib", "xor", "rol", "ror") or len(call.arguments) != (call.name != "zlib"):
+        raise UnsupportedError(f"`process: {field.raw['process']}` is not supported")
+    if call.name == "xor" and (family(found) == "bytes" or (isinstance(found, Sequence) and family(found.of) in WHOLE)):
         return
-    demand(key, WHOLE, f"`{found[1]}` takes an integer")
+    if call.name != "zlib":
+        demand(found, WHOLE, f"`{call.name}` takes an integer")
 
 
 def _valid(type: Type, field: Field, valid: Any) -> None:

@@ -120,6 +120,7 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
     if len(where) > budgets.PATH:
         raise UnsupportedError(f"names of types within each other of more than {budgets.PATH} characters", where)
     _keys(raw, _TYPE_KEYS, where)
+    _documented(raw, where)
     shown = raw.get("-webide-representation", "")
     if not isinstance(shown, str) or len(shown) > budgets.REPRESENTATION:
         raise UnsupportedError(f"a representation is a string of at most {budgets.REPRESENTATION} characters", where)
@@ -252,9 +253,13 @@ def _said(raw: Mapping[str, Any], where: str) -> None:
     for one, other in (("contents", "valid"), ("size", "size-eos")):
         if one in raw and raw.get(other, False) is not False:
             raise UnsupportedError(f"`{one}` and `{other}` exclude each other", where)
+    _documented(raw, where)
+
+
+def _documented(raw: Mapping[str, Any], where: str) -> None:
     for key in ("doc", "doc-ref"):
         if not isinstance(raw.get(key, ""), (str, int, float) if key == "doc" else (str, list)):
-            raise UnsupportedError(f"`{key}` is a string", where)
+            raise UnsupportedError(f"`{key}` is a string", f"{where}: {key}")
 
 
 def _repeat(raw: Mapping[str, Any], where: str) -> None:
