@@ -105,6 +105,19 @@ def test_the_precision_of_integers() -> None:
         assert epoch_unit(value)[0] == "\\" + specifier
 
 
+@pytest.mark.parametrize("day", ["04", " 4", "14"])
+@pytest.mark.parametrize("brackets", ["", "[]"])
+def test_asctime_pads_the_day_either_way(day: str, brackets: str) -> None:
+    moment = datetime.datetime(2005, 12, int(day), 4, 47, 44, tzinfo=datetime.UTC)
+    text = f"{brackets[:1]}{moment:%a} Dec {day} 04:47:44 2005{brackets[1:]}"
+    for dialect, unit in ((TimeDialect.BACKSLASH, 10**9), (TimeDialect.PERCENT, 1000)):
+        parsed = parse_timestamp(text, dialect)
+        assert parsed is not None
+        assert parsed.exact
+        assert parsed.epoch == int(moment.timestamp()) * unit
+        assert text in render(parsed.pattern, parsed.epoch, dialect)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -118,7 +118,10 @@ _SHAPES: Final = tuple(
         rf"{_B}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
         rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
         # Tue Jan  2 03:04:05 2024, bracketed or not
-        rf"(?P<x>\[?){_a}(?P<x0> ){_b}(?P<x1> )(?P<e> \d|[123]\d)(?P<x2> ){_TIME}{_FRACTION}(?P<x3> ){_Y}(?P<x4>\]?)",
+        *(
+            rf"(?P<x>\[?){_a}(?P<x0> ){_b}(?P<x1> ){day}(?P<x2> ){_TIME}{_FRACTION}(?P<x3> ){_Y}(?P<x4>\]?)"
+            for day in (r"(?P<e> \d|[123]\d)", r"(?P<d>0\d)")
+        ),
         # Jan 02 03:04:05, Jan  2 03:04:05, 01-02 03:04:05.678 (no year: 1970)
         rf"{_b}(?P<x0> ){_d}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
         rf"{_b}(?P<x0> ){_e}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
