@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from array import array
+from collections import Counter
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import QueryError
+from exhume.formats.clp_s.query import pykernel
 from exhume.formats.clp_s.query.aggregate import check_field, extreme, unique
+from exhume.formats.clp_s.query.kernel import ClpsDistinct
 from exhume.formats.clp_s.query.search import Search
 from exhume.formats.clp_s.writer import create
+from exhume.native.kernel import COMPILED
 
 RECORDS = [
     {"a": 3, "n": {"m": 1.5}, "s": "x", "k": "one"},
@@ -77,7 +83,7 @@ def check(path: Path, query: str, field: str, keys: list[str]) -> None:
         least, most, different = expected(lines, keys)
         assert extreme([Search(archive, query)], field, largest=False) == least
         assert extreme([Search(archive, query)], field, largest=True) == most
-        assert typed(unique([Search(archive, query)], field)) == typed(different)
+        assert typed(unique([Search(archive, query)], field).values()) == typed(different)
 
 
 @pytest.mark.parametrize(
@@ -177,3 +183,95 @@ def test_streams_are_asked_as_well(run: Run, tmp_path: Path) -> None:
     assert run(path, "*", "--max", "a") == (0, "9\n")
     assert run(path, "a < 9", "--unique", "a") == (0, "3\n5\n")
     assert run(path, "*", "--unique", "@level") == (0, '"INFO"\n')
+
+
+KERNELS = [pytest.param(pykernel, id="pure")]
+if COMPILED:
+    from exhume.native import _kernel
+
+    KERNELS.append(pytest.param(_kernel, id="compiled"))
+both = pytest.mark.parametrize("kernel", KERNELS)
+
+pieces = st.sampled_from([b"", b"\0", b"a", b"ab", b"same start ", b"\xff", b'"', b"\\", "é".encode(), b"\n\x01"])
+
+
+def all_lines(found: Any, kind: int, target: int) -> bytes:
+    out: list[bytes] = []
+    at = 0
+    while True:
+        text, at = found.lines(kind, at, target)
+        if not text:
+            return b"".join(out)
+        out.append(text)
+
+
+@both
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 2), max_size=40),
+    st.lists(st.floats(width=64) | st.sampled_from([0.0, -0.0, 1.5]), max_size=40),
+    st.lists(st.lists(pieces, max_size=5).map(b"".join), max_size=60),
+    st.integers(1, 40),
+)
+def test_what_is_different(
+    kernel: Any, integers: list[int], floats: list[float], texts: list[bytes], target: int
+) -> None:
+    found = kernel.ClpsDistinct()
+    for chosen in (None, b"\1\0" * len(integers)):
+        found.add_numbers(array("q", integers), chosen, False)
+    found.add_numbers(array("d", floats), None, True)
+    for text in texts:
+        found.put(text)
+    numbers = sorted({number: None for number in floats if isfinite(number)})  # of 0.0 and -0.0 the first
+    assert found.numbers_of(False) == array("q", sorted(set(integers))).tobytes()
+    assert found.numbers_of(True) == array("d", numbers).tobytes()
+    assert found.texts_of() == sorted(set(texts))
+    shown = [json.dumps(text.decode("utf-8", "surrogateescape"), ensure_ascii=False) for text in sorted(set(texts))]
+    for kind, values in ((1, map(str, sorted(set(integers)))), (2, map(repr, numbers)), (3, shown)):
+        expected = "".join(f"{value}\n" for value in values).encode("utf-8", "surrogateescape")
+        assert all_lines(found, kind, target) == expected
+
+
+@both
+def test_many_texts_and_numbers_are_sorted(kernel: Any) -> None:
+    texts = [b"x" * (number % 97) + b"%d" % number * (number % 5) + b"\0" * (number % 3) for number in range(4000)]
+    found = kernel.ClpsDistinct()
+    for text in texts:
+        found.put(text)
+    assert found.texts_of() == sorted(set(texts))
+    found.put(b"w")
+    assert found.texts_of() == sorted({*texts, b"w"})
+    numbers = [number * 7919 % 1_100_003 - 5 for number in range(1_100_003)] if kernel is not pykernel else [3, 3, -1]
+    found.add_numbers(array("q", numbers * 2), None, False)
+    assert found.numbers_of(False) == array("q", sorted(set(numbers))).tobytes()
+
+
+@both
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-30, 30), max_size=30), st.integers(1, 2**62))
+@example([-(2**63), 2**63 - 1, -1, 0], 10)
+def test_spans(kernel: Any, times: list[int], width: int) -> None:
+    for mask in (None, b"\1\0" * len(times)):
+        pairs = array("q", kernel.clps_spans(array("q", times), mask, width))
+        chosen = times if mask is None else times[::2]
+        assert dict(zip(pairs[::2], pairs[1::2], strict=True)) == Counter(time // width for time in chosen)
+
+
+def test_an_entry_that_is_not_there_is_reported(tmp_path: Path) -> None:
+    path = archive_of(tmp_path / "a.clps", [{"a": f"x{number}"} for number in range(9)])
+    with exhume.clps.open(path) as archive:
+        strings = archive.variables
+        for found in (ClpsDistinct(), pykernel.ClpsDistinct()):
+            assert found.add_entries(strings, array("Q", [2, 1, 2, len(strings)]), None) == 3
+            assert found.add_entries(strings, array("Q", [99, 1, 2]), b"\0\1\1") == -1
+            assert found.texts_of() == [b"x1", b"x2"]
+    if COMPILED:
+        with pytest.raises(IndexError):
+            _kernel.ClpsDistinct().add_numbers(array("q", [1, 2]), b"\1", False)
+
+
+@pytest.mark.parametrize("version", ["0.4.1", "0.5.1"])
+def test_numbers_of_the_timestamp_key(version: str, tmp_path: Path) -> None:
+    stamps = [1762445893.001, 1762445893.25, 0, -5, "2015-02-01T01:02:03Z", 1762445893001]
+    records = [{"t": one, "k": number} for number, one in enumerate(stamps)]
+    path = archive_of(tmp_path / "a.clps", records, version=version, timestamp_key="t")
+    check(path, "*", "t", ["t"])
+    check(path, "k > 1", "t", ["t"])

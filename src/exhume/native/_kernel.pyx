@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 51
+VERSION = 52
 
 cdef extern from *:
     """

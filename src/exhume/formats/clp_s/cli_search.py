@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import repeat
-from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
 from exhume.choices import LOOKED_AT, hint
@@ -15,6 +15,7 @@ from exhume.errors import EntryNotFoundError, QueryError, Span
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.aggregate import Distinct, Value, check_field, extreme, unique
+from exhume.formats.clp_s.query.kernel import clps_spans
 from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection, unprojected
 from exhume.formats.clp_s.read.columns import parse_json
@@ -22,6 +23,7 @@ from exhume.formats.clp_s.read.columns import parse_json
 if TYPE_CHECKING:
     from exhume.cli.run import Run
     from exhume.formats.clp_s.cli_options import ClpSSearchOptions
+    from exhume.formats.clp_s.read.columns import Column
     from exhume.formats.clp_s.read.tables import TableArchive
     from exhume.formats.clp_s.reader import ClpSArchive
 
@@ -90,7 +92,7 @@ def merge(
         distinct = Distinct()
         for value in found:
             distinct.add(value)
-        return _say_values(run, query, name, field, distinct.values(), format)
+        return _say_distinct(run, query, field, distinct, format)
     numbers = [value for value in found if not isinstance(value, str)]
     best = [max(numbers) if name == "max" else min(numbers)] if numbers else []
     return _say_values(run, query, name, field, best, format)
@@ -108,7 +110,7 @@ def merge_spans(run: Run, documents: Sequence[dict[str, Any]], query: str, width
 def _aggregate(run: Run, query: str, searches: _Searches, name: str, field: str, format: str) -> ExitCode:
     """Answers --min, --max and --unique."""
     if name == "unique":
-        return _say_values(run, query, name, field, unique(searches, field), format)
+        return _say_distinct(run, query, field, unique(searches, field), format)
     found = extreme(searches, field, largest=name == "max")
     return _say_values(run, query, name, field, [] if found is None else [found], format)
 
@@ -121,16 +123,19 @@ def _say_values(run: Run, query: str, name: str, field: str, values: Sequence[Va
         rows = [{"type": _TYPES[type(value)], "value": value} for value in values]
         run.document("search", {"format": format, "query": query, "aggregate": name, "field": field, "values": rows})
     else:
-        for start in range(0, len(values), 4096):
-            run.out.text("".join([f"{_shown(value)}\n" for value in values[start : start + 4096]]))
+        for value in values:
+            run.print(repr(value))
     return ExitCode.DONE if values else ExitCode.NO
 
 
-def _shown(value: Value) -> str:
-    """A value as JSON."""
-    if isinstance(value, str):
-        return encode_basestring(value)
-    return repr(value).lower() if isinstance(value, bool) else repr(value)
+def _say_distinct(run: Run, query: str, field: str, distinct: Distinct, format: str) -> ExitCode:
+    if run.machine:
+        return _say_values(run, query, "unique", field, distinct.values(), format)
+    code = ExitCode.NO
+    for chunk in distinct.lines():
+        run.out.write(chunk)
+        code = ExitCode.DONE
+    return code
 
 
 def _value(row: Mapping[str, Any]) -> Value:
@@ -248,9 +253,19 @@ def _count_by_time(run: Run, query: str, searches: _Searches, width: int, format
     """Counts matches in spans of `width` milliseconds by the timestamp column (records without one count as 0)."""
     spans: Counter[int] = Counter()
     for one in searches:
-        for hits in one.hits():
-            spans.update(value // width * width for value in times(one, hits))
+        for hits in one.hits(_time_nodes(one) or None):
+            spans.update(_spans(one, hits, width))
     return _say_spans(run, query, spans, width, format)
+
+
+def _spans(one: Search, hits: Hits, width: int) -> Mapping[int, int]:
+    """Where spans begin, and how many of the matching rows are in each."""
+    column = _time_column(one, hits)
+    scale = 1_000_000 if column is not None and column.type == NodeType.TIMESTAMP else 1
+    if column is None or column.type == NodeType.DICTIONARY_FLOAT or column.values.format != "q" or width >> 40:
+        return Counter(value // width * width for value in times(one, hits))
+    pairs = array("q", clps_spans(column.values, hits.mask, width * scale))
+    return {start * width: count for start, count in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
 def _say_spans(run: Run, query: str, spans: Counter[int], width: int, format: str) -> ExitCode:
@@ -265,11 +280,7 @@ def _say_spans(run: Run, query: str, spans: Counter[int], width: int, format: st
 
 def times(one: Search, hits: Hits) -> Iterator[int]:
     """The time of each matching row in milliseconds.  Raises `QueryError` when the archive has no timestamp column."""
-    ranges = one.archive.timestamp_ranges
-    if not ranges:
-        raise QueryError("the archive has no timestamp column to count by", format="clp-s")
-    wanted = set(ranges[0].column_ids)
-    column = next((column for column in hits.data.columns if column.node in wanted), None)
+    column = _time_column(one, hits)
     rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
     if column is None:
         yield from repeat(0, len(rows))
@@ -281,6 +292,21 @@ def times(one: Search, hits: Hits) -> Iterator[int]:
     scale = 1_000_000 if column.type == NodeType.TIMESTAMP else 1
     for row in rows:
         yield int(values[row] // scale)
+
+
+def _time_nodes(one: Search) -> frozenset[int]:
+    """The schema tree nodes of the timestamp key; none where the archive has no such key."""
+    ranges = one.archive.timestamp_ranges
+    return frozenset(ranges[0].column_ids) if ranges else frozenset()
+
+
+def _time_column(one: Search, hits: Hits) -> Column | None:
+    """The timestamp column of matching rows.  Raises `QueryError` when the archive has none."""
+    nodes = _time_nodes(one)
+    if not nodes:
+        raise QueryError("the archive has no timestamp column to count by", format="clp-s")
+    columns = [column for node in nodes for column in hits.data.columns_of(node)]
+    return min(columns, key=lambda column: column.spec.index, default=None)
 
 
 __all__ = ["merge", "merge_spans", "plan_lines", "say_count", "search", "times"]

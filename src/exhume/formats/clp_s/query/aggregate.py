@@ -12,12 +12,11 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import compress
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.query.kernel import ClpsDistinct, clps_distinct, clps_extreme
+from exhume.formats.clp_s.query.kernel import ClpsDistinct, clps_extreme
 from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.query.tree import EscapeError, parse_column
 from exhume.formats.clp_s.read.columns import Column, parse_json
@@ -62,7 +61,7 @@ class Distinct:
     """Different values, kind by kind: 1, 1.0 and True are equal to each other, and three values."""
 
     def __init__(self) -> None:
-        self.integers, self.floats, self.strings = ClpsDistinct(), ClpsDistinct(), ClpsDistinct()
+        self.found = ClpsDistinct()
         self.booleans: set[bool] = set()
 
     def add(self, value: Any) -> None:
@@ -71,30 +70,71 @@ class Distinct:
             self.booleans.add(value)
         elif isinstance(value, int):
             if I64_MIN <= value <= I64_MAX:
-                self.integers.put(array("q", (value,)).tobytes())
+                self.found.add_numbers(array("q", (value,)), None, False)
         elif isinstance(value, float):
-            self.floats.put(array("d", (value,)).tobytes())
+            self.found.add_numbers(array("d", (value,)), None, True)
         elif isinstance(value, str):
-            self.strings.put(value.encode("utf-8", "surrogateescape"))
+            self.found.put(value.encode("utf-8", "surrogateescape"))
 
-    def numbers(self) -> tuple[list[int], list[float]]:
+    def add_column(self, column: Column, mask: bytes | None, *, has_strings: bool = True) -> None:
+        """Add the values of the rows that the mask chooses.  Raises the error of the first that cannot be decoded."""
+        match column.type:
+            case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.FORMATTED_FLOAT:
+                self.found.add_numbers(column.values, mask, column.type == NodeType.FORMATTED_FLOAT)
+            case NodeType.BOOLEAN:
+                flags = column.values if mask is None else compress(column.values, mask)
+                self.booleans.update(flag != 0 for flag in set(flags))
+            case NodeType.VAR_STRING:
+                row = self.found.add_entries(column.texts.variables, column.values, mask)
+                if row >= 0:
+                    column.strings([row])  # raises
+            case NodeType.CLP_STRING | NodeType.DATE_STRING:
+                self._add_printed(column, mask)
+            case NodeType.FLOAT | NodeType.DICTIONARY_FLOAT | NodeType.TIMESTAMP:
+                self._add_printed(column, mask, is_json=True, has_strings=has_strings)
+                for text in self.found.rest_of():
+                    value = parse_json(text)
+                    if isinstance(value, str) and not (has_strings and text[:1] == b'"'):
+                        continue
+                    self.add(value)
+
+    def _add_printed(
+        self, column: Column, mask: bytes | None, *, is_json: bool = False, has_strings: bool = True
+    ) -> None:
+        program = ClpsProgram([column.operation(raw=True)], column.rows)
+        fault = self.found.add(program, mask, is_json, has_strings)
+        if fault is not None:
+            raise column.failure(fault)
+
+    def numbers(self) -> tuple[array[int], array[float]]:
         """The integers and the floats, in ascending order."""
-        floats = set(filter(isfinite, array("d", b"".join(self.floats.values()))))
-        return sorted(array("q", b"".join(self.integers.values()))), sorted(floats)
+        return array("q", self.found.numbers_of(False)), array("d", self.found.numbers_of(True))
 
     def values(self) -> list[Value]:
-        """All in the order of `unique`."""
+        """Integers, floats, strings (by their bytes) and booleans, each in ascending order."""
         integers, floats = self.numbers()
-        texts = (text.decode("utf-8", "surrogateescape") for text in sorted(self.strings.values()))
+        texts = (text.decode("utf-8", "surrogateescape") for text in self.found.texts_of())
         return [*integers, *floats, *texts, *sorted(self.booleans)]
 
+    def lines(self, size: int = 1 << 18) -> Iterator[bytes]:
+        """The same as lines of JSON, in chunks of about `size` bytes."""
+        for kind in (1, 2, 3):
+            at = 0
+            while True:
+                out, at = self.found.lines(kind, at, size)
+                if not out:
+                    break
+                yield out
+        if self.booleans:
+            yield b"".join(b"true\n" if value else b"false\n" for value in sorted(self.booleans))
 
-def unique(searches: Iterable[Search], field: str) -> list[Value]:
-    """The different values: integers, floats, strings, booleans, each in ascending order (strings by their bytes)."""
+
+def unique(searches: Iterable[Search], field: str) -> Distinct:
+    """The different values of the records that match."""
     found = Distinct()
     for column, mask in _columns(searches, field):
-        _collect(column, mask, found)
-    return found.values()
+        found.add_column(column, mask)
+    return found
 
 
 def _columns(searches: Iterable[Search], field: str) -> Iterator[tuple[Column, bytes | None]]:
@@ -116,51 +156,20 @@ def _extreme_of(column: Column, mask: bytes | None, *, largest: bool) -> Number 
     if column.type in _INTEGERS or column.type in _FLOATS:
         number: Number | None = clps_extreme(column.values, mask, column.type in _FLOATS, largest)
         return _as_printed(column, number)
-    if column.type in (NodeType.DICTIONARY_FLOAT, NodeType.TIMESTAMP):
+    if column.type == NodeType.DICTIONARY_FLOAT or (column.type == NodeType.TIMESTAMP and not _all_text(column)):
         distinct = Distinct()
-        _collect(column, mask, distinct)
-        integers, floats = distinct.numbers()
-        return (max if largest else min)((*integers, *floats), default=None)
+        distinct.add_column(column, mask, has_strings=False)
+        numbers = [number for kind in distinct.numbers() if kind for number in (kind[-1] if largest else kind[0],)]
+        return (max if largest else min)(numbers, default=None)
     return None
+
+
+def _all_text(column: Column) -> bool:
+    """Whether all timestamps of a column print as strings: no smallest, no largest number."""
+    known = column.texts.patterns
+    return all(one in known.compiled and known.texts[one][:1] == b'"' for one in set(column.pattern_ids))
 
 
 def _as_printed(column: Column, number: Number | None) -> Number | None:
     """Floats without a format are printed with six digits after the point."""
     return float(f"{number:f}") if number is not None and column.type == NodeType.FLOAT else number
-
-
-def _collect(column: Column, mask: bytes | None, found: Distinct) -> None:
-    """Add the different values of a column."""
-    match column.type:
-        case NodeType.INTEGER | NodeType.DELTA_INTEGER:
-            found.integers.add_items(column.values, mask)
-        case NodeType.FORMATTED_FLOAT:
-            found.floats.add_items(column.values, mask)
-        case NodeType.FLOAT:
-            for row in array("Q", clps_distinct(column.values, mask)):
-                found.add(_as_printed(column, column.values[row]))
-        case NodeType.BOOLEAN:
-            flags = column.values if mask is None else compress(column.values, mask)
-            found.booleans.update(flag != 0 for flag in set(flags))
-        case NodeType.VAR_STRING:
-            for text in column.strings(array("Q", clps_distinct(column.values, mask))):
-                found.strings.put(text)
-        case NodeType.DICTIONARY_FLOAT:
-            _add_json(column.strings(array("Q", clps_distinct(column.values, mask))), found)
-        case NodeType.CLP_STRING | NodeType.DATE_STRING:
-            _add_texts(column, mask, found.strings)
-        case NodeType.TIMESTAMP:
-            texts = ClpsDistinct()
-            _add_texts(column, mask, texts)
-            _add_json(texts.values(), found)
-
-
-def _add_texts(column: Column, mask: bytes | None, texts: ClpsDistinct) -> None:
-    fault = texts.add(ClpsProgram([column.operation(raw=True)], column.rows), mask)
-    if fault is not None:
-        raise column.failure(fault)
-
-
-def _add_json(texts: Iterable[bytes], found: Distinct) -> None:
-    for text in texts:
-        found.add(parse_json(text))

@@ -9,14 +9,19 @@ from __future__ import annotations
 import operator
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
+from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
 
 from exhume.formats.clp_s.layout_packed import ClpWord
 from exhume.formats.clp_s.query.wildcard import Wildcard
 from exhume.formats.clp_s.read.pykernel import _view
+
+_PLAIN_STRING = re.compile(rb'"[^"\\]*"')
+_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 
 Buffer = bytes | bytearray | memoryview
 
@@ -136,39 +141,86 @@ def clps_extreme(values: Any, mask: bytes | None, is_float: bool, largest: bool)
     return found
 
 
-def clps_distinct(values: Any, mask: bytes | None) -> bytes:
-    """The rows (uint64) of the first of each different item of eight bytes, of those that the mask chooses."""
-    items = _view(values, "Q")
-    rows: Iterable[int] = range(len(items)) if mask is None else compress(range(len(items)), mask)
-    seen: dict[int, int] = {}
-    for row in rows:
-        seen.setdefault(items[row], row)
-    return array("Q", seen.values()).tobytes()
+def clps_spans(values: Any, mask: bytes | None, width: int) -> bytes:
+    """Number of a span of `width`, and how many of the integers are in it (int64 each), in ascending order."""
+    numbers: Iterable[int] = _view(values, "q")
+    if mask is not None:
+        numbers = compress(numbers, mask)
+    spans = Counter(value // width for value in numbers)
+    return array("q", (number for span in sorted(spans) for number in (span, spans[span]))).tobytes()
 
 
 class ClpsDistinct:
-    """Different strings or items of eight bytes of columns, in the order of their first use."""
+    """Different integers, floats and strings of columns; of 0.0 and -0.0 the first."""
 
     def __init__(self) -> None:
+        self._numbers: tuple[dict[Any, None], dict[Any, None]] = ({}, {})
         self._found: dict[bytes, None] = {}
+        self._rest: dict[bytes, None] = {}
 
-    def add(self, program: Any, mask: bytes | None) -> Any:
-        """Add what a program prints of each row that the mask chooses; return the fault of the first bad one."""
+    def add(self, program: Any, mask: bytes | None, is_json: bool = False, has_strings: bool = True) -> Any:
+        """Add what a program prints of each row that the mask chooses; return the fault of the first bad one.
+
+        With `is_json` each row is JSON: numbers that are exact and strings without a backslash (only if `has_strings`)
+        are added, other values are kept for `rest_of`.
+        """
         rows = list(range(program.rows) if mask is None else compress(range(program.rows), mask))
         lines, fault = program.lines(rows)
-        self._found.update(dict.fromkeys(lines))
+        if not is_json:
+            self._found.update(dict.fromkeys(lines))
+            return fault
+        for text in dict.fromkeys(lines):
+            if _PLAIN_STRING.fullmatch(text):
+                if has_strings:
+                    self._found[text[1:-1]] = None
+            elif _INTEGER.fullmatch(text):
+                self._numbers[False][int(text)] = None
+            else:
+                self._rest[text] = None
         return fault
 
-    def add_items(self, values: Any, mask: bytes | None) -> None:
-        """Add the items of eight bytes that the mask chooses."""
-        items: Iterable[Any] = _view(values, "Q")
-        chosen = set(items if mask is None else compress(items, mask))
-        self._found.update(dict.fromkeys(array("Q", (item,)).tobytes() for item in chosen))
+    def add_numbers(self, values: Any, mask: bytes | None, is_float: bool) -> None:
+        """Add the integers or finite floats (items of eight bytes) that the mask chooses."""
+        numbers: Iterable[Any] = _view(values, "d" if is_float else "q")
+        if mask is not None:
+            numbers = compress(numbers, mask)
+        self._numbers[is_float].update(dict.fromkeys(filter(isfinite, numbers) if is_float else numbers))
+
+    def add_entries(self, strings: Any, ids: Any, mask: bytes | None) -> int:
+        """Add the entries of a dictionary that the mask chooses; return the first row without one, or -1."""
+        items = _view(ids, "Q")
+        for row in range(len(items)) if mask is None else compress(range(len(items)), mask):
+            if items[row] >= len(strings):
+                return row
+            self._found[strings[items[row]]] = None
+        return -1
 
     def put(self, text: bytes) -> None:
         """Add a string."""
         self._found[text] = None
 
-    def values(self) -> list[bytes]:
-        """The strings or items."""
-        return list(self._found)
+    def rest_of(self) -> list[bytes]:
+        """The JSON that was neither an exact number nor a string without a backslash; forgets it."""
+        rest, self._rest = list(self._rest), {}
+        return rest
+
+    def numbers_of(self, is_float: bool) -> bytes:
+        """The numbers (items of eight bytes) in ascending order."""
+        return array("d" if is_float else "q", sorted(self._numbers[is_float])).tobytes()
+
+    def texts_of(self) -> list[bytes]:
+        """The strings in the order of their bytes."""
+        return sorted(self._found)
+
+    def lines(self, kind: int, start: int, target: int) -> tuple[bytes, int]:
+        """Lines of JSON from the value numbered `start` on, up to the one that passes `target` bytes, and the number
+        of the next value.  Kinds are 1 for integers, 2 for floats, 3 for strings."""
+        items = self.texts_of() if kind == 3 else sorted(self._numbers[kind == 2])
+        out, size = [], 0
+        for item in items[start:]:
+            if size >= target:
+                break
+            shown = encode_basestring(item.decode("utf-8", "surrogateescape")) if kind == 3 else repr(item)
+            out.append(f"{shown}\n".encode("utf-8", "surrogateescape"))
+            size += len(out[-1])
+        return b"".join(out), start + len(out)
