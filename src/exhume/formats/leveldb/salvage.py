@@ -303,7 +303,9 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
         if reader.remains is not None:
             found.append((reader.remains, source.size, Outcome.IGNORED, "from an earlier use of the file"))
         found.sort(key=itemgetter(0, 1))
-        return sorted([*found, *_filler(source, found)], key=itemgetter(0, 1)), Outcome.LOST
+        found += [*_filler(source, found)]
+        found.sort(key=itemgetter(0, 1))
+        return found, Outcome.LOST
     if file.kind == "blob":
         blobs = _blob_content(BlobFile(database.source(file.name), database.limits))
         return [(*one, Outcome.RECOVERED, "") for one in blobs], Outcome.LOST
