@@ -165,6 +165,7 @@ def oracle(data: bytes) -> dict[str, Any]:
     }
 
 
+@pytest.mark.conformance("mcap")
 @pytest.mark.bulk
 @pytest.mark.parametrize("number", range(96))
 def test_nothing_is_lost(number: int, tmp_path: Path, exhume_cli: Cli) -> None:
@@ -209,6 +210,7 @@ def test_two_files_in_one_log(tmp_path: Path, exhume_cli: Cli) -> None:
             assert f"mcap.2.{key}" in log.metadata
 
 
+@pytest.mark.conformance("mcap")
 @pytest.mark.parametrize("chunks", [True, False])
 @pytest.mark.parametrize("compression", ["NONE", "ZSTD", "LZ4"])
 def test_a_truncated_file_is_read_to_the_cut(chunks: bool, compression: str, tmp_path: Path, exhume_cli: Cli) -> None:
@@ -399,6 +401,7 @@ def by_name(data: bytes) -> dict[str, Any]:
     }
 
 
+@pytest.mark.conformance("mcap")
 @pytest.mark.parametrize("payload", ["rbuf", "json"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_there_and_back(payload: str, jobs: int, tmp_path: Path, exhume_cli: Cli) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import random
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,32 @@ from tests.sizes import some
 from .conftest import Corpus
 
 pytestmark = pytest.mark.conformance
+
+
+def tree(folder: Path, seed: int) -> None:
+    """Files of drawn names, depths and sizes; several are empty, or have the same content."""
+    rng = random.Random(seed)
+    letters = "abc. -_äß日本\U0001f600'\"\\#%[]"
+    for _ in range(rng.randrange(1, 40)):
+        names = ("".join(rng.choices(letters, k=rng.randrange(1, 12))) for _ in range(rng.randrange(1, 5)))
+        path = folder.joinpath(*(name for name in names if name.strip(".")), "file")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(rng.randbytes(rng.choice((0, 1, 9, 300, 5000))) if rng.random() < 0.8 else b"same")
+
+
+@pytest.mark.bulk
+@pytest.mark.conformance("diff")
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("format", ["caf", "databundle"])
+def test_trees_come_back(tmp_path: Path, exhume_cli: Callable[..., Any], format: str, seed: int) -> None:
+    if shutil.which("diff") is None:
+        pytest.skip("diff is not installed")
+    tree(tmp_path / "tree", seed)
+    assert exhume_cli("create", format, tmp_path / "tree", "-o", tmp_path / "archive", "-q").code == 0
+    assert exhume_cli("extract", tmp_path / "archive", "-o", tmp_path / "out", "-q").code == 0
+    back = tmp_path / "out" / "tree" if format == "caf" else tmp_path / "out"
+    told = subprocess.run(["diff", "-r", tmp_path / "tree", back], capture_output=True, check=False)
+    assert (told.returncode, told.stdout) == (0, b"")
 
 
 def digest(data: bytes) -> dict[str, Any]:

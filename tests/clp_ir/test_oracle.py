@@ -62,6 +62,7 @@ def opened(data: bytes) -> ClpIrArchive:
     return archive
 
 
+@pytest.mark.conformance("clp_ffi_py")
 @DRAWN
 @given(reference=TIMES, pattern=ASCII, zone=ZONES, events=EVENTS)
 def test_the_same_bytes_both_ways(
@@ -87,6 +88,7 @@ PATTERNS = st.lists(
 )
 
 
+@pytest.mark.conformance("clp_ffi_py")
 @DRAWN
 @given(pattern=st.text(max_size=20), zone=st.text(max_size=20), reference=st.integers(-62_135_596_800_000, 1 << 47))
 def test_the_same_preamble(pattern: str, zone: str, reference: int, oracle: Oracle, tmp_path: Path) -> None:
@@ -95,6 +97,7 @@ def test_the_same_preamble(pattern: str, zone: str, reference: int, oracle: Orac
     assert ours(tmp_path / "ours.clp", [], pattern=pattern, zone=zone, reference_ms=reference) == stream
 
 
+@pytest.mark.conformance("clp_ffi_py")
 @DRAWN
 @given(
     events=EVENTS,
@@ -125,6 +128,7 @@ def test_the_same_matches(
     assert matches == [(time, message) for time, message, _ in found]
 
 
+@pytest.mark.conformance("clp_ffi_py")
 @DRAWN
 @given(events=EVENTS.filter(len), data=st.data())
 def test_cut_streams_end_where_the_real_reader_ends(
