@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -691,3 +692,31 @@ def test_a_hostile_specification_has_bounds(what: str, tmp_path: Path, exhume_cl
         if what == "the same bytes again and again" and not words:
             assert "more fields than are shown of bytes of this length" in ran.text
     assert exhume_cli("compile", tmp_path / "one.ksy").code in (0, 1)
+
+
+FLAT = """
+meta: {id: one, endian: be}
+seq:
+  - {id: n, type: s1}
+  - {id: counted, type: row, repeat: expr, repeat-expr: n}
+  - {id: rest, type: row, repeat: eos}
+types:
+  row: {seq: [{id: a, type: u2}, {id: b, size: 2}], instances: {c: {value: a + 1}, above: {value: _parent.n}}}
+"""
+
+
+def test_structures_of_one_size_are_read_together_and_refused_one_by_one(compiled: Any) -> None:
+    specification = compiled(FLAT)
+    for view in (bytes, memoryview):
+        one = specification.module.One.from_bytes(view(b"\2\0\1ab\0\2cd\0\3ef"))
+        assert [(row.a, bytes(row.b), row.c, row.above) for row in one.counted] == [(1, b"ab", 2, 2), (2, b"cd", 3, 2)]
+        assert [(row.a, row._parent is one, row._io is one._io) for row in one.rest] == [(3, True, True)]
+    assert [row.a for row in specification.module.One.from_bytes(b"\xff\0\7ab").rest] == [7]
+    for data, where in ((b"\3\0\1ab\0\2cd\0\3e", "counted[2].b at 11"), (b"\1\0\1ab\0\2c", "rest[0].b at 7")):
+        with pytest.raises(ValueError, match=re.escape(where)):
+            specification.module.One.from_bytes(data)
+    layout = sys.modules[specification.module.One.__mro__[1].__module__]
+    run = layout.Run(0)
+    run.steps = 3
+    with pytest.raises(ValueError, match=re.escape("counted[2] at 9: expected at most")):
+        specification.module.read_one(b"\3\0\1ab\0\2cd\0\3ef", 0, 13, run=run)

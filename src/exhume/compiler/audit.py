@@ -55,7 +55,7 @@ METHODS = frozenset((
 ))  # fmt: skip
 """Methods that generated code calls, of whatever."""
 
-TAKEN = frozenset(("append", "get", "unpack_from"))
+TAKEN = frozenset(("append", "get", "iter_unpack", "unpack_from"))
 """Methods that it assigns to a name, and then calls."""
 
 ATTRIBUTES = frozenset({
@@ -109,7 +109,7 @@ def classes(model: Model) -> frozenset[str]:
     found: set[str] = set()
     for type in model.types():
         found |= {type.class_name, f"{type.class_name}Columns", type.reader_name}
-        found |= {type.reader_name.replace("read_", f"{what}_", 1) for what in ("scan", "flat", "ends")}
+        found |= {type.reader_name.replace("read_", f"{what}_", 1) for what in ("fill", "scan", "flat", "ends")}
         found |= {enum.names for enum in type.enums.values()}
     return frozenset(found)
 

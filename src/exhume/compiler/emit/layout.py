@@ -230,7 +230,7 @@ class Structure:
         try:
             value, stream.at = read(stream.view, stream.at, stream.end, *around, *arguments)
         finally:
-            resume(collects)
+            resume(collects, size)
         return value
 
     @property
@@ -325,10 +325,10 @@ def _check(cls: Any, names: tuple[str, ...], arguments: tuple[Any, ...]) -> None
             raise TypeError(f"{cls.__name__}: the parameter {name} is {wanted}, not {type(value).__name__}")
 
 
-MANY = 100_000
+MANY = 1_000
 """Objects of one reading from which on they are moved to the oldest generation of the garbage collector."""
 SMALL = 1 << 20
-"""Bytes below which compiled readers leave objects to the collector, which finds those of a value that was dropped."""
+"""Bytes below which objects are left to the collector, which finds those of a value that was dropped early."""
 TINY = 1 << 10
 """Bytes below which stopping the collector takes longer than it does."""
 SPARED = 500_000
@@ -355,12 +355,16 @@ def pause() -> bool:
     return True
 
 
-def resume(collects: bool) -> None:
-    """Restart the collector, if it was on.  Many new objects are moved to its oldest generation, unexamined."""
+def resume(collects: bool, size: int = SMALL) -> None:
+    """Restart the collector, if it was on.
+
+    Many new objects, of an input of at least `SMALL` bytes, are moved to its oldest generation, unexamined.
+    """
     if not collects:
         return
     made = gc.get_count()[0]
-    if made > MANY and not gc.get_freeze_count():  # unfreezing is for all frozen objects of the process
+    is_free = not gc.get_freeze_count()  # unfreezing is for all frozen objects of the process
+    if size >= SMALL and made > MANY and is_free:
         gc.freeze()
         gc.unfreeze()
         _Spared.since += made

@@ -47,6 +47,8 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
         yield Class(module, type).text()
     stops = module.paused is not None and module.paused.owner is type
     yield (PausedReader if stops else Reader)(module, type).text()
+    if module.foreign and type in module.packed:
+        yield Reader(module, type).many_text()
     if type.raw.get("-columns") or type.raw.get("-tabled"):
         yield scan_text(module, type)
     if type.raw.get("-element"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.statements import Statements
@@ -76,25 +76,17 @@ class Reader(Statements):
         if not scalar:
             made = f"{self.module.helper('new')}({type.class_name})" if self.foreign and not self.traces else ""
             lines.add(f"value = {made or f'{type.class_name}()'}")
-            if self.foreign and type.instances and not self.traces:  # not asked for yet
-                lines.add(f"{' = '.join(f'value.{kept_as(one)}' for one in type.instances.values())} = ...")
+            lines.add(*self._unasked())
             if self.foreign:
                 with lines.block("if io is None:"):
                     lines.add(f"io = {self.module.helper('Stream')}(view, at, end)")
             elif needs.stream:
                 with lines.block("if base is None:"):
                     lines.add("base = at")
-            if keeps_run(type):
-                lines.add("value._run = run")
-            if needs.keeps_stream:
-                lines.add(f"value._io = {self.above('_io')}")
-            if needs.keeps_parent:
-                lines.add("value._parent = parent")
             if needs.root and type.inside and type.parent is None:
                 with lines.block("if root is None:"):
                     lines.add("root = value")
-            if needs.keeps_root and type.inside:
-                lines.add("value._root = root")
+            lines.add(*self._around())
             lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in type.params))
         self._decide_order()
         if keeps_order(type):
@@ -127,6 +119,44 @@ class Reader(Statements):
         if weigh is not None:
             weigh()
         return "\n".join([opening, *written_doc(self._about()), *lines.lines])
+
+    def _unasked(self) -> Iterator[str]:
+        """Statements for instances that were not asked for yet."""
+        if self.foreign and self.type.instances and not self.traces:
+            yield f"{' = '.join(f'value.{kept_as(one)}' for one in self.type.instances.values())} = ..."
+
+    def _around(self) -> Iterator[str]:
+        """Statements for what a structure keeps of what is around it."""
+        if keeps_run(self.type):
+            yield "value._run = run"
+        if self.needs.keeps_stream:
+            yield f"value._io = {self.above('_io')}"
+        if self.needs.keeps_parent:
+            yield "value._parent = parent"
+        if self.needs.keeps_root and self.type.inside:
+            yield "value._root = root"
+
+    def many_text(self) -> str:
+        """The function that adds many structures of fixed size to a list, all of which are there."""
+        type, lines = self.type, self.lines
+        name, fields = type.reader_name.replace("read_", "fill_", 1), type.seq
+        size, kinds = sum(map(stored_size, fields)), [one.one for one in fields]
+        into = ", ".join(map(self.local, fields)) if len(fields) > 1 else f"({self.local(fields[0])},)"
+        each = self.unpacker(struct_format(kinds, fields), kinds, rows=True)
+        lines.add("add_row = rows.append")
+        with lines.block(f"for {into} in {each}(memoryview(view)[at : at + many * {size}]):"):
+            lines.add(f"value = {self.module.helper('new')}({type.class_name})", *self._unasked(), *self._around())
+            if keeps_order(type):
+                lines.add("value._big = big")
+            self.keep(fields)
+            lines.add("add_row(value)")
+        about = f"Adds `many` `{type.where}` from `at` on to a list; all of them are there."
+        given = (
+            "rows: list[object], view: View, at: int, many: int, io: object, parent: object, root: object, big: bool"
+        )
+        opening = f"def {name}({given}, run: Run) -> None:"
+        self.module.helper("Run")
+        return "\n".join([opening, *written_doc(about), *lines.lines])
 
     def begin_run(self) -> Callable[[], None]:
         """Statements that begin what is counted, unless it has begun; see `step`."""

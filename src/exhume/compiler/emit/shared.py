@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from exhume.compiler.audit import PLAIN
 from exhume.compiler.emit.beside import Beside
 from exhume.compiler.emit.text import annotation
-from exhume.compiler.front.kinds import Kind
+from exhume.compiler.front.kinds import Kind, Structure
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.needs import Needs
+from exhume.compiler.ir.rows import packed_size
 
 _APART = frozenset(("NoColumnsError", "Paused", "Rows", "Stream", "Structure"))
 """Classes under other names than their own, which a type may have as well."""
@@ -45,6 +46,7 @@ class Module:
         self.needs = needs
         self.imports: dict[str, set[str]] = {}
         self.formats: dict[str, str] = {}
+        self.row_formats: dict[str, str] = {}
         self.waiting: dict[str, set[str]] | None = None
         """Where imports go that are made only when a property is asked for; None for those of the whole module."""
         self.arrays = False
@@ -68,7 +70,7 @@ class Module:
         )
         head = [f'"""Compiled from {how}; never edited by hand."""']
         head += ["# mypy: ignore-errors", "# ruff: noqa", "", "from __future__ import annotations", ""]
-        if self.formats:
+        if self.formats or self.row_formats:
             head.append("import struct")
         if self.arrays:
             head.append("from array import array")
@@ -83,7 +85,8 @@ class Module:
         head.append("")
         if self.later:
             head += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from collections.abc import Callable", ""]
-        return head + [f'{name} = struct.Struct("{format}").unpack_from' for format, name in self.formats.items()]
+        head += [f'{name} = struct.Struct("{format}").unpack_from' for format, name in self.formats.items()]
+        return head + [f'{name} = struct.Struct("{format}").iter_unpack' for format, name in self.row_formats.items()]
 
     @property
     def foreign(self) -> bool:
@@ -107,9 +110,18 @@ class Module:
         self.given.add(name)
         return name
 
-    def struct(self, format: str) -> str:
-        """The name of the constant that unpacks a format."""
+    def struct(self, format: str, *, rows: bool = False) -> str:
+        """The name of the constant that unpacks a format, or many `rows` of it."""
+        if rows:
+            return self.row_formats.setdefault(format, f"_each{len(self.row_formats)}")
         return self.formats.setdefault(format, f"_unpack{len(self.formats)}")
+
+    @functools.cached_property
+    def packed(self) -> frozenset[Type]:
+        """Types of the specification of which many are unpacked together somewhere."""
+        every = (one for type in self.schema.model.types() for one in type.fields())
+        lists = (one for one in every if packed_size(one) is not None)
+        return frozenset(one.one.type for one in lists if isinstance(one.one, Structure))
 
     def name_of(self, type: Type, name: str) -> str:
         """The local name of a class or reader, which is imported if it belongs to another specification."""
@@ -141,7 +153,7 @@ class Module:
             for name in (
                 type.class_name,
                 f"{type.class_name}Columns",
-                *(f"{kind}_{base}" for kind in ("read", "scan", "flat", "ends")),
+                *(f"{kind}_{base}" for kind in ("read", "fill", "scan", "flat", "ends")),
             )
         ]
         return dict.fromkeys(names, self.schema.id)

@@ -52,11 +52,12 @@ class Single(Values):
         else:
             raise UnsupportedError(f"{field.raw.get('type')} is not supported")
 
-    def unpacker(self, format: str, kinds: Many[Kind]) -> str:
-        """The function that unpacks a format; where the data decide the byte order, one of two."""
+    def unpacker(self, format: str, kinds: Many[Kind], *, rows: bool = False) -> str:
+        """The function that unpacks a format, or many in a row; where the data decide the byte order, one of two."""
         if DECIDED not in map(byte_order, kinds):
-            return self.module.struct(format)
-        return f"({self.module.struct('>' + format[1:])} if big else {self.module.struct('<' + format[1:])})"
+            return self.module.struct(format, rows=rows)
+        orders = [self.module.struct(f"{order}{format[1:]}", rows=rows) for order in "><"]
+        return f"({orders[0]} if big else {orders[1]})"
 
     def _read_number(self, kind: Integer | Plain, into: str, path: str) -> None:
         size, lines = kind.size, self.lines

@@ -12,7 +12,8 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Kind, Plain, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import fixed_size, number_code, type_size
-from exhume.compiler.ir.rows import takes_bytes
+from exhume.compiler.ir.needs import inherits_order
+from exhume.compiler.ir.rows import packed_size, takes_bytes
 from exhume.compiler.ir.varints import number_of
 from exhume.compiler.refusal import UnsupportedError
 
@@ -120,13 +121,15 @@ class Statements(Single):
         self.index = "turn" if skips else f"len({into})"
         if skips:
             lines.add("turn = 0")
+        together = self._fill(field, into)
         if field.repeat == "eos":
             with lines.block("while bit < end * 8:" if self.loose or self.counts else "while at < end:"):
                 self._element(field, into, path, nested, skips)
         elif field.repeat == "expr":
             count = field.expr("repeat-expr")
             assert count is not None
-            with lines.block(f"for _ in range({self.code(count)}):"):
+            left = f"many - len({into})" if together else self.code(count)
+            with lines.block(f"for _ in range({left}):"):
                 self._element(field, into, path, nested, skips)
         else:
             until = field.expr("repeat-until")
@@ -139,6 +142,25 @@ class Statements(Single):
                 with lines.block(f"if {self.code(until)}:"):
                     lines.add("break")
                 self.item = None
+
+    def _fill(self, field: Field, into: str) -> bool:
+        """Statements that read at once the elements that are there, where all have one size; says whether they can."""
+        if not self.foreign or self.traces or self.counts or self.loose or (size := packed_size(field)) is None:
+            return False
+        kind, count = field.one, field.expr("repeat-expr")
+        assert isinstance(kind, Structure)
+        type, lines = kind.type, self.lines
+        inside = type.inside and type.root is self.type.root
+        fill = self.module.name_of(type, type.reader_name.replace("read_", "fill_", 1))
+        around = ["io", self._parent_of(field, type), self.above("_root") if inside else "None"]
+        if count is not None:
+            lines.add(f"many = {self.code(count)}")
+        with lines.block(f"if {'many > 0 and ' if count is not None else ''}end - at >= {size}:"):
+            many = "many, " if count is not None else ""
+            lines.add(f"fits = min({many}(end - at) // {size}, run.steps)", "run.steps -= fits")
+            big = "big" if inherits_order(type) else "False"
+            lines.add(f"{fill}({into}, view, at, fits, {', '.join(around)}, {big}, run)", f"at += fits * {size}")
+        return True
 
     def _element(self, field: Field, into: str, path: str, nested: bool, skips: bool) -> None:
         """Statements that read one element, and put it into the list unless it is nothing."""

@@ -50,7 +50,9 @@ def extension(texts: Mapping[str, str]) -> Extension:
     left: list[tuple[str, str]] = []
     found = {
         (id, name): f"f{number}"
-        for number, (id, name) in enumerate((id, name) for id, source in every.items() for name in source.functions)
+        for number, (id, name) in enumerate(
+            (id, name) for id, source in every.items() for name in source.functions if not name.startswith("fill_")
+        )
     }
     while True:  # a reader that stays interpreted is one that others cannot call as compiled code
         wrong = _uncovered(every, found)

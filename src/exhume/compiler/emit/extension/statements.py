@@ -91,6 +91,10 @@ class Statements(Texts):
                 lines.add(f"{self.variable(id)}.append({self.object(one)})")
             case ast.Expr(value=value):
                 lines.add(self.object(value))
+            case ast.If(body=[_, _, ast.Expr(value=ast.Call(ast.Name(name) | ast.Attribute(attr=name))), _]) if (
+                name.startswith("fill_")
+            ):
+                return  # the loop that follows reads those as well, as fast
             case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]):
                 lines.add(f"refuse({self.truth(test)})")
             case ast.If(test=test, body=body, orelse=other):
