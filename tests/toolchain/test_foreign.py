@@ -720,3 +720,11 @@ def test_structures_of_one_size_are_read_together_and_refused_one_by_one(compile
     run.steps = 3
     with pytest.raises(ValueError, match=re.escape("counted[2] at 9: expected at most")):
         specification.module.read_one(b"\3\0\1ab\0\2cd\0\3ef", 0, 13, run=run)
+
+
+def test_structures_that_need_nothing_around_them_are_read_together(compiled: Any) -> None:
+    point = "point: {seq: [{id: x, type: u1}, {id: y, type: s1}]}"
+    group = "group: {seq: [{id: points, type: point, repeat: expr, repeat-expr: 2}]}"
+    one = compiled(f"{SEQ}[{{id: groups, type: group, repeat: eos}}]\ntypes: {{{group}, {point}}}").module.One
+    found = [[(point.x, point.y) for point in group.points] for group in one.from_bytes(bytes(range(8))).groups]
+    assert found == [[(0, 1), (2, 3)], [(4, 5), (6, 7)]]

@@ -150,9 +150,14 @@ class Statements(Single):
         kind, count = field.one, field.expr("repeat-expr")
         assert isinstance(kind, Structure)
         type, lines = kind.type, self.lines
-        inside = type.inside and type.root is self.type.root
+        needs = self.module.needs[type]
+        root = needs.root and type.inside and type.root is self.type.root
         fill = self.module.name_of(type, type.reader_name.replace("read_", "fill_", 1))
-        around = ["io", self._parent_of(field, type), self.above("_root") if inside else "None"]
+        around = [
+            "io",
+            self._parent_of(field, type) if needs.parent else "None",
+            self.above("_root") if root else "None",
+        ]
         if count is not None:
             lines.add(f"many = {self.code(count)}")
         with lines.block(f"if {'many > 0 and ' if count is not None else ''}end - at >= {size}:"):
