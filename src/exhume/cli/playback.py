@@ -164,7 +164,7 @@ class Player:
         self._run = run
         self._open: tuple[str, dict[str, Any], str] | None = None
         self._first = True
-        self.target = ""
+        self.target: str = ""
         """The target whose output is played."""
         self.hints: Counter[str] = Counter()
         """Hints, each with the number of targets that have it."""

@@ -48,7 +48,7 @@ class FrameIndex:
         self.read = read
         self.stored: list[tuple[int, int]] = []
         """Stored range of each frame."""
-        self.ends = [0]
+        self.ends: list[int] = [0]
         """Frame `n` decompresses to the payload bytes between the `n`th of these and the next."""
         self.max_size = max_size
         """Bytes that may be in memory at once."""
@@ -57,7 +57,7 @@ class FrameIndex:
         self._lock = threading.Lock()
         while self._left and (size is None or len(self.stored) < 2):
             self._look(size)
-        self.size = self.ends[-1] if size is None else size
+        self.size: int = self.ends[-1] if size is None else size
         """Bytes of the payload."""
         if len(self.stored) < 2 or self.size > (max_size if most is None else most):
             raise CodecError("zstd: not several frames")
@@ -110,7 +110,7 @@ class FramedPayload:
     """
 
     def __init__(self, places: FrameIndex) -> None:
-        self.size = places.size
+        self.size: int = places.size
         """Bytes of the payload."""
         self._buffer = reserve(self.size)
         self.view = self._buffer.toreadonly()

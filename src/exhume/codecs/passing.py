@@ -47,7 +47,7 @@ class PayloadStream:
         size: int | None = None,
         trailing: bool = False,
     ) -> None:
-        self.consumed = 0
+        self.consumed: int = 0
         """Stored bytes that the stream took, once it has ended."""
         self._codec, self._max_size, self._size, self._trailing = codec, max_size, size, trailing
         self._stored = iter(stored)
@@ -190,7 +190,7 @@ class Forward:
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
         self._data, self._from = b"", 0
-        self.at = 0
+        self.at: int = 0
 
     def has(self, size: int) -> bool:
         """Whether this many bytes follow; they are then held."""

@@ -105,7 +105,7 @@ class Inspection(Archive):
     ) -> None:
         """Raise only errors that do not concern the content, such as `SourceError` and `MissingDependencyError`."""
         super().__init__(source, limits=limits)
-        self.format = described.id
+        self.format: str = described.id
         self.problems: list[Finding] = []
         self.unchecked: dict[str, list[Finding]] = {}
         """What `verify` could not check, by code."""

@@ -174,11 +174,11 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             raise WriterError(f"which archive? {self.protocol}://MEMBER::URL-OF-THE-ARCHIVE, or fo=")
         self.fo = fo
         self.target_protocol = target_protocol
-        self.target_options = dict(target_options or {})
+        self.target_options: dict[str, Any] = dict(target_options or {})
         self.allow_full_download = allow_full_download
         self.follow_redirects = follow_redirects
-        self.limits = _limits(limits)
-        self.archive_options = dict(archive_options or {})
+        self.limits: Limits = _limits(limits)
+        self.archive_options: dict[str, Any] = dict(archive_options or {})
         self._key = object()
         weakref.finalize(self, OPEN.drop, self._key)
 

@@ -55,9 +55,9 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
             raise WriterError("which catalog? cafcat://MEMBER::URL-OF-THE-CATALOG, cafcat://FILE/MEMBER, or fo=")
         self.fo = os.fspath(fo)
         self.target_protocol = target_protocol
-        self.target_options = dict(target_options or {})
-        self.remote_options = dict(remote_options or {})
-        self.chunks_in = list(chunks_in)
+        self.target_options: dict[str, Any] = dict(target_options or {})
+        self.remote_options: dict[str, Any] = dict(remote_options or {})
+        self.chunks_in: list[str] = list(chunks_in)
         self._key = object()
         self._locations: set[str] = set()
         weakref.finalize(self, _drop, self._key, self._locations)

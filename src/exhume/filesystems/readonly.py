@@ -49,8 +49,8 @@ class Paths:
 
     def __init__(self, names: Iterable[str]) -> None:
         listed = list(names)
-        self.paths = sorted(name for name in listed if is_path(name))
-        self.omitted = len(listed) - len(self.paths)
+        self.paths: list[str] = sorted(name for name in listed if is_path(name))
+        self.omitted: int = len(listed) - len(self.paths)
 
     def is_folder(self, path: str) -> bool:
         """Whether anything is below a path."""

@@ -152,7 +152,7 @@ class RawFile(io.RawIOBase):
 
     def __init__(self, fd: int, path: str | os.PathLike[str]) -> None:
         super().__init__()
-        self.name = os.fspath(path)
+        self.name: str = os.fspath(path)
         self._fd = fd
 
     def fileno(self) -> int:

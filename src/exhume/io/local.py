@@ -34,7 +34,7 @@ class FileSource(Source):
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
         self._path = os.fspath(path)
-        self.name = self._path if name is None else name
+        self.name: str = self._path if name is None else name
         if activity.current is not None:
             activity.current.on_open(self._path)
         try:
@@ -122,7 +122,7 @@ class FileObjectSource(Source):
 
     def __init__(self, file: BinaryIO, name: str | None = None) -> None:
         given = getattr(file, "name", None)
-        self.name = name if name is not None else given if isinstance(given, str) else "<file>"
+        self.name: str = name if name is not None else given if isinstance(given, str) else "<file>"
         import threading
 
         mistaken: object = file
@@ -169,7 +169,7 @@ class LocalTree(Tree):
     def __init__(
         self, path: str | os.PathLike[str], prefix: str = "", *, seen: dict[str, list[tuple[str, str]]] | None = None
     ) -> None:
-        self.name = os.fspath(path)
+        self.name: str = os.fspath(path)
         self._prefix = prefix
         self._seen = {} if seen is None else seen
         self._names: dict[str, list[str]] = {}

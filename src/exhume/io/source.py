@@ -272,8 +272,8 @@ class WindowSource(Source):
                 actual=f"[{start}, {end})",
             )
         self._base, self._start, self._end = base, start, end
-        self.name = base.name if name is None else name
-        self.origin = base.origin + start
+        self.name: str = base.name if name is None else name
+        self.origin: int = base.origin + start
 
     @property
     def size(self) -> int:

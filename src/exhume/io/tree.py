@@ -160,7 +160,7 @@ class StoppableTree(Tree):
 
     def __init__(self, base: Tree, stopped: Callable[[], bool]) -> None:
         self._base, self._stopped = base, stopped
-        self.name = base.name
+        self.name: str = base.name
 
     def names(self, prefix: str = "") -> list[str]:
         return self._base.names(prefix)

@@ -67,8 +67,8 @@ class reading:  # noqa: N801 - used like a function: `with reading(where, rule):
     __slots__ = ("rule", "where")
 
     def __init__(self, where: Span, rule: Rule | None = None) -> None:
-        self.where = where
-        self.rule = rule
+        self.where: Span = where
+        self.rule: Rule | None = rule
 
     def __enter__(self) -> None:
         pass

@@ -322,8 +322,8 @@ class SpecifiedFile:
 
     def __init__(self, source: Source, specification: Specification) -> None:
         specification.check_parameters(())
-        self.name = source.name
-        self.format = f"ksy:{specification.id}"
+        self.name: str = source.name
+        self.format: str = f"ksy:{specification.id}"
         self._source = source
         self._specification = specification
 

@@ -82,7 +82,7 @@ class Tabulator:
     """
 
     def __init__(self, field: Described, size: int) -> None:
-        self.pa = import_pyarrow()
+        self.pa: Any = import_pyarrow()
         self.field = field
         self.size = size
         self.omitted: dict[str, str] = {}

@@ -49,7 +49,7 @@ class SpecFiles:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = folders
-        self.room = Room()
+        self.room: Room = Room()
         self.specs: dict[str, Mapping[str, Any]] = {}
         self.paths: dict[str, Path] = {}
         """Where each specification was found, as it is named in messages."""

@@ -88,7 +88,7 @@ class Explainer:
         self._stream = stream
         self._finish = finish
         self.broken = False
-        self.narrowed = False
+        self.narrowed: bool = False
         """Whether elements outside of the window, which are not given, may have fields in it."""
         inside = [mark for mark in marks if (mark.payload is None) == (where.payload is None) and mark != where]
         self._marks = sorted((m.start, m.end) if m.payload is None else m.payload for m in inside)

@@ -66,16 +66,16 @@ class Lazily(Sequence[Any]):
 
     def __init__(self, view: Any, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:
         self.starts = array("q")
-        self.stop = at
+        self.stop: int = at
         self.partial: Any = None
         """The readable part of one more element, which could not be read completely."""
-        self.places = Beginnings(self)
+        self.places: Beginnings = Beginnings(self)
         self._view = view
         self._released = at
         self._run = run
         self._read = read
         self._held: list[Any] = []
-        self.begun = False
+        self.begun: bool = False
         """Whether one more began, at `stop`, and did not end."""
         self.reaches = True
         """Whether elements may have fields outside of their own bytes."""

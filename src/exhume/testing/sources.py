@@ -14,8 +14,8 @@ class CountingSource(Source):
 
     def __init__(self, base: Source) -> None:
         self._base = base
-        self.name = base.name
-        self.origin = base.origin
+        self.name: str = base.name
+        self.origin: int = base.origin
         self.requests: list[tuple[int, int]] = []
         self._lock = threading.Lock()
 
@@ -62,7 +62,7 @@ class MisreportingSource(Source):
         self, base: Source, lie: Callable[[int, int, bytes], bytes], *, claimed_size: int | None = None
     ) -> None:
         self._base, self._lie = base, lie
-        self.name = base.name
+        self.name: str = base.name
         self._size = base.size if claimed_size is None else claimed_size
 
     @property

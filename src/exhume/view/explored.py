@@ -81,7 +81,7 @@ class Explored:
 
     def __init__(self, archive: Shown, *, name: str = "", rows: Rows | None = None, verifies: bool = True) -> None:
         self.archive = archive
-        self.name = name or archive.name
+        self.name: str = name or archive.name
         self.format: str = archive.format
         self.verifies: bool | None = verifies if isinstance(archive, Archive) else None
         self._rows = rows
@@ -95,7 +95,7 @@ class Explored:
         self._counts: Counter[Any] = Counter()
         self._progress: tuple[int, int | None, str] | None = None
         self._state = "waiting"  # then running, done or failed
-        self.generation = 0
+        self.generation: int = 0
         """Raised when sections or verdicts that a page shows are no longer all that is known."""
         self._threads: list[threading.Thread] = []
         self._closing = False

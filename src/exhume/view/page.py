@@ -81,7 +81,7 @@ class PageWriter:
         self._by_place: dict[tuple[str, int, int], int] = {}
         room = UNBOUNDED if selection.narrow else ROOM // 2
         self._room = {True: room, False: room}
-        self.complete = True
+        self.complete: bool = True
         """Whether everything on the page could be read, decoded and parsed."""
 
     def write(self, archive: Archive | SpecifiedFile, findings: list[Finding] | None) -> None:

@@ -54,7 +54,7 @@ class Server:
             raise _taken(error, port) from error
         port = int(self._server.effective_port)
         self._app.hosts = frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
-        self.url = f"http://{LOOPBACK}:{port}/{token}/"
+        self.url: str = f"http://{LOOPBACK}:{port}/{token}/"
 
     def _answer(self, environ: Environ, start: Start) -> Iterable[bytes]:
         self._used = time.monotonic()

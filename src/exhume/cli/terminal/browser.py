@@ -80,7 +80,7 @@ class Browser(App[None]):
         self._asked = ""
         self._last: dict[str, str] = {}
         self.findings: list[Finding] | None = None
-        self.verdict = ""
+        self.verdict: str = ""
         """The result of verifying; empty before."""
         self._next_finding = 0
         self._match: tuple[int, int] | None = None  # bytes of a file that a search found

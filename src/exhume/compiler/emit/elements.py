@@ -95,7 +95,7 @@ class Element:
     def __init__(self, type: Type, of: Element | None = None, prefix: str = "", base: str = "") -> None:
         self.type = type
         self.prefix = prefix
-        self.base = base or ("first" if of is None and type.parent is None else "")
+        self.base: str = base or ("first" if of is None and type.parent is None else "")
         """Where its stream begins, when that is known."""
         self.lines: Lines = Lines() if of is None else of.lines
         self.scalars: dict[str, str] = {} if of is None else of.scalars

@@ -20,7 +20,7 @@ class OutwardScan(Scan):
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
         super().__init__(of, module, type, prefix)
-        self.outer = of if isinstance(of, OutwardScan) else None
+        self.outer: OutwardScan | None = of if isinstance(of, OutwardScan) else None
         self.within: Field | None = None
         """The field of the outer structure that this one is."""
         self.row: OutwardScan = self if self.outer is None else self.outer.row

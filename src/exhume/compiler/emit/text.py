@@ -46,7 +46,7 @@ class Lines:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.depth = 1
+        self.depth: int = 1
 
     def add(self, *lines: str) -> None:
         """Add lines at the current depth."""

@@ -40,7 +40,7 @@ class Model(Specifications):
         self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False, given: Given | None = None
     ) -> None:
         self.foreign = foreign
-        self.given = given or Given()
+        self.given: Given = given or Given()
         self._opaque: dict[str, Type] = {}
         self.moving: frozenset[str] | None = None
         """Names of instances that depend on where reading is; None where streams need not know that."""
@@ -48,7 +48,7 @@ class Model(Specifications):
         """Whether structures may begin within a byte that others have begun."""
         self.drifting: frozenset[str] = frozenset()
         """Names of instances that are read where reading is."""
-        self.schemas = {id: Type(id, raw, None, self) for id, raw in sorted(specs.items())}
+        self.schemas: dict[str, Type] = {id: Type(id, raw, None, self) for id, raw in sorted(specs.items())}
         if foreign:
             self._name_apart()
         for type in self.types():

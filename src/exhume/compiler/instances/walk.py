@@ -29,7 +29,7 @@ class Walk(Evaluator):
         super().__init__(data)
         self.rules: list[Rule] = []
         self.sums: list[Sum] = []
-        self.depth = 0
+        self.depth: int = 0
 
     # Structures.
 

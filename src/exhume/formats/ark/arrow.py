@@ -60,11 +60,11 @@ class ArrowForm:
     """The Arrow schema of a type, and the conversion of its values; `losses` counts values that did not fit."""
 
     def __init__(self, registry: Registry, type_name: str) -> None:
-        self.pa = import_pyarrow()
+        self.pa: Any = import_pyarrow()
         self.lost: Counter[str] = Counter()
         self._registry = registry
         fields = [(each.name, *self._field(each, (type_name,))) for each in registry.schema(type_name).visible_fields()]
-        self.fields = [self.pa.field(name, type_) for name, type_, _ in fields]
+        self.fields: list[Any] = [self.pa.field(name, type_) for name, type_, _ in fields]
         self._converters = {name: convert for name, _, convert in fields}
 
     def __contains__(self, name: str) -> bool:

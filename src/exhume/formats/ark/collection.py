@@ -137,7 +137,7 @@ class ArkLogSet(Archive):
     ) -> None:
         super().__init__(tree, limits=limits)
         self._tree = tree
-        self.manifests = tuple(names)
+        self.manifests: tuple[str, ...] = tuple(names)
         self._options = dict(options or {})
 
     def logs(self) -> Iterator[ArkArchive]:

@@ -107,7 +107,7 @@ class Gathered:
     """The messages of a batch, in the form that the kernel takes."""
 
     def __init__(self, batch: Batch, pieces: list[IndexBlock], form: int) -> None:
-        self.cursors = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
+        self.cursors: list[SplitCursor] = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
         self.pieces = pieces
         self.stored = [
             cursor.split.stored(piece.offset, piece.size) if piece.time else []

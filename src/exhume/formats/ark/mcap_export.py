@@ -279,7 +279,7 @@ class Pieces:
         for schema in origin.schemas.values():
             self._schemas.setdefault(schema, len(self._schemas))
         self._numbers = {identifier: number for number, identifier in enumerate(self._channels, 1)}
-        self.has_rbuf = not as_json and len(self._wrapped) < len(self._channels)
+        self.has_rbuf: bool = not as_json and len(self._wrapped) < len(self._channels)
 
     def declared(self) -> Declared:
         """All schemas and channels."""

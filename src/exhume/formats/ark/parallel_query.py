@@ -93,7 +93,7 @@ class UntilError:
     def __init__(self, found: Iterable[ArkMessage]) -> None:
         self._found = iter(found)
         self.error: ExhumeError | None = None
-        self.ended = False
+        self.ended: bool = False
 
     def __iter__(self) -> Iterator[ArkMessage]:
         return self

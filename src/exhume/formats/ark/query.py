@@ -61,12 +61,12 @@ class Query:
     ) -> None:
         self.reader = reader
         self.wanted = topic_matcher(topics)
-        self.all_topics = topics is None
-        self.low = 0 if start_ns is None else max(0, start_ns)
-        self.high = TIME_MAX if stop_ns is None else stop_ns - 1
+        self.all_topics: bool = topics is None
+        self.low: int = 0 if start_ns is None else max(0, start_ns)
+        self.high: int = TIME_MAX if stop_ns is None else stop_ns - 1
         self.decode = decode
         self.reverse = reverse
-        self.skip = on_error == "skip"
+        self.skip: bool = on_error == "skip"
         self.findings = findings
         self.most = reader.limits.payload_size
 

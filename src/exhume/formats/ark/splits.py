@@ -157,7 +157,7 @@ class Split:
         self.source = source
         known = facts.header if facts is not None else header
         if known is not None:
-            self.header = known
+            self.header: SplitHeader = known
             return
         head = source.read_up_to(0, HEADER_WINDOW)
         self.header = parse_split_header(head, source.span(0, len(head)))

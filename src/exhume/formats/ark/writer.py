@@ -83,10 +83,10 @@ class ChannelWriter:
     __slots__ = ("_append", "_encode", "column", "declaration", "encoder", "written")
 
     def __init__(self, column: ColumnWriter, declaration: ObjectDeclaration, encoder: Encoder | None) -> None:
-        self.column = column
-        self.declaration = declaration
-        self.encoder = encoder
-        self.written = 0
+        self.column: ColumnWriter = column
+        self.declaration: ObjectDeclaration = declaration
+        self.encoder: Encoder | None = encoder
+        self.written: int = 0
         self._append = column.append
         self._encode = encoder.encode if encoder is not None else None
 
@@ -123,7 +123,7 @@ class ColumnWriter:
         self.objects: list[ObjectDeclaration] = []
         self.closed: list[SplitDeclaration] = []
         self.split: SplitWriter | None = None
-        self.packing = Packing.of(compression, level)
+        self.packing: Packing = Packing.of(compression, level)
         self._max_items = max_items
         self._max_bytes = max_bytes
 
@@ -235,17 +235,17 @@ class ArkWriter(Writer):
         hide: Filter = ACCEPT_ALL,
         guids: Callable[[], str] = new_guid,
     ) -> None:
-        self.root = Path(target)
+        self.root: Path = Path(target)
         if os.path.lexists(self.root) and not _may_hold_logs(self.root):
             raise exists_error(self.root)
         if not 1 <= split_items <= MAX_SPLIT_BYTES // 18 or not 1 <= split_bytes <= MAX_SPLIT_BYTES:
             raise WriterError("a split has at least one message and less than 4 GiB", actual=(split_items, split_bytes))
         _check_compression(compression or "")
         self._guids = guids
-        self.name = name if name or amends is None else amends.manifest.name
-        self.identifier = _checked_guid(log_identifier or guids())
+        self.name: str = name if name or amends is None else amends.manifest.name
+        self.identifier: str = _checked_guid(log_identifier or guids())
         common = common_identifier or (amends.manifest.common_identifier if amends is not None else guids())
-        self.common_identifier = _checked_guid(common)
+        self.common_identifier: str = _checked_guid(common)
         self._split_items, self._split_bytes = split_items, split_bytes
         self._compression, self._level = compression, level
         self._amends, self._hide = amends, hide

@@ -86,7 +86,7 @@ class Catalog:
         storage_options: Mapping[str, Any] | None = None,
         chunks_in: Iterable[str] = (),
     ) -> None:
-        self.places = Places(chunks_in)
+        self.places: Places = Places(chunks_in)
         """Where chunks may be read."""
         self._store = store
         self._limits = limits

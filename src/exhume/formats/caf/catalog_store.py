@@ -324,7 +324,7 @@ class SqlalchemyStore(Store):
             ) from error
         self._sql = sqlalchemy
         try:
-            self.name = sqlalchemy.make_url(url).render_as_string(hide_password=True)
+            self.name: str = sqlalchemy.make_url(url).render_as_string(hide_password=True)
             self._engine = sqlalchemy.create_engine(url)
         except sqlalchemy.exc.ArgumentError as error:
             raise SourceError("not a database URL", code="EX-615", span=Span(url.split("://", 1)[0], 0, 0)) from error

@@ -39,16 +39,16 @@ class Chunk:
         self.path = path
         self.order: IndexOrder = order
         self.limit = limit
-        self.max_index = min(max_index, MAX_INDEX)
+        self.max_index: int = min(max_index, MAX_INDEX)
         self.files: dict[str, tuple[int, int]] = {}
         self.raw: dict[str, bytes] = {}
-        self.position = 0
-        self.unreferenced_bytes = 0
+        self.position: int = 0
+        self.unreferenced_bytes: int = 0
         """Bytes of the data section that no member covers."""
-        self.index_size = MIN_INDEX
+        self.index_size: int = MIN_INDEX
         """Bytes that the index will take, were it written now."""
-        self.size = 0
-        self.tail_sha256 = ""
+        self.size: int = 0
+        self.tail_sha256: str = ""
         self._atomic = AtomicFile(path, overwrite=overwrite)
         self._fd = self._atomic.file.fileno()
         self._buffer: list[bytes | memoryview] = []

@@ -124,14 +124,14 @@ class CafWriter(Writer):
                 expected=f"{counted(FOOTER_SIZE + MIN_INDEX, 'bytes')} to 32 GiB",
                 actual=counted(chunk_size, "bytes"),
             )
-        self.target = Path(target)
+        self.target: Path = Path(target)
         self.order: IndexOrder = order
         self.chunk_size = chunk_size
         self.replace = replace
         self.overwrite = overwrite
         self.publish_each = publish_each
-        self.lossy_names = 0
-        self.added = 0
+        self.lossy_names: int = 0
+        self.added: int = 0
         self._on_chunk = on_chunk
         self._progress = progress
         self._max_index = max_index

@@ -113,9 +113,9 @@ class ClpIrArchive(StreamArchive):
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
-        self.stream = begin(source)
+        self.stream: Stream = begin(source)
         self.preamble = read_preamble(self.stream, limits)
-        self.metadata = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
+        self.metadata: dict[str, Any] = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
         self.pattern: str = metadata_text(self.metadata, "TIMESTAMP_PATTERN") or ""
         self.zone: str = metadata_text(self.metadata, "TZ_ID") or ""
 

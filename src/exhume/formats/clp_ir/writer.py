@@ -65,7 +65,7 @@ class ClpIrWriter(Writer):
         except UnicodeEncodeError:
             raise WriterError("a lone surrogate, which UTF-8 cannot hold") from None
         head = build_preamble(ENCODINGS[encoding], raw)
-        self.events = 0
+        self.events: int = 0
         self._encoder: Any = ClpIrEncoder(wide, reference_ms)
         self._file = AtomicFile(target, overwrite=overwrite)
         self._out: BinaryIO | Any = self._file.file

@@ -58,8 +58,8 @@ class ClpSWriter(Writer):
 
     def __init__(self, target: str | os.PathLike[str], options: WriterOptions) -> None:
         self.options = options
-        self.target = Path(target)
-        self.skipped = 0
+        self.target: Path = Path(target)
+        self.skipped: int = 0
         self.reasons: collections.Counter[str] = collections.Counter()
         self.on_bad_record: Callable[[BadRecordError], None] | None = None
         self._line = self._offset = 0

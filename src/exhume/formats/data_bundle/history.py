@@ -187,12 +187,12 @@ class History:
         self.database = database
         self.problems: list[Finding] = []
         found = database.versions(leveldb_checks.collector(self.problems.append))
-        self.versions = [one for one in found if one.unresolved is None]  # the others are reported
+        self.versions: list[Version] = [one for one in found if one.unresolved is None]  # the others are reported
         limits.check("entries", len(self.versions))
         newest = list(self._newest_records())
         self._records = group_records(row for row, _ in newest)
         self._sound_records = group_records(row for row, sound in newest if sound)
-        self.view = View(tree, lambda shard: self._records.get(shard, []), limits)
+        self.view: View = View(tree, lambda shard: self._records.get(shard, []), limits)
 
     @property
     def has_holes(self) -> bool:

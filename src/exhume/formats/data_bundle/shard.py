@@ -43,7 +43,7 @@ class RecordStream:
     def __init__(
         self, source: Source, start: int, bound: int, codec: str, *, length: int | None, most: int, where: Span
     ) -> None:
-        self.end = start
+        self.end: int = start
         self._source, self._start, self._bound, self._codec = source, start, bound, codec
         self._length, self._most, self._where = length, most, where
 
@@ -152,7 +152,7 @@ class Shard:
         self.source = source
         self.number = number
         self.limits = limits
-        self.header = read_header(source, limits)
+        self.header: ShardHeader = read_header(source, limits)
         self.rows = rows
         self._cache = cache
         self._large = LargeReader()
@@ -168,13 +168,13 @@ class Shard:
                 span=source.span(*layout.OFS_DATA),
                 actual=self.header.data_offset,
             )
-        self.starts = [row.offset for row in rows]
+        self.starts: list[int] = [row.offset for row in rows]
         stored = [row.byte_offset for row in rows if row.byte_offset is not None]
-        self.is_relative = bool(stored) and min(stored) == 0
+        self.is_relative: bool = bool(stored) and min(stored) == 0
         base = self.header.data_offset if self.is_relative else 0
-        self.places = [None if row.byte_offset is None else row.byte_offset + base for row in rows]
+        self.places: list[int | None] = [None if row.byte_offset is None else row.byte_offset + base for row in rows]
         """Offset of each record in the shard file, None for a record of zeros."""
-        self.bounds = self._bounds()
+        self.bounds: list[int] = self._bounds()
         """Where each record's stored bytes must have ended: at the next stored record, or at the end of the file."""
 
     def _bounds(self) -> list[int]:

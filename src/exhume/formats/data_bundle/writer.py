@@ -156,15 +156,15 @@ class DataBundleWriter(Writer):
             raise _bad("number of shards out of range", f"1 to {MAX_SHARDS}", shards)
         if raw_packed and compression != "none":
             raise _bad("only uncompressed data can be stored without records", "compression none", compression)
-        self.is_flat = compression == "none" if raw_packed is None else raw_packed
-        self.alignment = alignment if alignment is not None else (1 if self.is_flat else DEFAULT_ALIGNMENT)
+        self.is_flat: bool = compression == "none" if raw_packed is None else raw_packed
+        self.alignment: int = alignment if alignment is not None else (1 if self.is_flat else DEFAULT_ALIGNMENT)
         if not 1 <= self.alignment <= 1 << 24:
             raise _bad("alignment out of range", "1 to 16777216", self.alignment)
         self.compression = compression
         self.level = level
         self.stored = stored
         self.record_size = record_size
-        self.shards = shards
+        self.shards: int = shards
         self.jobs = jobs
         self.index_compression = index_compression
         self._progress = progress
@@ -172,7 +172,7 @@ class DataBundleWriter(Writer):
         self._folders: dict[str, UserData | None] = {}
         self._parents: set[str] = set()
         self._output: AtomicDirectory | None = AtomicDirectory(target)
-        self.size = 0
+        self.size: int = 0
         """Bytes of all members."""
 
     def add(self, name: str, data: bytes, *, user_data: UserData | None = None) -> None:

@@ -61,7 +61,7 @@ class GrowingStream(Stream):
 
     def __init__(self, archive: OpenStream, rules: StreamRules) -> None:
         super().__init__(archive.source, rules)
-        self.file = GrowingFile(path_of(archive))
+        self.file: GrowingFile = GrowingFile(path_of(archive))
         self.idle: Callable[[], object] = lambda: None
         self._all: Iterator[bytes] = iter(())
 

@@ -62,7 +62,7 @@ class Columns:
 
     def __init__(self, kinds: bytes, auto: bytes, user: bytes, print_array: PrintArray) -> None:
         self.kinds, self.print_array = kinds.decode("ascii"), print_array
-        self.places = [array("i", auto), array("i", user)]
+        self.places: list[array[int]] = [array("i", auto), array("i", user)]
         if not set(self.kinds) <= _TYPES.keys():
             raise ValueError("no such kind of column")
         if any(not -1 <= place < len(kinds) for places in self.places for place in places):

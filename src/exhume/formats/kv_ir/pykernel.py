@@ -112,10 +112,10 @@ class KvIrDecoder:
         self.auto, self.user = _Tree(), _Tree()
         self.events = self.utc_offset = self.utc_changes = self.encodings = 0
         self.event: tuple[dict[str, Any], dict[str, Any]] | None = None
-        self.start = 0
+        self.start: int = 0
         self.stopped = (int(Status.MORE), 0, 0, -1)
         self.hold = False
-        self.refused = 0
+        self.refused: int = 0
         self._encoder: Any = None
         self._exact = False
         self._columns: Columns | None = None

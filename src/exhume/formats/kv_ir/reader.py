@@ -109,9 +109,9 @@ class KvIrArchive(StreamArchive):
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
-        self.stream = Stream(source)
-        self.preamble = read_preamble(self.stream, limits)
-        self.metadata = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
+        self.stream: Stream = Stream(source)
+        self.preamble: Preamble = read_preamble(self.stream, limits)
+        self.metadata: dict[str, Any] = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
         self.user_metadata: dict[str, Any] = self.metadata.get("USER_DEFINED_METADATA", {})
 
     def units(self) -> Units:

@@ -77,9 +77,9 @@ class Stream:
 
     def __init__(self, source: Source, rules: checks.StreamRules = checks.STREAM) -> None:
         self.source, self.rules = source, rules
-        self.wrapped = source.read_up_to(0, len(ZSTD_MAGIC)) in FRAME_STARTS
+        self.wrapped: bool = source.read_up_to(0, len(ZSTD_MAGIC)) in FRAME_STARTS
         self.size = self.stored = 0
-        self.short = False
+        self.short: bool = False
 
     def span(self, start: int, end: int) -> Span:
         """A range of the stream."""
@@ -225,7 +225,7 @@ class Units:
     def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
         """Read the preamble, unless it is given.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
         self.stream, self.limits = stream, limits
-        self.ended = False
+        self.ended: bool = False
         self.unreadable: ExhumeError | None = None
         self.after_end: Callable[[ExhumeError], object] = raise_error
         self.damage: ExhumeError | None = None
@@ -236,13 +236,15 @@ class Units:
         while len(self._data) < MAX_PREAMBLE and not (stream.live and has_preamble(self._data)) and self._more():
             pass
         try:
-            self.preamble = preamble or parse_preamble(self._data, stream.span(0, len(self._data)), stream.rules)
+            self.preamble: Preamble = preamble or parse_preamble(
+                self._data, stream.span(0, len(self._data)), stream.rules
+            )
         except TruncatedError:
             if self.damage is None:
                 raise
             raise self.damage from None
         self.at = self._kept = 0 if preamble else self.preamble.size
-        self.decoder = self.make_decoder()
+        self.decoder: KvIrDecoder = self.make_decoder()
 
     def make_decoder(self) -> KvIrDecoder:
         """A decoder for this stream, whose preamble is known."""

@@ -89,7 +89,7 @@ class KvIrWriter(Writer):
         except (TypeError, ValueError, RecursionError) as error:
             raise WriterError(f"metadata are JSON values: {error}") from None
         head = build_preamble(Encodings.FOUR_BYTE, raw)
-        self.events = 0
+        self.events: int = 0
         self._trees: dict[bool, dict[tuple[int, str, int], int]] = {True: {}, False: {}}
         self._encoders: dict[bool, KvIrEncoder] = {}
         self._file = AtomicFile(target, overwrite=overwrite)

@@ -373,7 +373,7 @@ class Noting:
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self.unchecked = False
+        self.unchecked: bool = False
 
     def __call__(self, rule: Rule, detail: str = "", **more: Any) -> None:
         self.unchecked |= rule.severity is Severity.UNCHECKED

@@ -79,8 +79,8 @@ class PooledSource(Source):
         self._file = file
         self._size = opened.size
         self._cost = opened.cost
-        self.name = opened.name
-        self.origin = opened.origin
+        self.name: str = opened.name
+        self.origin: int = opened.origin
 
     @property
     def size(self) -> int:

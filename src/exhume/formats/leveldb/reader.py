@@ -87,7 +87,7 @@ class LevelDbArchive(RecordArchive):
         self.is_incomplete = False
         """Whether a listing on the command line met damage, or something that could not be checked."""
         if isinstance(source, Tree):
-            self.database = Database(source, limits=limits, sequence_rule=sequence_rule)
+            self.database: Database = Database(source, limits=limits, sequence_rule=sequence_rule)
             if not any(f.kind in ("table", "log", "manifest", "current") for f in self.database.files):
                 raise (self.database.errors or [checks.NO_CURRENT.error(span=None)])[0]
         else:

@@ -65,11 +65,11 @@ class TableWriter:
         self._index: list[tuple[bytes, bytes]] = []
         self._last: tuple[bytes, int] | None = None
         self._deleted = self._key_bytes = self._value_bytes = 0
-        self.count = 0
+        self.count: int = 0
         """Entries so far."""
-        self.smallest = b""
-        self.largest = b""
-        self.size = 0
+        self.smallest: bytes = b""
+        self.largest: bytes = b""
+        self.size: int = 0
 
     def add(self, key: InternalKey, value: bytes) -> None:
         """Append an entry; raise `WriterError` when it does not sort after the one before it."""

@@ -230,15 +230,15 @@ class TableVerifier:
         self.table: Table = rules.database.table(file)
         self.stated = stated
         self.last_sequence = rules.last_sequence
-        self.quick = rules.quick
+        self.quick: bool = rules.quick
         self.order = self.table.comparator
-        self.kinds = rules.database.kinds
-        self.unread = False
+        self.kinds: set[int] = rules.database.kinds
+        self.unread: bool = False
         """Whether entries are missing from the data: then their number and range are not compared."""
         self.claimed: list[tuple[int, int, str]] = []
         self.sound: list[_Piece] = []
         """Pieces with nothing to object to, which claim their bytes as a whole."""
-        self.entries = 0
+        self.entries: int = 0
         self._found = CappedFindings()
         self._tell: Report = checks.collector(self._found.append)
         self._facts: dict[str, bytes] = {}

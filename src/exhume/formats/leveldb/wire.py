@@ -73,7 +73,7 @@ class Keys(Sequence[bytes]):
     __slots__ = ("bounds", "data")
 
     def __init__(self, data: bytes, bounds: memoryview) -> None:
-        self.data = data
+        self.data: bytes = data
         self.bounds = bounds
 
     def __len__(self) -> int:
@@ -127,8 +127,8 @@ class BlockIndex(Sequence[tuple[bytes, Handle]]):
     __slots__ = ("handles", "keys")
 
     def __init__(self, keys: Keys, handles: Handles) -> None:
-        self.keys = keys
-        self.handles = handles
+        self.keys: Keys = keys
+        self.handles: Handles = handles
 
     @classmethod
     def of(cls, entries: Iterable[tuple[bytes, Handle]]) -> BlockIndex:

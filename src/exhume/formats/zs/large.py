@@ -51,7 +51,7 @@ class LargeBlock:
         self.file, self.offset, self.size = file, offset, size
         covered = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)
         self._body = offset + covered
-        self.level = file.source.read_at(self._body, 1)[0]
+        self.level: int = file.source.read_at(self._body, 1)[0]
 
     @property
     def end(self) -> int:

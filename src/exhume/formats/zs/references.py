@@ -113,7 +113,7 @@ class References:
         self._holders: dict[int, _Reference] = {}
         self._pending = 0
         self._before: Edge | None = None
-        self.overflow = False
+        self.overflow: bool = False
 
     def add_block(self, offset: int, size: int, level: int) -> Iterator[Finding]:
         """Add a block of the file; check the earlier references to it."""

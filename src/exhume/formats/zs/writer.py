@@ -103,7 +103,7 @@ class ZsWriter(Writer):
         self.block_size = block_size
         self.branching_factor = branching_factor
         self.short_keys = short_keys
-        self.records = 0
+        self.records: int = 0
         self._header = Header(
             UNKNOWN_OFFSET,
             0,
@@ -123,7 +123,7 @@ class ZsWriter(Writer):
         self._closed = False
         keep_freed_memory()
         self._output = AtomicFile(target, overwrite=overwrite)
-        self.name = os.fspath(target)
+        self.name: str = os.fspath(target)
         try:
             self._write_header(INCOMPLETE_MAGIC, crc=0)
         except BaseException:

@@ -110,11 +110,11 @@ class AtomicFile(_Atomic):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self.overwrite = overwrite
         if not overwrite and os.path.lexists(self.path):
             raise exists_error(self.path)
-        self.temporary = unused(self.path)
+        self.temporary: Path = unused(self.path)
         self._watch = watch(self, self.temporary)
         with naming(self.path):
             fd = os.open(self.temporary, _NEW, 0o666)
@@ -181,10 +181,10 @@ class AtomicDirectory(_Atomic):
     """A new directory that appears under its name only when complete; the same contract as `AtomicFile`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         if os.path.lexists(self.path) and not (self.path.is_dir() and not any(self.path.iterdir())):
             raise exists_error(self.path)
-        self.temporary = unused(self.path)
+        self.temporary: Path = unused(self.path)
         self._watch = watch(self, self.temporary)
         with naming(self.path):
             self.temporary.mkdir()
@@ -244,7 +244,7 @@ class GrowingFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         try:
             with naming(self.path):
                 self._fd = os.open(self.path, _NEW, 0o666)

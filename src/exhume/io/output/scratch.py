@@ -80,7 +80,7 @@ class Spool:
         self._most = most
         self._parts: list[bytes] = []
         self._file: BinaryIO | None = None
-        self.size = 0
+        self.size: int = 0
         """Bytes that were added."""
 
     def add(self, data: bytes) -> None:

@@ -49,7 +49,7 @@ class OutputTree:
     def __init__(
         self, root: str | os.PathLike[str], *, overwrite: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        self.root = Path(root)
+        self.root: Path = Path(root)
         self.overwrite = overwrite
         self._quota = Quota(limits, Span(os.fspath(root), 0, 0))
         self._ours: set[tuple[int, int]] = set()

@@ -147,15 +147,15 @@ class SequentialRead:
     __slots__ = ("at", "coming", "data", "length", "lock", "position", "read", "stop")
 
     def __init__(self, position: int, length: int, stop: int | None) -> None:
-        self.position = position
+        self.position: int = position
         """Where the last read ended."""
-        self.length = length
+        self.length: int = length
         """Bytes read in sequence so far, without the gaps between them."""
         self.stop = stop
-        self.read = 0
+        self.read: int = 0
         """Of these, bytes since the last that were passed over."""
-        self.at = 0
-        self.data = b""
+        self.at: int = 0
+        self.data: bytes = b""
         self.coming: tuple[PendingFetch, ...] = ()
         """The chunks in flight after `data`, in order; replaced, never changed."""
         self.lock = threading.Lock()

@@ -57,7 +57,7 @@ class Touched:
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._stops: list[int] = []
-        self.size = 0
+        self.size: int = 0
         """Bytes, in whole megabytes."""
 
     def _find(self, start: int, stop: int) -> tuple[int, int, int, int]:
@@ -108,7 +108,7 @@ class RemoteSource(Source):
         allow_full_download: bool = False,
         pace: AdaptiveConcurrency | None = None,
     ) -> None:
-        self.name = redact(name)
+        self.name: str = redact(name)
         self.allow_full_download = allow_full_download
         self._location = name
         self._fs, self._path = fs, path

@@ -114,7 +114,7 @@ class FsspecTree(Tree):
         allow_full_download: bool = False,
         snapshot: _Snapshot | None = None,
     ) -> None:
-        self.name = redact(name)
+        self.name: str = redact(name)
         self._location = name
         self._fs, self._prefix = fs, prefix
         self._path = str(fs._strip_protocol(path)).rstrip("/")  # noqa: SLF001 - the form of paths that find() returns

@@ -49,9 +49,9 @@ class Function(Statements):
     ) -> None:
         super().__init__(source, every, table)
         self.node = node
-        self.arguments_ = [one.arg for one in node.args.args]
+        self.arguments_: list[str] = [one.arg for one in node.args.args]
         self.owner_class = owner
-        self.asks = owner is not None
+        self.asks: bool = owner is not None
         if node.name.startswith("scan_") and owner is None:
             self._find_columns()
 

@@ -72,8 +72,8 @@ class State:
     __slots__ = ("budget", "depth", "notes")
 
     def __init__(self, notes: list[Note] | None, depth: int = MAX_DEPTH, budget: int = MAX_ELEMENTS) -> None:
-        self.depth = depth
-        self.budget = budget
+        self.depth: int = depth
+        self.budget: int = budget
         self.notes = notes
 
     def note(self, rule: Rule, start: int, end: int, detail: str = "") -> None:

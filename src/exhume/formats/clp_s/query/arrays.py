@@ -32,17 +32,19 @@ class ArrayTest:
 
     def __init__(self, check: Check, *, ignore_case: bool) -> None:
         self.test = check.test
-        self.anywhere = check.node is None
-        self.keys = [key.name.decode("utf-8", "surrogateescape") for key in check.rest]
+        self.anywhere: bool = check.node is None
+        self.keys: list[str] = [key.name.decode("utf-8", "surrogateescape") for key in check.rest]
         operand = check.test.operand
-        self.exists = check.test.op == EXISTS
-        self.equal = check.test.op == EQUAL
+        self.exists: bool = check.test.op == EXISTS
+        self.equal: bool = check.test.op == EQUAL
         self.operand = operand
-        self.pattern = Wildcard(operand.text, ignore_case) if operand is not None and operand.text is not None else None
-        self.numbers = operand is not None and operand.number
+        self.pattern: Wildcard | None = (
+            Wildcard(operand.text, ignore_case) if operand is not None and operand.text is not None else None
+        )
+        self.numbers: bool = operand is not None and operand.number
         if self.anywhere:
             self.numbers = self.numbers and bool(check.types & FLOATS)
-        self.needle = self._needle()
+        self.needle: bytes = self._needle()
         self._known: dict[bytes, bool] = {}
 
     def _needle(self) -> bytes:

@@ -35,8 +35,8 @@ class Evaluator:
         self.data = data
         self.plan = plan
         self.start, self.stop = start, data.num_messages if stop is None else stop
-        self.rows = self.stop - start
-        self.ones = int.from_bytes(b"\1" * self.rows, "little")
+        self.rows: int = self.stop - start
+        self.ones: int = int.from_bytes(b"\1" * self.rows, "little")
         self._masks: dict[tuple[object, ...], int] = {}
 
     def run(self, part: Requirement) -> bytes:

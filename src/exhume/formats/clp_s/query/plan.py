@@ -97,7 +97,7 @@ class Plan:
         self.tables: list[TablePlan] = []
         self.num_tables = 0
         """Tables of the archive."""
-        self.reason = ""
+        self.reason: str = ""
         self.dropped: dict[str, int] = {}
         self.unknown: list[str] = []
         """Columns of the query that the archive does not have."""

@@ -109,7 +109,7 @@ class Shapes:
         self.condition = condition
         self.resolver = resolver
         self.schemas = schemas
-        self.last = dialect.last_column
+        self.last: bool = dialect.last_column
         # By the identity of the test, which the condition keeps alive: to hash one takes longer than to answer it.
         self._named: dict[int, tuple[frozenset[int], tuple[Key, ...]]] = {}
         self._everything = False

@@ -43,8 +43,8 @@ class Resolver:
 
     def __init__(self, tree: SchemaTree) -> None:
         self.tree = tree
-        self.types = [LITERAL_TYPES.get(NodeType(t), 0) if t in _KNOWN else 0 for t in tree.types]
-        self.all_types = 0
+        self.types: list[int] = [LITERAL_TYPES.get(NodeType(t), 0) if t in _KNOWN else 0 for t in tree.types]
+        self.all_types: int = 0
         for kind in set(self.types):
             self.all_types |= kind
         self._named: dict[int, dict[bytes, list[int]]] = {}

@@ -88,7 +88,7 @@ class RunSearch:
 
     def __init__(self, archive: TableArchive, plan: Plan) -> None:
         self.archive, self.plan = archive, plan
-        self.together = Together(archive, prints=False)
+        self.together: Together = Together(archive, prints=False)
         self._printing = Shared(lambda: Together(archive))
         self._nodes: dict[int, bytes] = {}
         self._first = archive.tables[0].index if len(archive.tables) else 0

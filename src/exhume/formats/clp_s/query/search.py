@@ -56,10 +56,10 @@ class Hits:
     __slots__ = ("_rows", "count", "data", "mask")
 
     def __init__(self, data: TableData, mask: bytes | None) -> None:
-        self.data = data
+        self.data: TableData = data
         self.mask = mask
         """A byte for each row of the table, 1 for those that match; None when all do."""
-        self.count = data.num_messages if mask is None else mask.count(1)
+        self.count: int = data.num_messages if mask is None else mask.count(1)
         """How many rows match."""
         self._rows: list[int] | None = None
 
@@ -190,7 +190,7 @@ class Search:
         jobs: int = 1,
     ) -> None:
         self.archive = archive
-        self.query = query if isinstance(query, str) else ""
+        self.query: str = query if isinstance(query, str) else ""
         expression = compile_query(query)
         self._ahead = Prefetcher(archive, jobs)
         self.plan: Plan = make_plan(archive, archive.header.version, expression, options, query=self.query)

@@ -43,12 +43,12 @@ class Wildcard:
     __slots__ = ("_match", "codes", "ignore_case", "literal", "pattern")
 
     def __init__(self, pattern: bytes, ignore_case: bool = False) -> None:
-        self.pattern = pattern
-        self.ignore_case = ignore_case
+        self.pattern: bytes = pattern
+        self.ignore_case: bool = ignore_case
         codes = parse_pattern(pattern)
         if ignore_case:
             codes = [code + 32 if 0x41 <= code <= 0x5A else code for code in codes]
-        self.codes = codes
+        self.codes: list[int] = codes
         self.literal = bytes(codes) if max(codes, default=0) < STAR else None
         self._match: Callable[[bytes], object] | None = None
 

@@ -49,9 +49,9 @@ class TablePart:
     __slots__ = ("columns", "data", "rows")
 
     def __init__(self, data: TableData, rows: RowNumbers) -> None:
-        self.data = data
+        self.data: TableData = data
         self.rows = rows
-        self.columns = data.layout.by_node
+        self.columns: dict[int, int] = data.layout.by_node
 
 
 class Piece:
@@ -60,11 +60,11 @@ class Piece:
     __slots__ = ("column", "part", "run", "start", "stop")
 
     def __init__(self, part: TablePart, start: int, column: Column | None, run: int) -> None:
-        self.part = part
-        self.start = start
-        self.stop = start + len(part.rows)
-        self.column = column
-        self.run = run
+        self.part: TablePart = part
+        self.start: int = start
+        self.stop: int = start + len(part.rows)
+        self.column: Column | None = column
+        self.run: int = run
 
 
 class ColumnMaker:

@@ -194,8 +194,8 @@ class Column:
         place: tuple[int, int] | None = None,
         first: int = 0,
     ) -> None:
-        self.spec = spec
-        self.rows = rows
+        self.spec: ColumnSpec = spec
+        self.rows: int = rows
         self.stored: Stored = CLP_S_TABLE_COLUMNS[spec.type](data, start, end, self.rows)[0]
         """The column as its specification describes it."""
         self._table, self._place = table, place or (start, end)

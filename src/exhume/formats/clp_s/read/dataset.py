@@ -38,7 +38,7 @@ class Dataset:
     """
 
     def __init__(self, archives: Sequence[ClpSArchive]) -> None:
-        self.archives = list(archives)
+        self.archives: list[ClpSArchive] = list(archives)
 
     def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
         """The text of all records in chunks of whole records; options and errors as for `ClpSArchive.json_chunks`."""

@@ -29,7 +29,7 @@ class Printer:
 
     def __init__(self, table: Table, complete: bool) -> None:
         self._table, self._complete = table, complete
-        self.windowed = Windowed(table)
+        self.windowed: Windowed = Windowed(table)
         self._whole = Shared(lambda: table.load().renderer(complete=complete), table.share)
 
     @cached_property

@@ -72,7 +72,7 @@ class ClpsStrings:
         self._entries, self.end, problem = parse_dictionary(payload, count)
         if problem is not None:
             raise ValueError(len(self._entries), self.end)
-        self.size = len(payload)
+        self.size: int = len(payload)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -175,7 +175,7 @@ class ClpsLogTypes:
     __slots__ = ("_parts", "core")
 
     def __init__(self, entries: ClpsStrings, core: bool, escape: bool, room: Room | None = None) -> None:
-        self.core = core
+        self.core: bool = core
         last = int(Marks.DECIMAL if core else ClassicMarks.DECIMAL)
         self._parts: list[tuple[list[bytes], bytes]] = []
         for entry in entries:

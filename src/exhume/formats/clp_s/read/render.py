@@ -83,9 +83,9 @@ class TableRenderer:
         self, data: LoadedTable, *, nodes: Collection[int] | None = None, complete: bool = False, roots: Roots = ()
     ) -> None:
         self.data = data
-        self.tokens = data.layout.tokens(complete=complete, nodes=nodes, roots=roots)
+        self.tokens: list[Token] = data.layout.tokens(complete=complete, nodes=nodes, roots=roots)
         ops, self._owners = operations(self.tokens, data.column_at, complete=complete)
-        self.program = ClpsProgram(ops, data.num_messages)
+        self.program: ClpsProgram = ClpsProgram(ops, data.num_messages)
 
     def chunks(
         self, start: int = 0, stop: int | None = None, max_size: int = CHUNK_SIZE, *, mask: bytes | None = None

@@ -69,15 +69,15 @@ class SchemaLayout:
         ordered, has_column = schema.ordered, tree.has_column
         if ordered and (min(ordered) < 0 or max(ordered) >= len(tree)):
             raise self._bad_node(next(node for node in ordered if not 0 <= node < len(tree)))
-        self.nodes = [node for node in ordered if has_column[node]]
+        self.nodes: list[int] = [node for node in ordered if has_column[node]]
         """The node of each column: first those outside of structured arrays, then those of the runs."""
-        self.num_ordered = len(self.nodes)
+        self.num_ordered: int = len(self.nodes)
         """How many are outside of structured arrays."""
         if len(schema.entries) > schema.num_ordered:
             self._steps_left = MAX_STEPS + STEPS_PER_ENTRY * len(schema.entries)
             self._parse_runs()
         types = tree.types
-        self.node_types = bytes([types[node] for node in self.nodes])
+        self.node_types: bytes = bytes([types[node] for node in self.nodes])
         """The node type of each column."""
 
     def spec(self, index: int) -> ColumnSpec:

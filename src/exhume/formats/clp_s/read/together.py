@@ -74,7 +74,7 @@ class Gathered:
         middle = NUM_VARIABLES.pack(len(more) // 8) if kind in SIZED_INSIDE else b""
         data = memoryview(b"".join((values, middle, more)))
         summed = memoryview(array("q", values)) if kind in (NodeType.DELTA_INTEGER, NodeType.TIMESTAMP) else None
-        self.column = Column(ColumnSpec(0, 0, kind, False), data, source, 0, len(data), rows, summed)
+        self.column: Column = Column(ColumnSpec(0, 0, kind, False), data, source, 0, len(data), rows, summed)
 
 
 class Together:

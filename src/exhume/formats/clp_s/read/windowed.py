@@ -82,7 +82,7 @@ class Windowed:
         self._table = table
         self._opened = Shared(lambda: (open_windows(table),))
         self._is_passed_over = not is_large(table)
-        self.is_only_way = is_too_large(table)
+        self.is_only_way: bool = is_too_large(table)
         """Whether the table is too large to be read as a whole."""
 
     def blocks(self, most: int | None = None) -> Iterator[tuple[int, int]]:

@@ -145,7 +145,7 @@ class WindowRows:
 
     def __init__(self, windows: Windows, here: PinnedFrames | LeanPinnedFrames, start: int, stop: int) -> None:
         self._windows, self._here, self._start, self.stop = windows, here, start, stop
-        self.layout = windows.layout
+        self.layout: SchemaLayout = windows.layout
 
     def window(self, indices: Collection[int]) -> Window:
         """The columns at these places of the table's layout.

@@ -64,7 +64,7 @@ class Series:
         self.part: OpenArchive | None = None
         self.unit: Unit | None = None
         self.paths: list[Path] = []
-        self.records = 0
+        self.records: int = 0
         self._reserve(0)
 
     @property

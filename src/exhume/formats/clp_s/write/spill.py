@@ -86,7 +86,7 @@ class Frames:
         self._folder = folder
         self._held: list[bytes] = []
         self._file: BinaryIO | None = None
-        self.size = 0
+        self.size: int = 0
         """Bytes of all frames."""
 
     def add(self, frames: Iterable[bytes]) -> None:
