@@ -28,9 +28,9 @@ BULK = 10
 """Every tenth set of parameters of a test marked `bulk` is not slow."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks most parameters of bulk tests as slow, the same ones in every run."""
+@pytest.hookimpl(wrapper=True)  # before -m chooses, and after pytest-xdist has named the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Mark most parameters of bulk tests as slow, the same ones in every run, and keep groups of tests together."""
     seen: Counter[str] = Counter()
     for item in items:
         if item.get_closest_marker("bulk"):
@@ -38,6 +38,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if seen[function] % BULK:
                 item.add_marker("slow")
             seen[function] += 1
+    yield
+    for item in items:
+        node: Any = item
+        named = vars(node).get("_nodeid")  # set by pytest-xdist 3.8; pytest reads it in versions before 9.2 only
+        if named is not None and named != node.nodeid:
+            node._id = type(node.id).parse(named)
 
 
 @pytest.hookimpl(wrapper=True)

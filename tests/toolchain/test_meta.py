@@ -276,3 +276,11 @@ def test_nothing_is_left_to_be_done() -> None:
         if words.search(line)
     ]
     assert found == []
+
+
+@pytest.mark.xdist_group("groups")
+def test_groups_of_tests_stay_together(request: pytest.FixtureRequest) -> None:
+    """Tests of a group share what takes long to make: pytest-xdist names the group in the identifier of each."""
+    if not getattr(request.config.option, "loadgroup", False):
+        pytest.skip("only with --dist loadgroup")
+    assert request.node.nodeid.endswith("@groups")
