@@ -327,7 +327,7 @@ def _check(cls: Any, names: tuple[str, ...], arguments: tuple[Any, ...]) -> None
 
 MANY = 1_000
 """Objects of one reading from which on they are moved to the oldest generation of the garbage collector."""
-SMALL = 1 << 20
+SMALL = 1 << 18
 """Bytes below which objects are left to the collector, which finds those of a value that was dropped early."""
 TINY = 1 << 10
 """Bytes below which stopping the collector takes longer than it does."""
