@@ -40,7 +40,7 @@ class ExploredImage(Explored):
         if self._state == "failed":
             return "not searched completely"
         done, total, _ = self._progress or (0, None, "")
-        searched = f" ({done / total:.0%} searched)" if total and self._state == "running" else ""
+        searched = "" if self._state != "running" else f" ({done / total:.0%} searched)" if total else " (searching …)"
         return f"archives found: {len(list(self.archives()))}{searched}"
 
     def archives(self) -> list[CarvedArchive]:

@@ -131,7 +131,7 @@ def _images(file: IO[str], case: CaseReport, opened: Opener) -> None:
         with opened(found[0].target) as image:
             assert isinstance(image, Source)
             picture = to_svg(draw_strip(image, SectionMap([(image, sections)]), problems))
-        file.write(f"<figure>{title}{picture}\n")
+        file.write(f"<figure tabindex='0'>{title}{picture}\n")
         file.write(
             "<figcaption>Blue: whole or incomplete; red: damaged or partial; orange: no archive.</figcaption>\n"
             "</figure>\n"
@@ -163,7 +163,7 @@ def _archives(file: IO[str], case: CaseReport) -> None:
             " ".join(filter(None, (inside, group))), digest,
         ])  # fmt: skip
     header = [
-        "",
+        "#",
         "in",
         "offset",
         "bytes",
@@ -172,7 +172,7 @@ def _archives(file: IO[str], case: CaseReport) -> None:
         "verified by",
         "intact bytes",
         "confidence",
-        "",
+        "within",
         "SHA-256",
     ]
     file.write(
@@ -257,7 +257,7 @@ def _details(file: IO[str], case: CaseReport, opened: Opener, limits: Limits) ->
                 file.write(f"<p>and {counted(more, 'more findings')}</p>\n")
         file.write(_files(one.files) if one.files else "")
         if one.number in drawn and (picture := _map(one, opened, limits)):
-            file.write(f"<figure>{picture}</figure>\n")
+            file.write(f"<figure tabindex='0'>{picture}</figure>\n")
         file.write("</section>\n")
 
 

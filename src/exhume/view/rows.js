@@ -77,7 +77,7 @@ function rowsOf(source, contents, page) {
     const inFile = node.p === undefined || page.isFile(node.p);
     const place = node.s === undefined ? "" : ` ${inFile ? "" : "payload "}offset ${node.s} (${hexOf(node.s)}), ${counted(node.e - node.s, "byte")}`;
     out.push(el("b", { textContent: path.map((one) => one.n).join(" › ") }), place, node.v === undefined ? "" : `  = ${node.v}`, node.c ? `  [${node.c}]` : "");
-    if (node.o && !(finding && node.o.includes(finding.text))) out.push("\n", el("b", { className: "badtext", textContent: node.o }));
+    if (node.o && !(finding && (node.o.includes(finding.text) || node.o.includes(`[${finding.code}]`)))) out.push("\n", el("b", { className: "badtext", textContent: node.o }));
     if (node.d || node.r) out.push("\n", node.d || "", node.r ? `  (${node.r})` : "");
     if (!source.served) return out;
     const save = (textContent, wanted) => el("a", { href: source.download({ section: path[0].number, ...wanted }), textContent });
