@@ -15,12 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exhume_ksy.facts.clp_kv_ir import Tags
 
 import exhume
 from exhume.cli.terminal.outline import Item, Outline, details, find_bytes, sections_of
+from exhume.engines import explained
 from exhume.errors import Span
+from exhume.formats.kv_ir.build import END, build_text
 from exhume.io.source import BytesSource, Source, StoppedError
+from exhume.layout import elements, schema
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
+from tests.kv_ir.streams import HEAD, event, user
 
 Cli = Callable[..., Any]
 Steps = Callable[[Any, Callable[..., Awaitable[None]]], Awaitable[None]]
@@ -96,6 +101,28 @@ def test_sections_unfold_and_fold_and_payloads_open(samples: Path) -> None:
         assert app.hex.chosen == (section.span.start, section.span.end)
 
     drive(samples / "zs/words-none.zs", steps)
+
+
+def test_a_byte_far_into_a_long_array_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [event([], [(1, build_text(b"%05d" % number))]) for number in range(1500)]
+    begun = HEAD + user(Tags.NODE_TEXT, b"message")
+    path, at = tmp_path / "a.clp", len(begun) + len(b"".join(events[:1248])) + 5
+    path.write_bytes(begun + b"".join(events) + END)
+    monkeypatch.setattr(explained, "HELD", 100)
+    monkeypatch.setattr(elements, "STEP", 1)
+    monkeypatch.setattr(schema, "AT_FIRST", 300)
+
+    async def steps(app: Any, press: Any) -> None:
+        await press("g", answer=str(at), until=chosen(app, "text"))
+        assert ("field", "clp_kv_ir::units.tokens[2500].text") in details(app.shown_item)
+        labels, node = [], app.outline_tree.cursor_node
+        while (node := node.parent) is not None:
+            labels.append(str(node.label))
+        assert [label for label in labels if label.endswith("and on")][-1] == "[301] and on"
+        (units,) = [one for one in labels if one.startswith("tokens")]
+        assert units == "tokens: more than 301 elements"
+
+    drive(path, steps)
 
 
 def test_bytes_are_found_from_the_cursor_on(samples: Path) -> None:

@@ -223,13 +223,14 @@ def explain_section(
         out.complete = False
         return out
     out.data, out.region = (b"", data) if isinstance(data, Region) else (data, None)
-    size = len(out.data) if out.region is None else out.region.length
+    size = len(out.data) if out.region is None else out.region.size
     if size > limit and looked is None:
         out.data = b""
         _too_large(out, limit)
         return out
     explainer = Explainer(
         section.span.in_payload(0, size), whole=whole, marks=marks, page=page, lazily=looked is not None,
+        stream=stream and looked is not None, finish=lambda child: check_fields(section, child, [], unchecked),
         patience=None if looked is None else looked.patience,
     )  # fmt: skip
     out.payload = _read(explainer, section.payload_schema, data, section.payload_args, looked, payload=True)

@@ -118,6 +118,12 @@ class Elements(Sequence[Any]):
         finally:
             self.stream.seek(here)
 
+    def found(self, count: int, patience: float | None) -> Sequence[int] | None:
+        """The numbers of the elements up to a count, as `read_on` finds them; None: there are no more than were."""
+        before = len(self)
+        self.read_on(index=count, patience=patience)
+        return range(len(self)) if len(self) > before else None
+
     def window(self, at: int, least: int = MARGIN) -> tuple[Any, int]:
         """Bytes of the stream from a position on, in a view, and where it begins."""
         io = self.stream._io  # noqa: SLF001 - without a copy

@@ -25,8 +25,11 @@ Read = Callable[[int, int], bytes]
 class Region:
     """`size` bytes, which `read` returns piece by piece, as a file."""
 
+    origin = 0
+    """The position of the first byte, as that of a source."""
+
     def __init__(self, size: int, read: Read) -> None:
-        self.length = size
+        self.size = size
         self._read = read
         self._at = 0
         self._data, self._from = b"", 0
@@ -41,30 +44,30 @@ class Region:
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Go to a position; return it."""
-        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.length}[whence]
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:
         """The next `size` bytes, or all that follow: `Unread` where they are more than `HELD`."""
-        at, left = self._at, max(0, self.length - self._at)
+        at, left = self._at, max(0, self.size - self._at)
         wanted = left if size is None or size < 0 else min(size, left)
         self._at += wanted
         if wanted > HELD:
             return Unread(
-                self.bytes_at(at, min(FIRST, wanted)), wanted, lambda start, many: self.bytes_at(at + start, many)
+                self.read_at(at, min(FIRST, wanted)), wanted, lambda start, many: self.read_at(at + start, many)
             )
-        return self.bytes_at(at, wanted)
+        return self.read_at(at, wanted)
 
-    def bytes_at(self, at: int, size: int) -> bytes:
+    def read_at(self, at: int, size: int) -> bytes:
         """Up to `size` bytes from a position on."""
         view, base = self.window(at, size)
         return view[at - base : at - base + size]
 
     def window(self, at: int, least: int = WINDOW // 2) -> tuple[bytes, int]:
         """A window that has `least` bytes from a position on, if there are so many, and where it begins."""
-        end = min(at + least, self.length)
+        end = min(at + least, self.size)
         if not self._from <= at <= end <= self._from + len(self._data):
-            self._data, self._from = b"".join(self._pieces(at, min(max(WINDOW, least), self.length - at))), at
+            self._data, self._from = b"".join(self._pieces(at, min(max(WINDOW, least), self.size - at))), at
         return self._data, self._from
 
     def _pieces(self, at: int, size: int) -> list[bytes]:
@@ -92,3 +95,8 @@ class Unread(bytes):
     def opened(self) -> Region:
         """The value as a file."""
         return Region(self._size, self._read)
+
+
+def region_of(data: bytes | Region) -> Region:
+    """Bytes as a region."""
+    return data if isinstance(data, Region) else Region(len(data), lambda at, size: data[at : at + size])

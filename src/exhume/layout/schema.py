@@ -11,6 +11,7 @@ import enum
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from exhume_ksy.debug._stream import BytesIO, KaitaiStream, Position
@@ -31,6 +32,9 @@ from exhume.layout.trees import Even, Field, Placed, Trees, held, instances_of, 
 
 ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one, unless all are requested; the rest is summarized in one line."""
+
+AT_FIRST = 1 << 14
+"""Elements of an array without end that are found when all are requested; more are found when they are looked at."""
 
 MOST_NESTED = 100
 """Structures within structures that are shown; a specification can nest them without end."""
@@ -117,7 +121,7 @@ class Explainer:
 
     def _passing(self, data: Any) -> AbstractContextManager[None]:
         """What is shown whole is parsed whole, if it can be held."""
-        whole = self._whole and not isinstance(data, Region)
+        whole = self._whole and not self._lazily and not isinstance(data, Region)
         return nullcontext() if whole else passing(lazily=self._lazily)
 
     def _shown_tree(self, reading: Reading) -> Field:
@@ -288,13 +292,15 @@ class Explainer:
             return child
 
         if self._stream and isinstance(values, (Lazily, Elements)) and len(indexes) > ARRAY_SHOWN:
-            made.children = Trees(indexes, finished)
+            made.children = trees = Trees(indexes, finished)
+            if begun is not None and begun.rest is not None:
+                trees.more = partial(begun.found, patience=self._patience)
         else:
             made.children += map(element, indexes)
 
     def _read_on(self, values: Elements, path: str) -> None:
         """Find the elements of an array that was only begun, as far as they are shown."""
-        number, at = 2 * ARRAY_SHOWN, 0
+        number = 2 * ARRAY_SHOWN if not self._whole else AT_FIRST if self._lazily else sys.maxsize
         if self._page is not None and self._page[0] == path:
             number += self._page[1]
         elif self._page is not None and self._page[0].startswith(f"{path}["):
@@ -304,7 +310,7 @@ class Explainer:
         ends = [end for _, end in self._marks] + ([self._window[1]] if self._window is not None else [])
         size = values.stream.size()
         at = max((min(end - origin - base, size) for end in ends), default=0)
-        values.read_on(index=sys.maxsize if self._whole else number, at=at, patience=self._patience)
+        values.read_on(index=number, at=at, patience=self._patience)
         if values.rest is not None and (len(values) <= number or values.places.at < at):
             self.stopped = values.places.at
 

@@ -94,6 +94,16 @@ class Trees(list[Field]):
         super().__init__()
         self._indexes = indexes
         self._make = make
+        self.more: Callable[[int], Sequence[int] | None] | None = None
+        """Finds elements up to a count, where the rest of an array was not looked for."""
+
+    def read_on(self, count: int) -> None:
+        """Find elements up to a count, as far as there are any."""
+        found = self.more(count) if self.more is not None else None
+        if found is None:
+            self.more = None
+        else:
+            self._indexes = found
 
     def __len__(self) -> int:
         return len(self._indexes)

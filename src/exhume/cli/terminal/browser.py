@@ -21,12 +21,12 @@ from textual.worker import get_current_worker
 from exhume.cli.params import BYTES, SIZE
 from exhume.cli.render import human_size, shown
 from exhume.cli.terminal.outline import Item, Outline, details, find_bytes, sections_of
-from exhume.cli.terminal.widgets import HexView, OutlineTree, holds_byte
+from exhume.cli.terminal.widgets import HexView, OutlineTree, holds_byte, is_stored
 from exhume.counts import counted
-from exhume.engines.explained import innermost
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.io.source import StoppedError
+from exhume.layout.regions import Region, region_of
 
 MOST_FINDINGS = 10_000
 
@@ -74,7 +74,7 @@ class Browser(App[None]):
         self._lock = threading.Lock()  # one thread at a time reads sections
         self._source = next(iter(self._outline.sources.values()), None)
         self._payload: Item | None = None
-        self._data = b""
+        self._data = Region(0, lambda at, size: b"")
         self.shown_item: Item | None = None
         """The item whose details are shown."""
         self._asked = ""
@@ -114,7 +114,7 @@ class Browser(App[None]):
     @property
     def payload_size(self) -> int:
         """Bytes of the payload that is shown; 0 for a file."""
-        return 0 if self._payload is None else len(self._data)
+        return 0 if self._payload is None else self._data.size
 
     @property
     def hex(self) -> HexView:
@@ -166,9 +166,9 @@ class Browser(App[None]):
         if number is None:
             return
         with self._lock:
-            self._data = self._outline.explain(number).data
+            self._data = region_of(self._outline.payload(number))
         self._payload = item
-        self.hex.show(lambda start, size: self._data[start : start + size], 0, len(self._data))
+        self.hex.show(self._data.read_at, 0, self._data.size)
 
     def _number(self, item: Item) -> int | None:
         """The number of an item's section."""
@@ -200,7 +200,7 @@ class Browser(App[None]):
         if found is None:
             self.call_from_thread(self.notify, f"offset {offset} is outside the archive", severity="warning")
             return
-        self.outline_tree.unfold(found[0], lambda item: item.kind == "field" and holds_byte(item, offset))
+        self.outline_tree.unfold(found[0], lambda item: is_stored(item) and holds_byte(item, offset))
 
     def on_outline_tree_shown(self, event: OutlineTree.Shown) -> None:
         """Show the bytes and details of the chosen node, whose children may be there now."""
@@ -218,15 +218,9 @@ class Browser(App[None]):
         number = self._number(item)
         if number is None or item.section is None:
             return
-        with self._lock:
-            tree = self._outline.explain(number).payload
-        chain = innermost([] if tree is None else [tree], item.section.span.start, offset)
-        fields = {id(field) for field in chain}
 
         def holds(one: Item) -> bool:
-            return (one.field is not None and id(one.field) in fields) or (
-                one.kind == "group" and holds_byte(one, offset)
-            )
+            return one.span is not None and one.span.payload is not None and holds_byte(one, offset)
 
         self.outline_tree.unfold(self._outline.path_of(number), holds)
 
@@ -283,9 +277,9 @@ class Browser(App[None]):
         self.call_from_thread(self._say_title, "searching ... (Esc stops)")
         try:
             if payload is not None:
-                at = self._data.find(wanted, start)
-                at = at if at >= 0 else self._data.find(wanted)
-                found = at if at >= 0 else None
+                number = self._number(payload)
+                data = region_of(b"" if number is None else self._outline.payload(number))
+                found = find_bytes(data, wanted, start, stopped)
             else:
                 found = None if source is None else find_bytes(source, wanted, start, stopped)
         except StoppedError:
@@ -408,18 +402,18 @@ class Browser(App[None]):
             return
         try:
             with self._lock:
-                data = section.load()
+                data = region_of(self._outline.payload(number))
         except ExhumeError as error:
             self.call_from_thread(self.notify, str(error), severity="error", markup=False)
             return
         self.call_from_thread(self._opened, number, data)
 
-    def _opened(self, number: int, data: bytes) -> None:
+    def _opened(self, number: int, data: Region) -> None:
         section = self._outline.found[number]
         self._data = data
-        self._payload = Item(section.name, "payload", section.span.in_payload(0, len(data)), section=section)
-        self.hex.show(lambda start, size: self._data[start : start + size], 0, len(data))
-        self.notify(f"{human_size(len(data))} decompressed; Escape goes back")
+        self._payload = Item(section.name, "payload", section.span.in_payload(0, data.size), section=section)
+        self.hex.show(data.read_at, 0, data.size)
+        self.notify(f"{human_size(data.size)} decompressed; Escape goes back")
 
     def action_copy(self) -> None:
         """Copy the value of the field, or the bytes of anything else in hexadecimal."""
@@ -431,7 +425,7 @@ class Browser(App[None]):
             start, end = item.place
             end = min(end, start + 4096)
             if item.span is not None and item.span.payload is not None:
-                value = self._data[start:end].hex()
+                value = self._data.read_at(start, end - start).hex()
             elif self._source is not None:
                 value = self._source.read_at(start - self._source.origin, end - start).hex()
         self.copy_to_clipboard(str(value))

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from exhume.archive import Archive
 from exhume.cli.explained import field_value
 from exhume.cli.render import printable
 from exhume.counts import counted
-from exhume.engines.explained import Explained, check_fields, checked_nearby, explain_section
+from exhume.engines.explained import NEARBY, Explained, Looked, check_fields, checked_nearby, explain_section
+from exhume.engines.payloads import Payloads
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
 from exhume.io.source import Source, StoppedError
+from exhume.layout.regions import Region
 from exhume.layout.sections import Run, Section, SectionMap
-from exhume.layout.trees import Field
+from exhume.layout.trees import Field, Trees
 
 GROUP = 128
 """The most children of a node."""
@@ -29,6 +32,9 @@ WINDOW = 1 << 20
 
 WALKED = 64 << 20
 """Bytes of archives that are read to find their sections, before the first view."""
+
+PATIENCE = 3.0
+"""Seconds that one step into a long array takes at most."""
 
 MOST_FILES = 128
 """With more files, sections are grouped by number, not by file."""
@@ -67,6 +73,7 @@ class Outline:
         self.found = found
         self.sources: dict[str, Source] = found.sources
         self._explained: dict[int, Explained] = {}
+        self._payloads = Payloads()
         self._files: list[tuple[str, int, int]] = []
         at = 0
         for part in found.parts:
@@ -120,13 +127,21 @@ class Outline:
         known = self._explained.pop(number, None)
         if known is None:
             section = checked_nearby(self.found[number])
-            known = explain_section(self.found, section, stream=True)
+            looked = Looked(lambda: self.payload(number), PATIENCE)
+            unchecked = ""
+            if section.span.size > NEARBY:
+                unchecked = f"covers {counted(section.span.size, 'bytes')}: only verifying the archive compares it"
+            known = explain_section(self.found, section, whole=True, stream=True, unchecked=unchecked, looked=looked)
             for tree in known.trees():
-                check_fields(section, tree, [], "")
+                check_fields(section, tree, [], unchecked)
         self._explained[number] = known
         while len(self._explained) > self.KEPT:
             del self._explained[next(iter(self._explained))]
         return known
+
+    def payload(self, number: int) -> bytes | Region:
+        """The payload of a section: a large one as a region.  Raises what decompressing raises."""
+        return self._payloads.content(number, self.found[number])
 
     def _content(self, number: int) -> list[Item]:
         explained = self.explain(number)
@@ -135,9 +150,10 @@ class Outline:
             out += _fields(explained.section, [explained.stored])
         if explained.payload is not None:
             payload = explained.payload
+            size = len(explained.data) if explained.region is None else explained.region.size
             out.append(
                 Item(
-                    f"payload  ({counted(len(explained.data), 'bytes')} decompressed)",
+                    f"payload  ({counted(size, 'bytes')} decompressed)",
                     "payload",
                     payload.span,
                     section=explained.section,
@@ -207,26 +223,53 @@ def _fields(section: Section, fields: Sequence[Field], omitted: int = 0, first: 
     end = len(fields) if end < 0 else end
     step = _step(end - first)
     if step > 1:
-        return [
-            Item(
-                f"[{at}] to [{min(at + step, end) - 1}]",
-                "group",
-                fields[at].span,
-                section=section,
-                make=lambda at=at: _fields(section, fields, 0, at, min(at + step, end)),  # type: ignore[misc]
-            )
-            for at in range(first, end, step)
-        ]
+        return [_group_of(section, fields, at, min(at + step, end)) for at in range(first, end, step)]
     out = [_field(section, fields[at]) for at in range(first, end)]
     if omitted:
         out.append(Item(f"… {omitted:,} more", "note"))
     return out
 
 
+def _group_of(section: Section, fields: Sequence[Field], first: int, end: int) -> Item:
+    """The elements `[first, end)` of an array."""
+    span = _from_to(fields[first].span, fields[end - 1].span)
+    make = partial(_fields, section, fields, 0, first, end)
+    return Item(f"[{first}] to [{end - 1}]", "group", span, section=section, make=make)
+
+
+def _elements(section: Section, array: Field, fields: Trees, first: int = 0) -> list[Item]:
+    """Items of the elements of an array from a number on; the last one finds further elements, if there are any."""
+    known = len(fields)
+    out = _fields(section, fields, 0, first, known) if known > first else []
+    if fields.more is None:
+        return out
+
+    def further() -> list[Item]:
+        fields.read_on(2 * known)
+        return _elements(section, array, fields, known)
+
+    span = _from_to(fields[known - 1].span, array.span)
+    return [*out, Item(f"[{known}] and on", "group", span, section=section, make=further)]
+
+
+def _from_to(first: Span | None, last: Span | None) -> Span | None:
+    """From the beginning of a span to the end of another."""
+    if first is None or last is None:
+        return first
+    if first.payload is None or last.payload is None:
+        return first._replace(end=last.end)
+    return first._replace(payload=(first.payload[0], last.payload[1]))
+
+
 def _field(section: Section, field: Field) -> Item:
     value = field_value(field)
     label = f"{field.name}: {shorten(value, 48)}" if value else field.name
-    make = (lambda: _fields(section, field.children, field.omitted)) if field.children or field.omitted else None
+    children = field.children
+    make: Callable[[], list[Item]] | None = None
+    if isinstance(children, Trees):
+        make = partial(_elements, section, field, children)
+    elif children or field.omitted:
+        make = partial(_fields, section, children, field.omitted)
     return Item(printable(label), "field", field.span, section=section, field=field, make=make, bad=_is_bad(field))
 
 
@@ -255,7 +298,7 @@ def details(item: Item) -> list[tuple[str, str]]:
     return [(name, printable(str(text))) for name, text in rows if text not in (None, "")]
 
 
-def find_bytes(source: Source, wanted: bytes, start: int, stopped: Callable[[], bool] = bool) -> int | None:
+def find_bytes(source: Source | Region, wanted: bytes, start: int, stopped: Callable[[], bool] = bool) -> int | None:
     """The offset of bytes in a file, searched from an offset on, then from the beginning; None without any.
 
     Reads `WINDOW` bytes at a time, and nothing more once `stopped()`.  Raises `SourceError` if reading fails, and

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -25,14 +26,12 @@ from textual.widgets.tree import TreeNode
 from exhume.cli.terminal.outline import Item
 from exhume.cli.terminal.screen import FIELD_PALETTE
 from exhume.errors import ExhumeError
-
-if TYPE_CHECKING:
-    from exhume.layout.trees import Field
-
+from exhume.layout.trees import Field, Trees
 
 WIDE, NARROW = 16, 8  # bytes per line
 FIXED = 12  # columns besides four for each byte
 BLOCK = 64 << 10  # bytes per read
+FIRST = 64  # elements of a long array that get colors
 
 FAINT = Style(dim=True)
 OFFSET = Style(color="cyan")
@@ -105,7 +104,7 @@ class HexView(ScrollView, can_focus=True):
         """Give each innermost field of some trees a color."""
         found = []
         for tree in trees:
-            for _, node in tree.walk():
+            for node in _begun(tree):
                 if node.span is None or (node.children and not node.omitted):
                     continue
                 place = node.span.payload if payload else (node.span.start, node.span.end)
@@ -286,6 +285,18 @@ class OutlineTree(Tree[Item]):
         self.scroll_to_node(node, animate=False)
         if node.data is not None:
             self.post_message(self.Shown(node.data))
+
+
+def is_stored(item: Item) -> bool:
+    """Whether an item is a field of stored bytes, or a group of such fields."""
+    return item.kind in ("field", "group") and item.span is not None and item.span.payload is None
+
+
+def _begun(node: Field) -> Iterator[Field]:
+    """A field and all in it, of long arrays the first elements."""
+    yield node
+    for child in islice(node.children, FIRST) if isinstance(node.children, Trees) else node.children:
+        yield from _begun(child)
 
 
 def holds_byte(item: Item, offset: int) -> bool:
