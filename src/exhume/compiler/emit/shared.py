@@ -118,7 +118,7 @@ class Module:
 
     @functools.cached_property
     def packed(self) -> frozenset[Type]:
-        """Types of the specification of which many are unpacked together somewhere."""
+        """Types of the specification whose structures are unpacked together in some list."""
         every = (one for type in self.schema.model.types() for one in type.fields())
         lists = (one for one in every if packed_size(one) is not None)
         return frozenset(one.one.type for one in lists if isinstance(one.one, Structure))
