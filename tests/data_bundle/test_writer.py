@@ -247,13 +247,15 @@ def aged(tmp_path: Path) -> Path:
     return tmp_path / "aged"
 
 
-def test_past_states_of_a_damaged_index_are_a_loss(aged: Path, exhume_cli: Callable[..., Any]) -> None:
+def test_past_states_tell_damage_of_an_unused_log(aged: Path, exhume_cli: Callable[..., Any]) -> None:
     log = next((aged / "index").glob("*.log"))
     (aged / "index" / "000001.log").write_bytes(flip(log.read_bytes(), 20))
     assert exhume_cli("list", aged).code == 0
     for call in (["list", "--all-versions"], ["list", "--sequence", 9999], ["cat", "--sequence", 9999, "--json"]):
         result = exhume_cli(*call, aged)
-        assert (result.code, "LDB-20" in result.err) == (3, True), call
+        assert (result.code, "warning: index/000001.log: " in result.err, "LDB-20" in result.err) == (0, True, True), (
+            call
+        )
 
 
 def test_old_files_can_be_read(aged: Path, exhume_cli: Callable[..., Any]) -> None:
