@@ -77,7 +77,6 @@ SMALL = {
     "formats.ark.places": "imports the layout, which `probe` needs only for what may be an Ark log",
     "formats.clp_ir.recode": "the hook of a format whose content KV-IR recodes",
     "formats.clp_s.names": "names of sections, which `probe` needs and which import no layout",
-    "formats.clp_s.query.options": "KV-IR takes the same options and imports no query",
     "formats.data_bundle.pykernel": "the pure-Python form of the compiled loops, as in every format",
     "formats.zs.layout_facts": "facts of the layout, which import no reader",
     "io.activity": "what opens files imports it; only `--audit` sets the observer",

@@ -18,7 +18,7 @@ import exhume
 from exhume.errors import StructureError, WriterError
 from exhume.export import _tables, arrow, csv, jsonl, parquet
 from exhume.export._tables import flat_column, json_column
-from exhume.formats.zs.metadata import separated_values
+from exhume.formats.zs.head import separated_values
 from exhume.io import jsonout
 from exhume.tabular.report import ExportReport
 from exhume.testing.damage import flip

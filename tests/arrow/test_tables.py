@@ -31,7 +31,7 @@ from exhume.formats.clp_s.reader import open_archive as open_clp
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.leveldb.log import build_log
 from exhume.formats.zs.arrow import RecordFormat, _Split
-from exhume.formats.zs.metadata import separated_values
+from exhume.formats.zs.head import separated_values
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.tabular import arrow

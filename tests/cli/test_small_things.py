@@ -23,7 +23,7 @@ from exhume.formats.ark import writer as ark
 from exhume.formats.ark.layout import CODEC_NUMBERS
 from exhume.formats.clp_ir import writer as clpir
 from exhume.formats.clp_s.write import options as clps
-from exhume.formats.clp_s.write.kinds import KINDS
+from exhume.formats.clp_s.write.inputs import KINDS
 from exhume.formats.data_bundle import writer as databundle
 from exhume.formats.kv_ir import writer as kvir
 from exhume.formats.zs import encode as zs

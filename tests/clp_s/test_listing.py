@@ -12,7 +12,7 @@ import pytest
 
 import exhume
 from exhume.errors import SourceError, WriterError
-from exhume.formats.clp_s.write.listing import Naming, list_inputs
+from exhume.formats.clp_s.write.inputs import Naming, list_inputs
 
 Cli = Callable[..., Any]
 

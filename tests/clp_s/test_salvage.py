@@ -308,8 +308,8 @@ def wide(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     path = tmp_path_factory.mktemp("wide") / "wide.clps"
     version = "0.5.1" if request.param else "0.4.1"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("exhume.formats.clp_s.write.frames.LEAST", 1000)
-        patch.setattr("exhume.formats.clp_s.write.frames.MOST", 1000)
+        patch.setattr("exhume.formats.clp_s.write.build.LEAST", 1000)
+        patch.setattr("exhume.formats.clp_s.write.build.MOST", 1000)
         with exhume.clps.create(path, version=version, structurize_arrays=request.param, creator_id="x") as writer:
             for row in range(WIDE_ROWS):
                 text = f"job {row} of host-{row % 7} took {row}.5 ms"
@@ -331,8 +331,8 @@ def test_partial_records_are_parts_of_the_original(
     wide: Path, tmp_path: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever a table is truncated: the rest is part of the record in its place, and not empty."""
-    monkeypatch.setattr("exhume.formats.clp_s.write.frames.LEAST", 1000)
-    monkeypatch.setattr("exhume.formats.clp_s.write.frames.MOST", 1000)
+    monkeypatch.setattr("exhume.formats.clp_s.write.build.LEAST", 1000)
+    monkeypatch.setattr("exhume.formats.clp_s.write.build.MOST", 1000)
     with exhume.open(wide) as archive:
         assert isinstance(archive, ClpSArchive)
         original = list(archive.events(ordered=True))

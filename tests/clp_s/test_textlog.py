@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import UnsupportedOperationError, WriterError
-from exhume.formats.clp_s.write.inputs import BadRecordError
-from exhume.formats.clp_s.write.kinds import InputKind, recognize
+from exhume.formats.clp_s.write.inputs import BadRecordError, InputKind, recognize
 from exhume.formats.clp_s.write.pykernel import PureEncoder
 from exhume.formats.clp_s.write.stamps import FORMS, STRICT, Form
 from exhume.formats.clp_s.write.textlog import PureTextLog, TextLog, original, text_log

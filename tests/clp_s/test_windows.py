@@ -255,8 +255,8 @@ def written(version_and_arrays: str, folder: Path, cut: int) -> bytes:
     version, _, arrays = version_and_arrays.partition(" ")
     path = folder / "one.clps"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("exhume.formats.clp_s.write.frames.LEAST", cut)
-        patch.setattr("exhume.formats.clp_s.write.frames.MOST", cut)
+        patch.setattr("exhume.formats.clp_s.write.build.LEAST", cut)
+        patch.setattr("exhume.formats.clp_s.write.build.MOST", cut)
         options: dict[str, Any] = {"version": version, "structurize_arrays": bool(arrays), "allow_loss": True}
         with exhume.clps.create(path, timestamp_key="at", creator_id="x", **options) as writer:
             for line in lines():

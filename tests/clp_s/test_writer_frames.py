@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.findings import Severity
-from exhume.formats.clp_s.write import frames
+from exhume.formats.clp_s.write import build
 from exhume.formats.clp_s.writer import create
 from exhume.testing.damage import flip
 from tests.clp_s.oracle import ORACLES, Oracle
@@ -24,8 +24,8 @@ COUNT = 400
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An archive of two tables, whose sections hold many frames."""
-    monkeypatch.setattr(frames, "LEAST", 100)
-    monkeypatch.setattr(frames, "MOST", 300)
+    monkeypatch.setattr(build, "LEAST", 100)
+    monkeypatch.setattr(build, "MOST", 300)
     rng = random.Random(5)
     path = tmp_path / "x.clps"
     with create(path, creator_id="me", timestamp_key="t") as writer:
@@ -36,18 +36,18 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@given(st.lists(st.integers(0, 3 * frames.MOST), max_size=20))
+@given(st.lists(st.integers(0, 3 * build.MOST), max_size=20))
 def test_frames_end_with_columns_and_are_neither_small_nor_large(sizes: list[int]) -> None:
-    found = list(frames.spans(sizes))
+    found = list(build.spans(sizes))
     total = sum(sizes)
     assert [0, *(stop for _, stop in found)] == [*(start for start, _ in found), total]
-    assert all(stop - start <= frames.MOST for start, stop in found)
-    assert all(stop - start >= min(frames.LEAST, frames.MOST // 2) for start, stop in found[:-1])
+    assert all(stop - start <= build.MOST for start, stop in found)
+    assert all(stop - start >= min(build.LEAST, build.MOST // 2) for start, stop in found[:-1])
     bounds = {start for start, _ in found} | {total}
     at = last = 0
     for size in sizes:
         at += size
-        if at - last >= frames.LEAST:
+        if at - last >= build.LEAST:
             assert at in bounds
             last = at
 
@@ -55,11 +55,11 @@ def test_frames_end_with_columns_and_are_neither_small_nor_large(sizes: list[int
 @given(st.binary(max_size=4000), st.integers(1, 3))
 def test_frames_state_their_size_and_hold_the_payload(payload: bytes, jobs: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frames, "LEAST", 64)
-        patch.setattr(frames, "MOST", 256)
+        patch.setattr(build, "LEAST", 64)
+        patch.setattr(build, "MOST", 256)
         columns = [len(payload) // 3, 0, len(payload) - len(payload) // 3]
-        read = frames.whole(payload)[1]
-        several = [list(one) for one in frames.Framing().several([(columns, read), ([0], read), (columns, read)], jobs)]
+        read = build.whole(payload)[1]
+        several = [list(one) for one in build.Framing().several([(columns, read), ([0], read), (columns, read)], jobs)]
     assert several[0] == several[2]
     assert several[1] == []
     assert b"".join(map(zstandard.ZstdDecompressor().decompress, several[0])) == payload
@@ -82,8 +82,8 @@ def test_recoding_cuts_where_writing_does(
             for number in range(10 * small):
                 writer.write({f"k{number % small}": number, **{f"l{key}": key for key in range(number % 7)}})
     with monkeypatch.context() as patch:
-        patch.setattr(frames, "LEAST", 1 << 30)
-        patch.setattr(frames, "MOST", 1 << 30)
+        patch.setattr(build, "LEAST", 1 << 30)
+        patch.setattr(build, "MOST", 1 << 30)
         exhume.recode(made, tmp_path / "one")
     assert (tmp_path / "one").read_bytes().count(ZSTD_MAGIC) < made.read_bytes().count(ZSTD_MAGIC) // 2
     for jobs in (1, 2):

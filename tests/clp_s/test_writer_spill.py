@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.formats.clp_s.write import spill
+from exhume.formats.clp_s.write import encoder
+from exhume.formats.clp_s.write.encoder import Frames, Spill
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.series import begin
-from exhume.formats.clp_s.write.spill import Frames, Spill
 from exhume.native.compiled import KERNEL
 
 
@@ -37,9 +37,9 @@ def records(count: int) -> list[dict[str, Any]]:
 
 
 def spilled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spill, "GROWTH", 4096)
-    monkeypatch.setattr(spill, "LEAST", 16)
-    monkeypatch.setattr(spill, "HELD", 64)
+    monkeypatch.setattr(encoder, "GROWTH", 4096)
+    monkeypatch.setattr(encoder, "LEAST", 16)
+    monkeypatch.setattr(encoder, "HELD", 64)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -120,7 +120,7 @@ def test_nothing_is_left_after_an_error(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spill, "HELD", 10)
+    monkeypatch.setattr(encoder, "HELD", 10)
     frames = Frames(tmp_path)
     assert list(frames) == []
     frames.add([b"12345", b"67890"])

@@ -13,7 +13,7 @@ import exhume
 from exhume.errors import OutputExistsError, UnsupportedOperationError, WriterError
 from exhume.findings import Severity
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.write.frames import Framing, write_container
+from exhume.formats.clp_s.write.build import Framing, write_container
 from exhume.testing.damage import flip
 from tests.archives import label, own_archives, real_archives
 from tests.zs.make_samples import no_data

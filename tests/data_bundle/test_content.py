@@ -26,8 +26,8 @@ from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.shard import Shard
-from exhume.formats.leveldb import pool
-from exhume.formats.leveldb.pool import SourcePool
+from exhume.formats.leveldb import files as table_files
+from exhume.formats.leveldb.files import SourcePool
 from exhume.io.local import LocalTree
 from exhume.io.output.tar import TarSink
 from exhume.io.output.tree import OutputTree
@@ -84,7 +84,7 @@ def test_each_shard_is_opened_once(
         opened[name] += name not in pool._open
         return real(pool, name)
 
-    monkeypatch.setattr(pool, "MOST_OPEN", 2)
+    monkeypatch.setattr(table_files, "MOST_OPEN", 2)
     monkeypatch.setattr(SourcePool, "_opened", counted)
     name, *rest = verb.format(out=tmp_path).split()
     assert exhume_cli(name, path, *rest, "-j", "1").code in (0, 4)

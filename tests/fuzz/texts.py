@@ -18,7 +18,7 @@ from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.caf.index import parse_index, parse_partial, parse_strict
 from exhume.formats.clp_s.query.kql import parse
-from exhume.formats.clp_s.query.times import parse_with_pattern
+from exhume.formats.clp_s.query.operand import parse_with_pattern
 from exhume.formats.clp_s.read.timestamps import PatternSet
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns, compile_pattern, parse_timestamp
 from tests.ark.test_rbuf import ALL_TYPES, everything

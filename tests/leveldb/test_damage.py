@@ -18,10 +18,10 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import build_block, context_modifier, seal_block
 from exhume.formats.leveldb.checks import RULES
 from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.files import SourcePool
 from exhume.formats.leveldb.forensics import find_data_blocks
 from exhume.formats.leveldb.log import LogReader, build_batch, build_log
 from exhume.formats.leveldb.model import Status, Verdict
-from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
@@ -629,7 +629,7 @@ def test_an_unknown_comparator_is_read_whole() -> None:
 
 
 def test_many_tables_need_few_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exhume.formats.leveldb.pool.MOST_OPEN", 10)
+    monkeypatch.setattr("exhume.formats.leveldb.files.MOST_OPEN", 10)
     for number in range(300):
         (tmp_path / f"{number:06d}.ldb").write_bytes(b"%d" % number * 9)
     pool = SourcePool(LocalTree(tmp_path))

@@ -12,9 +12,8 @@ import pytest
 
 import exhume
 from exhume.findings import Severity, Verdict
-from exhume.formats.leveldb.operators import operators_of
 from exhume.formats.leveldb.reader import LevelDbArchive
-from exhume.formats.leveldb.values import entity_columns, plain_value
+from exhume.formats.leveldb.values import entity_columns, operators_of, plain_value
 from exhume.io.local import LocalTree
 from tests.leveldb.crafted import (
     DELETE,

@@ -25,7 +25,7 @@ from unittest import mock
 
 import exhume
 from exhume.cli.main import invoke
-from exhume.formats.leveldb import pool
+from exhume.formats.leveldb import files as table_files
 from exhume.tabular import wide
 from tests.scaling import archives
 from tools.blocks import write_block
@@ -233,7 +233,7 @@ FEW = 8
 
 def grow(case: Case, verb: str, folder: Path, *, memory: bool = False) -> Growth:
     """Run a verb at each size of a count."""
-    with mock.patch.object(wide, "WIDEST", NARROW), mock.patch.object(pool, "MOST_OPEN", FEW):
+    with mock.patch.object(wide, "WIDEST", NARROW), mock.patch.object(table_files, "MOST_OPEN", FEW):
         return _grow(case, verb, folder, memory=memory)
 
 

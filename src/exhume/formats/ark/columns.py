@@ -17,8 +17,7 @@ from typing import Any, Final, NamedTuple
 from exhume.formats.ark.kernel import ark_columns
 from exhume.formats.ark.rbuf.program import MAX_ROWS
 from exhume.formats.ark.rbuf.registry import Field, Registry
-from exhume.formats.ark.rbuf.sizes import is_fixed
-from exhume.formats.ark.rbuf.wire import letter_of
+from exhume.formats.ark.rbuf.wire import is_fixed, letter_of
 from exhume.tabular.arrow import BAD_TIME, import_pyarrow
 
 ROOM: Final = 1 << 29

@@ -14,7 +14,7 @@ from exhume.formats.clp_s.cli import listing
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.writer import Encoding
-    from exhume.formats.clp_s.write.listing import NamedInput
+    from exhume.formats.clp_s.write.inputs import NamedInput
     from exhume.formats.kv_ir.writer import Codec
 
 
@@ -55,8 +55,8 @@ def create(
     zstd are recognized; - is standard input.
     """
     from exhume.formats.clp_ir.layout import DEFAULT_PATTERN, DEFAULT_ZONE
-    from exhume.formats.clp_ir.lines import write_lines
     from exhume.formats.clp_ir.writer import create as open_writer
+    from exhume.formats.clp_ir.writer import write_lines
 
     writer = open_writer(
         output,

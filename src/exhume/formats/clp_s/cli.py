@@ -45,7 +45,7 @@ def listing(function: Any) -> Any:
     @functools.wraps(function)
     def wrapper(run: Any, inputs: tuple[str, ...], **options: Any) -> Any:
         from exhume.cli.run import storage_options
-        from exhume.formats.clp_s.write.listing import Naming, list_inputs
+        from exhume.formats.clp_s.write.inputs import Naming, list_inputs
 
         if not inputs and options["files_from"] is None:
             raise click.UsageError("no INPUT and no --files-from")

@@ -20,7 +20,7 @@ SHOWN = 10
 
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.write.listing import NamedInput
+    from exhume.formats.clp_s.write.inputs import NamedInput
     from exhume.formats.clp_s.write.options import InputName, OnError
 
 

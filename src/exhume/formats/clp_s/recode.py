@@ -23,8 +23,8 @@ from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.windows import is_large, is_too_large, open_windows
-from exhume.formats.clp_s.write import frames as framing_sizes
-from exhume.formats.clp_s.write.frames import (
+from exhume.formats.clp_s.write import build as framing_sizes
+from exhume.formats.clp_s.write.build import (
     Framing,
     Payload,
     Piece,

@@ -32,8 +32,14 @@ from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.windowed import each_part
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.verify_tables import table_faults
-from exhume.formats.clp_s.write.build import build_dictionary, build_table_metadata, pack_patterns
-from exhume.formats.clp_s.write.frames import Framing, joined, write_container
+from exhume.formats.clp_s.write.build import (
+    Framing,
+    build_dictionary,
+    build_table_metadata,
+    joined,
+    pack_patterns,
+    write_container,
+)
 from exhume.io.local import FileSource
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.scratch import ScratchDirectory, discard, scratch_file

@@ -17,11 +17,18 @@ from typing import Any, Final
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.block_encoding import BlockEncoders, InputBlock, cut_apart
-from exhume.formats.clp_s.write.inputs import BadRecordError, Input, name_of, read_ahead, read_pieces
+from exhume.formats.clp_s.write.inputs import (
+    STDIN,
+    BadRecordError,
+    Input,
+    InputKind,
+    name_of,
+    read_ahead,
+    read_pieces,
+    recognize,
+)
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import count_lines
-from exhume.formats.clp_s.write.kinds import InputKind, recognize
-from exhume.formats.clp_s.write.listing import STDIN
 from exhume.formats.clp_s.write.options import (
     DEFAULT_DOCUMENT_SIZE,
     DEFAULT_TABLE_SIZE,

@@ -17,7 +17,7 @@ from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import FileRow, RecordRow
 from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.shard import RecordCache, Shard
-from exhume.formats.leveldb.pool import SourcePool
+from exhume.formats.leveldb.files import SourcePool
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

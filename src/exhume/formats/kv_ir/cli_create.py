@@ -14,7 +14,7 @@ from exhume.errors import WriterError
 from exhume.formats.clp_s.cli import INPUT, listing
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.write.listing import NamedInput
+    from exhume.formats.clp_s.write.inputs import NamedInput
     from exhume.formats.kv_ir.writer import Codec
 
 

@@ -1,5 +1,5 @@
 # Events of a KV-IR stream in the buffers of Arrow's columns, without the interpreter lock: the part of `run` that is
-# used to fill columns.  `exhume.formats.kv_ir.pycolumns` is the pure-Python implementation and has the documentation.
+# used to fill columns.  `exhume.formats.kv_ir.pytokens` is the pure-Python implementation and has the documentation.
 #
 # Spec: Arrow columnar format, Physical Memory Layout.
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import Span, UnsupportedOperationError, WriterError
-from exhume.formats.clp_s.write.inputs import Input, name_of, read_pieces
-from exhume.formats.clp_s.write.kinds import InputKind, recognized
+from exhume.formats.clp_s.write.inputs import Input, InputKind, name_of, read_pieces, recognized
 from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, original, text_log
 from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units
 from exhume.formats.kv_ir.units import AUTO, USER

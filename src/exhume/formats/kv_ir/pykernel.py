@@ -25,8 +25,7 @@ from exhume.formats.kv_ir.layout import (
     Variable,
     join_text,
 )
-from exhume.formats.kv_ir.pycolumns import Columns, PrintArray, Taken
-from exhume.formats.kv_ir.pytokens import APART, StopError, token
+from exhume.formats.kv_ir.pytokens import APART, Columns, PrintArray, StopError, Taken, token
 from exhume.formats.kv_ir.pytokens import scan_units as scan_units
 from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, How, Status, array_value
 

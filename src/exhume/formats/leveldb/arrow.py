@@ -32,7 +32,7 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.model import Place, Status, type_name
 from exhume.formats.leveldb.ranges import beyond, has_large, operation_of, places_of, rows_of, tally_of, versions_of
-from exhume.formats.leveldb.settled import AT, KIND, NEWER, PLACE, SEQUENCE, STATUS, UNRESOLVED
+from exhume.formats.leveldb.values import AT, KIND, NEWER, PLACE, SEQUENCE, STATUS, UNRESOLVED
 from exhume.io.values import LargeValue
 from exhume.tabular.arrow import BATCH_ROWS, TableOptions, check_rows, choose, import_pyarrow, plain_text, rebatched
 

@@ -39,9 +39,8 @@ from exhume.formats.leveldb.ranges import (
     versions_of,
 )
 from exhume.formats.leveldb.replay import LoadedLog
-from exhume.formats.leveldb.settled import add_items, settle_older
 from exhume.formats.leveldb.table import Item
-from exhume.formats.leveldb.values import Resolver
+from exhume.formats.leveldb.values import Resolver, add_items, settle_older
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.caching import cached_property
 

@@ -17,7 +17,15 @@ from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator, comparator_of
-from exhume.formats.leveldb.files import DbFile, as_of_pebble, list_files, load_manifest, named_manifest, old_manifests
+from exhume.formats.leveldb.files import (
+    DbFile,
+    SourcePool,
+    as_of_pebble,
+    list_files,
+    load_manifest,
+    named_manifest,
+    old_manifests,
+)
 from exhume.formats.leveldb.manifest import ColumnFamily, Manifest
 from exhume.formats.leveldb.model import BYTEWISE, Role, SequenceRule, Status, type_name
 from exhume.formats.leveldb.names import (
@@ -27,11 +35,17 @@ from exhume.formats.leveldb.names import (
     pebble_version,
     plain_names,
 )
-from exhume.formats.leveldb.operators import MOST_OPTIONS, Operator, log_folder, operators_of
-from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.replay import LoadedLog, Replay, Unused
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.values import Resolver, Versions, resolver_of
+from exhume.formats.leveldb.values import (
+    MOST_OPTIONS,
+    Operator,
+    Resolver,
+    Versions,
+    log_folder,
+    operators_of,
+    resolver_of,
+)
 from exhume.io.caching import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree

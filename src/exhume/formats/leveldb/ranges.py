@@ -19,9 +19,8 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
 from exhume.formats.leveldb.model import PUTS, Extra, Place, Role, Status, Version, type_name
-from exhume.formats.leveldb.settled import SEQUENCE, add_items, settle_chains, settle_older
 from exhume.formats.leveldb.table import Item, Table
-from exhume.formats.leveldb.values import Resolver
+from exhume.formats.leveldb.values import SEQUENCE, Resolver, add_items, settle_chains, settle_older
 from exhume.formats.leveldb.wire import key_text
 from exhume.io.parallel import map_ordered
 from exhume.io.values import LargeValue

@@ -1,16 +1,160 @@
-"""Values that are not the bytes of one version: merge operands, entities of columns, references to blob files.
+"""Values of versions: what merge operands, entities of columns, and references to blob files make, also as rows.
 
-Spec: RocksDB db/merge_helper.cc, db/wide/wide_column_serialization.h, db/seqno_to_time_mapping.cc (timed puts).
+Which merge operator a column family has is stated in OPTIONS; the built-in ones are computed here.
+
+Spec: RocksDB db/merge_helper.cc, db/wide/wide_column_serialization.h, db/blob/blob_index.h, db/seqno_to_time_mapping.cc
+(timed puts); utilities/merge_operators/; include/rocksdb/merge_operator.h; options/options_parser.cc.
 """
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise, zip_longest
+from typing import NamedTuple
 
+from exhume.counts import counted
+from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.large import LONG
 from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
-from exhume.formats.leveldb.model import ValueTypes
-from exhume.formats.leveldb.operators import Operator
+from exhume.formats.leveldb.model import ELSEWHERE, Extra, Status, ValueTypes, type_name
+from exhume.formats.leveldb.table import Item
 from exhume.io.values import LargeValue, whole
+
+MOST_OPTIONS = 1 << 20
+"""The most bytes of OPTIONS that are read."""
+_SECTION = re.compile(r'\[\s*CFOptions\s+"(.*)"\s*\]')
+_OPTION = re.compile(r"\s*merge_operator\s*=\s*(.*?)\s*")
+_LOG_FOLDER = re.compile(r"^[ \t]*wal_dir[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_U64 = 1 << 64
+_ESCAPES = {"n": "\n", "r": "\r"}
+
+Merge = Callable[[bytes | None, Sequence[bytes]], bytes | None]
+"""Applies operands, oldest first, to a value (None: there is none); None when the operator fails."""
+
+
+class Operator(NamedTuple):
+    """The merge operator of a column family; `merge` is None for one that is not built into RocksDB."""
+
+    name: str
+    merge: Merge | None = None
+
+
+def log_folder(options: str) -> str:
+    """The directory of the logs according to a file OPTIONS; empty where it states none."""
+    found = _LOG_FOLDER.search(options)
+    return _unescaped(found[1]) if found else ""
+
+
+def operators_of(options: str) -> dict[str, Operator]:
+    """The merge operators in a file OPTIONS, by the name of the column family."""
+    out: dict[str, Operator] = {}
+    family: str | None = None
+    for line in map(_without_comment, options.splitlines()):
+        if line.lstrip().startswith("["):
+            section = _SECTION.fullmatch(line.strip())
+            family = section[1] if section else None
+        elif family is not None and (found := _OPTION.fullmatch(line)) and found[1] not in ("", "nullptr"):
+            out[family] = _operator(_unescaped(found[1]))
+    return out
+
+
+def _without_comment(line: str) -> str:
+    found = re.match(r"(?:[^\\#]|\\.?)*", line)
+    return found[0] if found else line
+
+
+def _operator(text: str) -> Operator:
+    """An operator as OPTIONS describes it: its name, or `{id=name;option=value;}`."""
+    name, options = text, ""
+    if text.startswith("{") and text.endswith("}"):
+        first, _, options = text[1:-1].partition(";")
+        name = first.removeprefix("id=")
+    if name in _APPENDING:
+        delimiter = _delimiter(options)
+        return Operator(name, None if delimiter is None else _append(delimiter))
+    return Operator(name, _MERGES.get(name))
+
+
+def _delimiter(options: str) -> bytes | None:
+    """The delimiter of an appending operator; None when the options are not understood."""
+    if not options:
+        return b","
+    found = re.fullmatch(r"delimiter=(?:\{(.*)\}|([^;{}]*));?", options, re.DOTALL)
+    if found is None:
+        return None
+    text = found[1] if found[1] is not None else found[2]
+    return _unescaped(text.strip(" \t\n\v\f\r")).encode("utf-8", "surrogateescape")
+
+
+def _unescaped(text: str) -> str:
+    """The text that RocksDB reads; it does so for a whole line, and again for an option in it."""
+    return re.sub(r"\\(.?)", lambda escape: _ESCAPES.get(escape[1], escape[1]), text)
+
+
+def _append(delimiter: bytes) -> Merge:
+    return lambda base, operands: delimiter.join([*([] if base is None else [base]), *operands])
+
+
+def _add(base: bytes | None, operands: Sequence[bytes]) -> bytes:
+    numbers = (int.from_bytes(one, "little") for one in (base or b"", *operands) if len(one) == 8)
+    return (sum(numbers) % _U64).to_bytes(8, "little")
+
+
+def _max(base: bytes | None, operands: Sequence[bytes]) -> bytes:
+    return max([base or b"", *operands])
+
+
+def _put(base: bytes | None, operands: Sequence[bytes]) -> bytes:
+    return operands[-1]
+
+
+def _xor(base: bytes | None, operands: Sequence[bytes]) -> bytes:
+    out = base or b""
+    for operand in operands:
+        out = bytes(a ^ b for a, b in zip_longest(out, operand, fillvalue=0))
+    return out
+
+
+def _sort(base: bytes | None, operands: Sequence[bytes]) -> bytes | None:
+    """Merge sorted lists of numbers; the operator of RocksDB ignores the value that was there."""
+    left: list[int] = []
+    for operand in operands:
+        right: list[int] = []
+        for part in operand.split(b","):
+            number = re.match(rb"[ \t\n\v\f\r]*([+-]?[0-9]+)", part)
+            if number is None or not -(1 << 31) <= int(number[1]) < 1 << 31:
+                return None  # RocksDB does not survive it
+            right.append(int(number[1]))
+        merged: list[int] = []
+        at = 0
+        for one in right:
+            while at < len(left) and left[at] < one:
+                merged.append(left[at])
+                at += 1
+            merged.append(one)
+        left = merged + left[at:]
+    return b",".join(b"%d" % one for one in left)
+
+
+_APPENDING = ("StringAppendOperator", "stringappend", "StringAppendTESTOperator", "stringappendtest")
+_MERGES: dict[str, Merge] = {
+    "UInt64AddOperator": _add,
+    "uint64add": _add,
+    "MaxOperator": _max,
+    "max": _max,
+    "PutOperator": _put,
+    "put": _put,
+    "put_v1": _put,
+    "BytesXOR": _xor,
+    "bytesxor": _xor,
+    "MergeSortOperator": _sort,
+    "sortlist": _sort,
+}
+
 
 Versions = Sequence[tuple[int, bytes | LargeValue]]
 """Types and bytes of versions of one key, newest first: merge operands, and last the version that they apply to."""
@@ -92,3 +236,136 @@ def entity_columns(stored: bytes) -> dict[bytes, bytes] | None:
         out[name] = stored[at : at + size]
         at += size
     return out
+
+
+SEQUENCE, KIND, STATUS, NEWER, AT, PLACE = range(6)
+"""The numbers of columns of numbers."""
+
+_STATUSES = tuple(Status)
+LIVE, UNRESOLVED, OPERAND = map(_STATUSES.index, (Status.LIVE, Status.UNRESOLVED, Status.OPERAND))
+_DIRECT = bytes(kind for kind in range(256) if kind not in ELSEWHERE)
+_TOP = (1 << 64) - 1
+
+Found = list[tuple[int, bytes, list[tuple[int, bytes]]]]
+"""What `LeveldbRows.chains` returns."""
+
+Chain = tuple[int, bytes, Versions]
+"""The number and the key of a row, and the versions that make its value."""
+
+
+def settle_chains(rows: LeveldbRows, chains: Found, resolver: Resolver, *, keep: bool) -> None:
+    """Resolve merge operands, entities and references of the current state to values; `keep`: see `settle`."""
+    parts: Sequence[Chain] = _with_extras(rows, chains) if rows.extras else chains
+    _keep_columns(rows, chains)
+    values = [(number, resolver(rows.family, key, versions)) for number, key, versions in parts]
+    rows.settle(_kept_apart(rows, parts, values), keep)
+
+
+def _with_extras(rows: LeveldbRows, chains: Found) -> list[Chain]:
+    """The chains with the values that are extras."""
+    statuses, sequences = (array("q", rows.numbers(which)) for which in (STATUS, SEQUENCE))
+    out: list[Chain] = []
+    for number, key, versions in chains:
+        found: list[tuple[int, bytes | LargeValue]] = []
+        at = number
+        for kind, stored in versions:
+            while found and statuses[at] != OPERAND:
+                at += 1
+            extra = rows.extras.get((key, sequences[at]), Extra())
+            found.append((kind, stored if extra.large is None else extra.large))
+            at += 1
+        out.append((number, key, found))
+    return out
+
+
+def _kept_apart(
+    rows: LeveldbRows, chains: Sequence[Chain], values: list[tuple[int, bytes | LargeValue | None]]
+) -> list[tuple[int, bytes | None]]:
+    """The values in memory; the large ones, which no merge operands made, become extras."""
+    out: list[tuple[int, bytes | None]] = []
+    sequences: array[int] | None = None
+    for (number, key, _), (_, value) in zip(chains, values, strict=True):
+        if isinstance(value, LargeValue):
+            sequences = array("q", rows.numbers(SEQUENCE)) if sequences is None else sequences
+            place = key, sequences[number]
+            rows.extras[place] = rows.extras.get(place, Extra())._replace(large=value)
+            value = b""
+        out.append((number, value))
+    return out
+
+
+def _keep_columns(rows: LeveldbRows, chains: Found) -> None:
+    """Keep the columns of live entities, whose value will be that of one column."""
+    entities = [one for one in chains if one[2][0][0] == ValueTypes.WIDE_COLUMN_ENTITY]
+    if not entities:
+        return
+    sequences = array("q", rows.numbers(SEQUENCE))
+    for number, key, versions in entities:
+        place = key, sequences[number]
+        rows.extras[place] = rows.extras.get(place, Extra())._replace(columns=entity_columns(versions[0][1]))
+
+
+def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
+    """Resolve references and entities of versions that are not live to values.
+
+    One whose value cannot be read has none, and says so (`Version.unresolved`).
+    """
+    kinds = rows.numbers(KIND)[::8]
+    if not kinds.translate(None, _DIRECT):
+        return
+    statuses, newer, sequences = (array("q", rows.numbers(which)) for which in (STATUS, NEWER, SEQUENCE))
+    keys, stored = _texts(rows, values=False), _texts(rows, values=True)
+    settled: list[tuple[int, bytes | None]] = []
+    large: LargeValue | None
+    for number, kind in enumerate(kinds):
+        if kind not in ELSEWHERE or statuses[number] in (LIVE, UNRESOLVED):
+            continue
+        value = resolver(rows.family, keys[number], [(kind, stored[number])])
+        large = value if isinstance(value, LargeValue) else None
+        settled.append((number, b"" if isinstance(value, LargeValue) else value or b""))
+        place = keys[number], sequences[number]
+        extra = rows.extras.get(place, Extra())
+        if large is not None:
+            extra = extra._replace(large=large)
+        elif value is None:
+            extra = extra._replace(unresolved=f"a value of type {type_name(kind)} that cannot be read")
+        elif kind == ValueTypes.WIDE_COLUMN_ENTITY:
+            extra = extra._replace(columns=entity_columns(stored[number]))
+        if extra != Extra():
+            rows.extras[place] = extra
+    rows.settle(settled, False)
+    rows.mark(list(zip(statuses, newer, strict=True)))
+
+
+def _texts(rows: LeveldbRows, *, values: bool) -> list[bytes]:
+    """The keys of rows, or their values."""
+    data, ends = rows.column(values)
+    return [bytes(data[start:end]) for start, end in pairwise(array("q", ends))]
+
+
+def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False, report: Report | None = None) -> None:
+    """Add items to rows; large values as a whole, or, if `lean`, as extras with an empty value.
+
+    A value above the limit `payload_size` that would be added as a whole is reported, and is not known.  Without
+    `report`, it raises `LimitExceededError`.
+    """
+    if any(type(item[4]) is LargeValue or (lean and len(item[4]) > LONG) for item in items):
+        made = []
+        for key, inverted, rank, at, value, place in items:
+            sequence, kind = divmod(_TOP - inverted, 256)
+            if lean and kind == ValueTypes.VALUE and (type(value) is LargeValue or len(value) > LONG):
+                rows.extras[key, sequence] = Extra(large=LargeValue.of(value))
+                value = b""
+            elif report is not None and type(value) is LargeValue and not value.fits:
+                report(
+                    checks.TOO_LARGE,
+                    "a value above payload_size",
+                    span=value.span,
+                    expected=f"at most {counted(value.most, 'bytes')} (limit payload_size)",
+                    actual=len(value),
+                )
+                rows.extras[key, sequence] = Extra(unresolved="a value above the limit payload_size", large=value)
+                value = b""
+            made.append((key, inverted, rank, at, whole(value), place))
+        items = made
+    rows.add_items(items)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from exhume.choices import check_choice
 from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError, StructureError, shorten
-from exhume.formats.zs.metadata import RECORD_FORMAT
+from exhume.formats.zs.head import RECORD_FORMAT
 from exhume.tabular.arrow import (
     BAD_RECORD,
     BAD_TEXT,

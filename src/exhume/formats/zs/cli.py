@@ -168,7 +168,7 @@ class _Sink:
 
 def columns_of(text: str) -> dict[str, Any]:
     """The metadata value that `NAME:TYPE,...` stands for.  Raises `click.BadParameter` for anything else."""
-    from exhume.formats.zs.metadata import separated_values
+    from exhume.formats.zs.head import separated_values
 
     columns = {}
     for item in text.split(","):

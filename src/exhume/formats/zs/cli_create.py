@@ -123,7 +123,7 @@ def create(
 
 
 def _metadata(text: str, record_format: str | None) -> dict[str, Any]:
-    from exhume.formats.zs.metadata import RECORD_FORMAT, parse_metadata_text
+    from exhume.formats.zs.head import RECORD_FORMAT, parse_metadata_text
 
     if text.startswith("@"):
         from exhume.io.files import naming

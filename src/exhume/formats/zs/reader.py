@@ -20,8 +20,7 @@ from exhume.formats.zs.framing import framing, split_in_parts
 from exhume.formats.zs.head import kind_of, read_head
 from exhume.formats.zs.large import LargeBlock
 from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
-from exhume.formats.zs.search import Bounds, Index, make_bounds
-from exhume.formats.zs.slices import Found, Slice, large_slices
+from exhume.formats.zs.search import Bounds, Found, Index, Slice, large_slices, make_bounds
 from exhume.io.caching import Lru
 from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered

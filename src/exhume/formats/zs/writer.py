@@ -15,6 +15,7 @@ from exhume.counts import counted
 from exhume.errors import Span, WriterError
 from exhume.formats.zs.encode import Codec, Encoded, compressor, encode_block, encode_data, shortest_key
 from exhume.formats.zs.framing import Framing, framing
+from exhume.formats.zs.head import encode_metadata
 from exhume.formats.zs.layout import (
     MAX_INDEX_LEVEL,
     Header,
@@ -26,7 +27,6 @@ from exhume.formats.zs.layout import (
     codec_field,
 )
 from exhume.formats.zs.layout_facts import INCOMPLETE_MAGIC, MAGIC
-from exhume.formats.zs.metadata import encode_metadata
 from exhume.io.files import keep_freed_memory
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.parallel import OrderedCalls

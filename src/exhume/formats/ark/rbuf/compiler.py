@@ -21,7 +21,6 @@ from exhume.formats.ark.checks import (
     GROUP_UNKNOWN,
     NESTING,
 )
-from exhume.formats.ark.rbuf.containers import dictionary_reader, list_reader, variant_reader
 from exhume.formats.ark.rbuf.defaults import Defaults
 from exhume.formats.ark.rbuf.guid import guid_text
 from exhume.formats.ark.rbuf.layout import (
@@ -32,24 +31,29 @@ from exhume.formats.ark.rbuf.layout import (
     read_text,
 )
 from exhume.formats.ark.rbuf.registry import Field, Schema
-from exhume.formats.ark.rbuf.sizes import Sizes, cost_of, is_fixed
 from exhume.formats.ark.rbuf.wire import (
     MAX_DEPTH,
     SIZE_CAP,
     DecodeFailure,
     Read,
+    Sizes,
     State,
     Step,
     byte_buffer,
     check_header,
+    cost_of,
+    dictionary_reader,
     failed,
     guid,
+    is_fixed,
     letter_of,
+    list_reader,
     number_reader,
     plain_letter,
     raw_reader,
     short,
     text,
+    variant_reader,
 )
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from exhume.formats.ark.kernel import RbufProgram
 from exhume.formats.ark.rbuf.layout import HEADER, HEADER_WITH_GROUPS
 from exhume.formats.ark.rbuf.registry import Field
-from exhume.formats.ark.rbuf.sizes import Sizes, cost_of, is_fixed
-from exhume.formats.ark.rbuf.wire import MAX_DEPTH, MAX_ELEMENTS, letter_of
+from exhume.formats.ark.rbuf.wire import MAX_DEPTH, MAX_ELEMENTS, Sizes, cost_of, is_fixed, letter_of
 from exhume.io.jsonout import dumps
 
 if TYPE_CHECKING:

@@ -49,13 +49,14 @@ from exhume.formats.ark.rbuf.layout import (
     read_text,
 )
 from exhume.formats.ark.rbuf.registry import Field, Group, Schema
-from exhume.formats.ark.rbuf.sizes import Sizes, cost_of
 from exhume.formats.ark.rbuf.wire import (
     MAX_DEPTH,
     DecodeFailure,
     Note,
+    Sizes,
     State,
     check_header,
+    cost_of,
     failed,
     letter_of,
     plain_letter,

@@ -1,4 +1,4 @@
-"""What decoding is made of: limits, headers, failures, and the readers of single values.
+"""What decoding is made of: limits, headers, failures, sizes, and the readers of single values and of containers.
 
 Spec: rbuf wire format.
 """
@@ -7,20 +7,41 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume.counts import counted
 from exhume.errors import Span
 from exhume.findings import Finding, Rule
 from exhume.formats.ark import assumptions
-from exhume.formats.ark.checks import COUNT, ENDS_EARLY, EXPANSION, OBJECT_HEADER, RESERVED_BIT, TEXT
+from exhume.formats.ark.checks import (
+    COUNT,
+    ENDS_EARLY,
+    EXPANSION,
+    OBJECT_HEADER,
+    REPEATED_KEY,
+    RESERVED_BIT,
+    TEXT,
+    VARIANT_LENGTH,
+    VARIANT_UNKNOWN,
+)
 from exhume.formats.ark.rbuf.guid import guid_text
-from exhume.formats.ark.rbuf.layout import GUID_SIZE, OBJECTS, LayoutError, read_byte_buffer, read_text
+from exhume.formats.ark.rbuf.layout import (
+    COUNT_SIZE,
+    GUID_SIZE,
+    OBJECTS,
+    VARIANT_HEADER_SIZE,
+    LayoutError,
+    flat_variant_header,
+    read_byte_buffer,
+    read_count,
+    read_text,
+)
 from exhume.formats.ark.rbuf.registry import FIXED, Field
 
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Registry
+
 
 MAX_DEPTH: Final = 100
 """Objects inside objects; real types stay below ten, and deeper recursion would overrun the interpreter's stack."""
@@ -177,3 +198,162 @@ def number_reader(letter: str) -> Read:
         return unpack(buf, pos)[0], stop
 
     return read
+
+
+def list_reader(read: Read, count: int | None, letter: str | None, least: int, cost: int) -> Read:
+    """The reader of a list.
+
+    Args:
+        read: The reader of an element.
+        count: How many elements there are; None if the list itself states it.
+        letter: The `struct` letter of the elements, if they are numbers that need no conversion.
+        least: The fewest bytes that an element takes.
+        cost: The cost units of an element.
+    """
+
+    def element_count(buf: bytes, pos: int, end: int, state: State) -> tuple[int, int]:
+        start = pos
+        number = count
+        if number is None:
+            try:
+                number, pos = read_count(buf, pos, end)
+            except LayoutError as error:
+                raise failed(error) from None
+        if number * least > end - pos:
+            rule, stop = (COUNT, pos) if count is None else (ENDS_EARLY, end)
+            raise DecodeFailure(
+                rule, start, stop, expected=counted(number, "elements"), actual=counted(end - pos, "bytes")
+            )
+        state.spend(number * cost, start)
+        return number, pos
+
+    if letter is not None:
+        width = struct.calcsize("<" + letter)
+
+        def read_numbers(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            number, pos = element_count(buf, pos, end, state)
+            stop = pos + number * width
+            if number > 8 and NATIVE:
+                return memoryview(buf)[pos:stop].cast(letter).tolist(), stop  # type: ignore[call-overload]
+            return list(struct.unpack_from(f"<{number}{letter}", buf, pos)), stop
+
+        return read_numbers
+
+    def read_list(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        number, pos = element_count(buf, pos, end, state)
+        out: list[Any] = []
+        append = out.append
+        try:
+            for _ in range(number):
+                value, pos = read(buf, pos, end, state)
+                append(value)
+        except DecodeFailure as failure:
+            failure.path.append(f"[{len(out)}]")
+            raise
+        return out, pos
+
+    return read_list
+
+
+def dictionary_reader(read_key: Read, read_value: Read, as_map: bool, least: int, cost: int) -> Read:
+    """The reader of a dictionary whose value is a dict (`as_map`) or a list of pairs.
+
+    `least` bytes and `cost` units are those of a pair.
+    """
+
+    def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        start = pos
+        try:
+            count, pos = read_count(buf, pos, end)
+        except LayoutError as error:
+            raise failed(error) from None
+        if count * least > end - pos:
+            raise DecodeFailure(COUNT, start, pos, expected=counted(count, "pairs"), actual=counted(end - pos, "bytes"))
+        state.spend(count * cost, start)
+        pairs: list[tuple[Any, Any]] = []
+        try:
+            for _ in range(count):
+                name, pos = read_key(buf, pos, end, state)
+                item, pos = read_value(buf, pos, end, state)
+                pairs.append((name, item))
+        except DecodeFailure as failure:
+            failure.path.append(f"[{len(pairs)}]")
+            raise
+        if not as_map:
+            return pairs, pos
+        out = dict(pairs)
+        if len(out) != count:
+            state.note(REPEATED_KEY, start, pos)
+        return out, pos
+
+    return read
+
+
+def variant_reader(readers: Mapping[int, tuple[str, Read]]) -> Read:
+    """The reader of a variant, made from the name and the reader of each alternative."""
+
+    def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        try:
+            body, index, size = flat_variant_header(buf, pos, end)
+        except LayoutError as error:
+            raise failed(error, over=VARIANT_LENGTH, unit=" bytes") from None
+        stop = body + size
+        known = readers.get(index)
+        if known is None:
+            state.note(VARIANT_UNKNOWN, pos, stop, f"index {index}, {counted(size, 'bytes')}")
+            return {"index": index, "type": None, "raw": buf[body:stop]}, stop
+        name, read_object = known
+        value, at = read_object(buf, body, stop, state)
+        if at != stop:
+            raise DecodeFailure(
+                VARIANT_LENGTH, pos + 1, body, expected=counted(at - body, "bytes"), actual=counted(size, "bytes")
+            )
+        return {"index": index, "type": name, "value": value}, stop
+
+    return read
+
+
+def is_fixed(each: Field) -> bool:
+    """Whether every value of a field has the same size."""
+    return not each.optional and (each.packed_timespec or each.type in FIXED or each.type in ("enum", "guid"))
+
+
+class Sizes:
+    """The fewest bytes that fields can take; those of an object type are worked out once."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._sizes: dict[str, int] = {}
+
+    def least(self, each: Field) -> int:
+        """The fewest bytes that a field can take (a lower bound: capped, and recursion counts as its header only)."""
+        if each.constant:
+            return 0
+        if each.optional:
+            return 1
+        if is_fixed(each):
+            return struct.calcsize("<" + letter_of(self._registry, each))
+        match each.type:
+            case "string" | "byte_buffer" | "arraylist" | "dictionary":
+                return COUNT_SIZE
+            case "variant":
+                return VARIANT_HEADER_SIZE
+            case "array":
+                assert each.value is not None
+                return min(SIZE_CAP, each.array_size * self.least(each.value))
+        name = each.object_type or ""
+        if name not in self._sizes:
+            schema = self._registry.schema(name)
+            self._sizes[name] = header = 0 if schema.final else 1
+            self._sizes[name] = min(SIZE_CAP, header + sum(self.least(f) for f in schema.fields))
+        return self._sizes[name]
+
+
+def cost_of(each: Field) -> int:
+    """Cost units of one element in a list, not counting what its own lists hold."""
+    match each.type:
+        case "object" | "variant":
+            return 8
+        case "string" | "byte_buffer" | "guid" | "arraylist" | "array" | "dictionary":
+            return 3
+    return 1

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from exhume.formats.clp_s.query import operand as types_of
-from exhume.formats.clp_s.query.dialect import Dialect
 from exhume.formats.clp_s.query.operand import ALL, ARRAYS, NULLS, STRINGS, TEXTS, Operand, operand_of
+from exhume.formats.clp_s.query.options import Dialect
 from exhume.formats.clp_s.query.tree import EQUAL, And, Column, Expression, Filter, Instant, Not, Or
 
 EXISTS, MISSING = "exists", "missing"
@@ -120,7 +120,7 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
         literal = expression.literal
         value = None
         if isinstance(literal, Instant):
-            from exhume.formats.clp_s.query.times import instant_value
+            from exhume.formats.clp_s.query.operand import instant_value
 
             value = instant_value(literal, dialect, query)
         operand = operand_of(literal, expression.op, dialect, value)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from exhume.formats.clp_s.query import kernel as searchkernel
-from exhume.formats.clp_s.query.dialect import Dialect
+from exhume.formats.clp_s.query.options import Dialect
 from exhume.formats.clp_s.query.wildcard import Wildcard
 
 if TYPE_CHECKING:

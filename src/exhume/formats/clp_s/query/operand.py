@@ -1,12 +1,20 @@
-"""The value of a literal for a column of each type: the conversions that decide which columns a filter can match."""
+"""The value of a literal for a column of each type (which decides what columns a filter can match), and of times.
+
+Without a pattern the text of `timestamp("text")`, `timestamp("text", "pattern")` or `date("text")` is read as
+timestamps are when an archive is written.  Patterns are those of format 0.5.0 on, including the specifiers that only
+reading has: `\\Z` any zone, `\\?` any fraction, `\\s` any second, `\\P` an epoch of guessed unit, `\\O{xy}` one of some
+characters.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Final
 
-from exhume.formats.clp_s.query.dialect import Dialect
+from exhume.formats.clp_s.query.kql import query_error
+from exhume.formats.clp_s.query.options import Dialect
 from exhume.formats.clp_s.query.tree import (
     EQUAL,
     GREATER,
@@ -133,3 +141,164 @@ def compare(op: str, value: float, operand: float) -> bool:
     if op == GREATER:
         return value > operand
     return value >= operand
+
+
+_TWO: Final = r"\d\d"
+_PADDED: Final = r"[ \d]\d"
+_FIELDS: Final = {
+    "Y": r"\d{4}",
+    "y": _TWO,
+    "m": _TWO,
+    "d": _TWO,
+    "e": _PADDED,
+    "H": _TWO,
+    "k": _PADDED,
+    "I": _TWO,
+    "l": _PADDED,
+    "M": _TWO,
+    "S": r"[0-5]\d",
+    "J": "60",
+    "s": _TWO,
+    "p": "AM|PM",
+    "3": r"\d{3}",
+    "6": r"\d{6}",
+    "9": r"\d{9}",
+    "T": r"\d{0,8}[1-9]",
+    "?": r"\d{1,9}",
+    "E": r"-?\d{1,19}",
+    "L": r"-?\d{1,19}",
+    "C": r"-?\d{1,19}",
+    "N": r"-?\d{1,19}",
+    "P": r"-?\d{1,19}",
+    "Z": r" ?(?:Z|UTC|GMT|UT|[+\-−]\d\d(?::?\d\d)?)",
+}
+_WORDS: Final = {"B": 12, "A": 7}
+_EPOCH_UNITS: Final = {"E": 10**9, "L": 10**6, "C": 10**3, "N": 1}
+
+
+def instant_value(literal: Instant, dialect: Dialect, query: str) -> int:
+    """The instant in nanoseconds, or, where the dialect has legacy instants, in milliseconds.
+
+    Raises `QueryError`.
+    """
+    from exhume.formats.clp_s.write import timestamps as parse
+
+    if literal.pattern is not None:
+        try:
+            value = parse_with_pattern(literal.text, literal.pattern)
+        except (ValueError, re.error) as error:
+            raise query_error(f"not a timestamp pattern: {error}", query, literal.position) from None
+        if value is None:
+            raise query_error("the time does not match its pattern", query, literal.position)
+        found: int | None = value // 10**6 if dialect.legacy_instants else value
+    else:
+        if dialect.legacy_instants and not re.fullmatch(r"-?[0-9.]+", literal.text):
+            # As when archives of that time were written: leading words, finer fractions and zones are dropped.
+            parsed = parse.parse_timestamp_lossily(literal.text)
+        else:
+            spelling = parse.TimeDialect.PERCENT if dialect.legacy_instants else parse.TimeDialect.BACKSLASH
+            parsed = parse.parse_timestamp(literal.text, spelling)
+        found = parsed.epoch if parsed else None
+    if found is None or not -(1 << 63) <= found < 1 << 63:
+        raise query_error("not a time that can be read", query, literal.position)
+    return found
+
+
+def parse_with_pattern(text: str, pattern: str) -> int | None:
+    """Nanoseconds since the epoch of a string under a pattern; None when it does not match or is not a valid date.
+
+    Raises `ValueError` for a pattern that is not one.
+    """
+    regex, names = _compile(pattern)
+    match = re.fullmatch(regex, text, re.ASCII)
+    return _nanoseconds(match.groupdict(), names) if match else None
+
+
+def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
+    """The regular expression for a pattern; groups are named after specifiers (`f_3` for the fractions)."""
+    out: list[str] = []
+    names: dict[str, list[str]] = {}
+    used: set[str] = set()
+    at = 0
+    while at < len(pattern):
+        c = pattern[at]
+        at += 1
+        if c != "\\":
+            out.append(re.escape(c))
+            continue
+        code = pattern[at : at + 1]
+        at += 1
+        if code in ("B", "A", "O", "z", "o"):
+            end = pattern.find("}", at)
+            if pattern[at : at + 1] != "{" or end < 0:
+                raise ValueError(f"\\{code} needs braces")
+            content, at = pattern[at + 1 : end], end + 1
+            if code == "O":
+                out.append("[" + re.escape(content) + "]")
+                continue
+            if code in _WORDS:
+                names[code] = content.split(",")
+                if len(names[code]) != _WORDS[code] or not all(names[code]):
+                    raise ValueError(f"\\{code} needs {_WORDS[code]} names")
+                field = "|".join(map(re.escape, names[code]))
+            else:
+                name, _, offset = content.rpartition(",") if code == "o" else (content, "", content)
+                names["zone"] = [offset]
+                code, field = "zone", re.escape(name)
+        elif code == "\\":
+            out.append(re.escape("\\"))
+            continue
+        elif code in _FIELDS:
+            field = _FIELDS[code]
+        else:
+            raise ValueError(f"unknown specifier \\{code}")
+        if code in used:
+            raise ValueError(f"\\{code} occurs twice")
+        used.add(code)
+        name = {"3": "f3", "6": "f6", "9": "f9", "?": "fx", "T": "ft"}.get(code, code)
+        out.append(f"(?P<{name}>{field})")
+    return "".join(out), names
+
+
+def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | None:
+    from exhume.formats.clp_s.write.timestamps import days_from_civil, epoch_unit, zone_seconds
+
+    fraction = next((parts[name] for name in ("f3", "f6", "f9", "fx", "ft") if name in parts), "")
+    nanoseconds = int(fraction.ljust(9, "0"))
+    for code in ("P", *_EPOCH_UNITS):
+        if code in parts:
+            value = int(parts[code])
+            unit = epoch_unit(value)[1] if code == "P" else _EPOCH_UNITS[code]
+            return value * unit + (-nanoseconds if parts[code].startswith("-") else nanoseconds)
+    year = int(parts.get("Y") or 1970)
+    if "y" in parts:
+        short = int(parts["y"])
+        year = short + (1900 if short >= 69 else 2000)
+    month = names["B"].index(parts["B"]) + 1 if "B" in parts else int(parts.get("m") or 1)
+    day = int(parts.get("d") or parts.get("e") or 1)
+    if not 1 <= month <= 12 or not 1 <= day <= 31:
+        return None
+    days = days_from_civil(year, month, day)
+    following = days_from_civil(year + month // 12, month % 12 + 1, 1)
+    if days >= following or ("A" in parts and names["A"].index(parts["A"]) != (days + 4) % 7):
+        return None
+    hour = int(parts.get("H") or parts.get("k") or 0)
+    for code in ("I", "l"):
+        if code in parts:
+            hour = int(parts[code])
+            if not 1 <= hour <= 12:
+                return None
+            hour = hour % 12 + (12 if parts.get("p") == "PM" else 0)
+    minute = int(parts.get("M") or 0)
+    second = int(parts.get("S") or parts.get("s") or parts.get("J") or 0)
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    zone = names["zone"][0] if "zone" in names else parts.get("Z", "").strip()
+    offset = zone_seconds(zone) if zone[:1] in ("+", "-", "−") and len(zone) > 2 else 0
+    if offset is None:
+        return None
+    clock = hour * 3600 + minute * 60 + min(second, 59)
+    return (days * 86_400 + clock - offset) * 10**9 + nanoseconds
+
+
+__all__ = ["instant_value", "parse_with_pattern"]

@@ -21,14 +21,13 @@ from exhume.formats.clp_s.query.condition import (
     compile_condition,
     tests_of,
 )
-from exhume.formats.clp_s.query.dialect import Dialect, Version, dialect_of
 from exhume.formats.clp_s.query.operand import (
     ALL,
     STRINGS,
     TEXTS,
     instant_operand,
 )
-from exhume.formats.clp_s.query.options import Options
+from exhume.formats.clp_s.query.options import Dialect, Options, Version, dialect_of
 from exhume.formats.clp_s.query.requirement import Check, Requirement, Shapes, checks_of, describe_check, fold
 from exhume.formats.clp_s.query.resolve import Resolver
 from exhume.formats.clp_s.query.tree import (

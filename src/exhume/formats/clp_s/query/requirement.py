@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from exhume.formats.clp_s.layout import MAX_NODE_ID, NodeType, Schema, is_marker
 from exhume.formats.clp_s.query.condition import EXISTS, MISSING, All, Condition, Test, tests_of
-from exhume.formats.clp_s.query.dialect import Dialect
 from exhume.formats.clp_s.query.operand import ARRAYS, type_names
+from exhume.formats.clp_s.query.options import Dialect
 from exhume.formats.clp_s.query.tree import Key
 
 if TYPE_CHECKING:

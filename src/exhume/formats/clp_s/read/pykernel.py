@@ -41,9 +41,9 @@ from exhume.formats.clp_s.read.program import (
     clps_escape,
 )
 from exhume.formats.clp_s.read.pytables import ClpsMerged as ClpsMerged
+from exhume.formats.clp_s.read.pytables import ClpsPatterns as ClpsPatterns
 from exhume.formats.clp_s.read.pytables import ClpsTables as ClpsTables
-from exhume.formats.clp_s.read.pytimes import ClpsPatterns as ClpsPatterns
-from exhume.formats.clp_s.read.pytimes import clps_civil as clps_civil
+from exhume.formats.clp_s.read.pytables import clps_civil as clps_civil
 
 Buffer = bytes | bytearray | memoryview
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from exhume.formats.clp_s.layout import RangeEntry, TimestampRange
 from exhume.formats.clp_s.query.condition import EXISTS, MISSING, All, Any, Condition, Test, join
-from exhume.formats.clp_s.query.dialect import Dialect
 from exhume.formats.clp_s.query.operand import (
     BOOLEANS,
     FLOATS,
@@ -20,6 +19,7 @@ from exhume.formats.clp_s.query.operand import (
     Operand,
     compare,
 )
+from exhume.formats.clp_s.query.options import Dialect
 from exhume.formats.clp_s.query.tree import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, Column, Key
 from exhume.formats.clp_s.query.wildcard import Wildcard
 

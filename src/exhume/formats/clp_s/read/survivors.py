@@ -21,7 +21,7 @@ from exhume.formats.clp_s.layout import Schema, TableEntry
 from exhume.formats.clp_s.layout_table import complete_columns
 from exhume.formats.clp_s.read.fragments import STEP, WINDOW, Fragments, build_schema_map, span_of
 from exhume.formats.clp_s.read.template import SchemaLayout
-from exhume.formats.clp_s.write.frames import Framing, Payload, in_file, whole
+from exhume.formats.clp_s.write.build import Framing, Payload, in_file, whole
 from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
 from exhume.limits import Limits

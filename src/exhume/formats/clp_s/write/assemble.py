@@ -13,10 +13,9 @@ from exhume.formats.clp_s.layout import HEADER_SIZE
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES
 from exhume.formats.clp_s.names import SECTION_NAMES
 from exhume.formats.clp_s.write import build
-from exhume.formats.clp_s.write.encoder import Encoder
-from exhume.formats.clp_s.write.frames import Framing, Payload, put
+from exhume.formats.clp_s.write.build import Framing, Payload, put
+from exhume.formats.clp_s.write.encoder import Encoder, Frames
 from exhume.formats.clp_s.write.options import WriterOptions
-from exhume.formats.clp_s.write.spill import Frames
 from exhume.formats.clp_s.write.timestamps import TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 

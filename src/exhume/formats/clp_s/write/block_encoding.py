@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from exhume.errors import WriterError
 from exhume.formats.clp_s.write.encoder import Encoder
+from exhume.formats.clp_s.write.inputs import InputKind, recognized
 from exhume.formats.clp_s.write.jsonscan import Status
-from exhume.formats.clp_s.write.kinds import InputKind, recognized
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.series import OpenArchive, begin
 from exhume.formats.clp_s.write.textlog import text_log

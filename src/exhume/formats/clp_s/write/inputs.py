@@ -1,22 +1,128 @@
-"""The inputs of a writer: files and standard input as decompressed pieces, read ahead in threads on request."""
+"""The inputs of a writer: their names, their kinds by content, and their bytes.
+
+Files and standard input come as decompressed chunks, read ahead in threads on request.
+"""
 
 from __future__ import annotations
 
 import collections
+import enum
+import json
 import os
 import queue
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final
 
 from exhume.codecs.streams import inflate_file
-from exhume.errors import SourceError, Span, WriterError
+from exhume.errors import SourceError, SourceNotFoundError, Span, WriterError
 from exhume.formats.clp_ir.keyed import as_key_values
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
-from exhume.formats.clp_s.write.listing import STDIN, NamedInput
-from exhume.io.opening import open_stream
+from exhume.formats.clp_s.write.textlog import text_log
+from exhume.formats.kv_ir.ingest import is_kv_ir
+from exhume.io.files import open_input
+from exhume.io.opening import is_url, open_stream
 from exhume.limits import cpu_count
+from exhume.redaction import redact
+
+STDIN: Final = "-"
+"""Names standard input among inputs, and in the range index what did not come from a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedInput:
+    """A path or URL, the name that is recorded for it, and options of fsspec for a URL."""
+
+    path: str
+    name: str
+    storage_options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is a URL."""
+        return is_url(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How local paths become names; URLs are recorded without the secrets in them.
+
+    Attributes:
+        normalize: Whether paths become absolute, without links.
+        prefix: A directory that all paths start with, which is removed (made absolute as well where paths are).
+        remove_slash: Whether a slash at the beginning is removed.
+    """
+
+    normalize: bool = False
+    prefix: str | None = None
+    remove_slash: bool = False
+
+    def name(self, path: str) -> str:
+        """The name of a path.  Raises `WriterError` where it does not start with the prefix."""
+        name = os.path.realpath(path) if self.normalize else path
+        if self.prefix is not None:
+            prefix = os.path.realpath(self.prefix) if self.normalize else self.prefix
+            parts, lead = PurePosixPath(name).parts, PurePosixPath(prefix).parts
+            if parts[: len(lead)] != lead:
+                raise WriterError("a path does not start with the prefix", expected=prefix, actual=name)
+            name = "/" + "/".join(parts[len(lead) :])
+        return name.removeprefix("/") if self.remove_slash else name
+
+
+def list_inputs(
+    inputs: Iterable[str],
+    files_from: str | None = None,
+    naming: Naming | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> list[NamedInput]:
+    """The inputs, then those that a list names, one path or URL a line; the files of a directory in order of names.
+
+    Raises `SourceError` for what does not exist (`SourceNotFoundError` for the prefix), `WriterError` for a wrong
+    prefix and where there is no input.
+    """
+    naming = naming or Naming()
+    if naming.prefix is not None and not Path(naming.prefix).is_dir():
+        raise SourceNotFoundError("the prefix to remove is not a directory", span=Span(naming.prefix, 0, 0))
+    found = []
+    for one in [*inputs, *_listed(files_from)]:
+        remote = NamedInput(one, redact(one), storage_options or {})
+        if one == STDIN or remote.is_remote:
+            found.append(remote)
+        else:
+            found.extend(NamedInput(path, naming.name(path)) for path in _files(one))
+    if not found:
+        raise WriterError("there are no inputs")
+    return found
+
+
+def _listed(files_from: str | None) -> list[str]:
+    if files_from is None:
+        return []
+    if files_from == STDIN:
+        data = sys.stdin.buffer.read()
+    else:
+        with open_input(files_from) as file:
+            data = file.read()
+    return [os.fsdecode(line) for line in data.split(b"\n") if line]
+
+
+def _files(path: str) -> Iterator[str]:
+    """The path, or the files below a directory.  Raises `SourceError`."""
+    if not os.path.isdir(path):  # noqa: PTH112 - the spelling of the path is kept
+        yield path
+        return
+
+    def fail(error: OSError) -> None:
+        raise SourceError(f"cannot list: {error.strerror or error}", span=Span(path, 0, 0)) from error
+
+    for folder, folders, names in os.walk(path, onerror=fail):
+        folders.sort()
+        yield from (os.path.join(folder, name) for name in sorted(names))  # noqa: PTH118
+
 
 PIECE: Final = 1 << 20
 """Bytes that are read, decompressed and encoded at a time."""
@@ -134,3 +240,88 @@ def read_ahead(sources: Iterable[Input], jobs: int, *, as_is: bool = False) -> I
             yield None
     finally:
         stop.set()
+
+
+LOOKED_AT: Final = 1 << 16
+"""Bytes of an input after which its kind is decided."""
+
+_CONTROL: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r\b\x1b"))
+_SHOWN: Final = 16
+"""Bytes of an input that a message shows."""
+_RARE: Final = 50
+"""One byte in so many may be a control byte in text."""
+
+
+class InputKind(enum.Enum):
+    """What the content of an input is; the values are those of `--input`."""
+
+    AUTO = "auto"
+    """Determined by the content."""
+    TEXT = "text"
+    JSON = "json"
+    IR = "ir"
+    """A stream of a CLP logger: KV-IR."""
+
+
+KINDS: Final = tuple(kind.value for kind in InputKind)
+
+
+def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
+    """The kind of an input that begins with these (decompressed) bytes; None while more are needed to decide.
+
+    A stream of a logger has its magic number.  JSON begins with a brace, or with a line that is a JSON value; an input
+    of nothing but white space is JSON without a record.  Everything else is text, if few of its bytes are control
+    bytes or a line begins with a timestamp.  A `kind` that is given is not checked.
+
+    Raises `WriterError` for what seems to be none of them.
+    """
+    if kind is not InputKind.AUTO:
+        return kind
+    if (found := is_kv_ir(head)) is not False:
+        if found:
+            return InputKind.IR
+        if not final:
+            return None
+    final = final or len(head) >= LOOKED_AT
+    text = head.lstrip(b" \t\r\n")
+    if not text:
+        return InputKind.JSON if final else None
+    if text[:1] == b"{":
+        return InputKind.JSON
+    line, newline, _ = text.partition(b"\n")
+    if not newline and not final:
+        return None
+    if (line[:1] == b"[" and text[1:].lstrip(b" \t\r\n")[:1] in (b"{", b"[")) or _is_value(line):
+        return InputKind.JSON
+    looked_at = head[: LOOKED_AT >> 4]
+    too_many = len(looked_at) - len(looked_at.translate(None, _CONTROL)) > len(looked_at) // _RARE
+    if too_many and text_log().last(looked_at) < 0:
+        raise WriterError(
+            "neither JSON nor text nor a stream of a CLP logger: it has control bytes",
+            expected="text; the input kind `text` stores any bytes",
+            actual=head[:_SHOWN],
+            format="clp-s",
+        )
+    return InputKind.TEXT
+
+
+def _is_value(line: bytes) -> bool:
+    """Whether a line is one JSON value."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def recognized(pieces: Iterator[bytes], kind: InputKind) -> tuple[InputKind, Iterator[bytes]]:
+    """The kind of an input, and its pieces.  Raises what `recognize` raises, and what reading a piece does."""
+    head = b""
+    while (found := recognize(head, kind, final=False)) is None:
+        piece = next(pieces, b"")
+        if not piece:
+            found = recognize(head, kind, final=True)
+            break
+        head += piece
+    assert found is not None
+    return found, chain([head] if head else [], pieces)

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import NodeType, Version
-from exhume.formats.clp_s.write.kinds import KINDS
+from exhume.formats.clp_s.write.inputs import KINDS
 
 OnError = Literal["fail", "skip"]
 InputName = Literal["auto", "text", "json", "ir"]

@@ -25,7 +25,7 @@ from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Status
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_dictionary_id, encode_text
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.write.spill import Spill
+    from exhume.formats.clp_s.write.encoder import Spill
 
 MAX_IDS: Final = MAX_NODE_ID + 1
 SPLIT_TEXT: Final = 1 << 29

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from exhume.formats.clp_s.write.assemble import write_archive
-from exhume.formats.clp_s.write.encoder import Encoder
-from exhume.formats.clp_s.write.frames import reserve
+from exhume.formats.clp_s.write.build import reserve
+from exhume.formats.clp_s.write.encoder import Encoder, Spill
 from exhume.formats.clp_s.write.kernel import make_encoder
 from exhume.formats.clp_s.write.options import WriterOptions
-from exhume.formats.clp_s.write.spill import Spill
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
