@@ -400,6 +400,26 @@ CASES = [
         "01",
         {"(bytes(r.a), r.b, r.c, r.d, r.e)": (b"", [], [1, 2], [1, 300], 1)},
     ),
+    Case(
+        "operators_in_parentheses",
+        "seq: [{id: a, type: u1}, {id: b, type: u1}, {id: c, type: u1}]\n"
+        "instances: {q: {value: a * (b % c)}, r: {value: a * (b / c)}, s: {value: a + (b - c)},\n"
+        "  t: {value: a - (b - c)}, u: {value: 1e16 + (1.0 - 1e16)}, v: {value: -(a + b)}, w: {value: ~(a + b) * c},\n"
+        "  x: {value: a / (b * c)},\n"
+        "  y: {value: '0.1 + (0.2 + 0.3)'}, z: {value: a * (b * c)}}",
+        "090704",
+        {"(r.q, r.r, r.s, r.t, r.v, r.w, r.x, r.z)": (27, 9, 12, 6, -16, -68, 0, 252), "(r.u, r.y)": (0.0, 0.6)},
+    ),
+    Case(
+        "the_same_stream_is_given",
+        "seq: [{id: a, size: 2}, {id: b, type: sub}]\n"
+        "types: {sub: {seq: [{id: x, type: u1}], instances: {\n"
+        "  y: {pos: 1, io: _root._io, type: u1, repeat: until, repeat-until: _io.pos > 3},\n"
+        "  z: {pos: 2, io: _io, size: 1, repeat: until, repeat-until: _io.eof},\n"
+        "  w: {pos: 3, io: _root._io, size: _io.size - _io.pos}}}}",
+        "0102030405",
+        {"(r.b.y, [bytes(x) for x in r.b.z], bytes(r.b.w))": ([2, 3, 4], [b"\3", b"\4", b"\5"], b"\4\5")},
+    ),
     Case(  # as bits are left, the stream has not ended, and what comes after them is empty
         "rows_after_bits_at_the_end",
         "seq: [{id: a, type: b3}, {id: b, size-eos: true, repeat: eos}]",

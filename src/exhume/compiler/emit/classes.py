@@ -34,8 +34,17 @@ class Class(Statements):
     def begin(self) -> str:
         return super().begin() if self.placed else "self._io.base"
 
+    elsewhere = False
+    """Whether an instance is read from a stream that is given, which may be that of the structure."""
+
     def sync(self) -> bool:
+        if self.elsewhere:
+            super().sync()
         return self.placed and super().sync()
+
+    def at_end(self, at: str, end: str) -> str:
+        left = "not self._io.left and " if self.elsewhere and self.counts else ""
+        return f"{left}{at} >= {end}" if self.elsewhere else super().at_end(at, end)
 
     strays = True
 
@@ -203,7 +212,7 @@ class Class(Statements):
                 with lines.block("if at < io.base:"):
                     found = "at - io.base"
                     lines.add(f'raise LayoutError("{field.id}", io.base, end, "a position in the stream", {found})')
-        self.placed = stream is None
+        self.placed, self.elsewhere = stream is None, stream is not None
         if keeps_order(self.type):
             lines.add("big = self._big")
         self.counts = self.type.root.model.shares
@@ -218,7 +227,7 @@ class Class(Statements):
         self.loose = self.counts = False
         if moving:
             lines.add("io.at = resume" if position is not None else "io.at = at")
-        self.placed = False
+        self.placed = self.elsewhere = False
 
     def read_instance(self, field: Field) -> None:
         """Statements that read an instance at its position. Raises `UnsupportedError` for one without `pos`."""

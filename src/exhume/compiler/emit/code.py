@@ -218,12 +218,20 @@ class Code(abc.ABC):
             case ex.Binary(op, left, right):
                 binds = BINDS[op]
                 python = "//" if op == "/" and self.kind(expr) != Plain("float") else op
-                after = binds if op in ("and", "or", "+", "*") else binds + 1
+                after = binds if self._regroups(expr) else binds + 1
                 before = binds + 1 if binds == BINDS["<"] else binds
                 return bound(f"{self._code(left, before)} {python} {self._code(right, after)}", binds, level)
             case ex.Choice(condition, then, otherwise):
                 text = f"{self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 1)}"
                 return bound(text, 1, level)
+
+    def _regroups(self, expr: ex.Binary) -> bool:
+        """Whether `a op (b op c)` is `(a op b) op c`: not of floats, which are rounded, nor of a product of a rest."""
+        if expr.op in ("and", "or"):
+            return True
+        others = ("*",) if expr.op == "*" else ("+", "-") if expr.op == "+" else ()
+        right = expr.right
+        return isinstance(right, ex.Binary) and right.op in others and family(self.kind(expr)) != "float"
 
     def _is_plain_list(self, expr: ex.Expr, wanted: Kind) -> bool:
         """Whether a list is written out that is empty, or would be bytes, where a list is wanted."""

@@ -424,7 +424,8 @@ class Element:
             case ex.Member(of, name):
                 return self._member(of, name)
             case ex.Unary(op, of) if op in ("not", "-"):
-                return bound(f"{op} {self._code(of, BINDS['not'] + 1)}", BINDS["not"], level)
+                binds = BINDS["~" if op == "-" else op]
+                return bound(f"{op} {self._code(of, binds + 1)}", binds, level)
             case ex.Binary(op, left, right):
                 binds = BINDS[op]
                 if op in ex.OPPOSITE and self._unsigned(left) and self._unsigned(right):
