@@ -141,7 +141,7 @@ cdef int agg_compare(const void* one, const void* other) noexcept nogil:
 
 
 cdef inline uint64_t agg_key(const unsigned char* text, size_t depth) noexcept nogil:
-    """Eight bytes of a text from `depth` on as a number that sorts as they do, with zeros after its end."""
+    """Eight bytes of a string from `depth` on as a number that has the same order, with zeros after its end."""
     cdef size_t left = agg_size(text) - depth, i
     cdef uint64_t key = 0
     text += sizeof(uint64_t) + depth
@@ -151,7 +151,7 @@ cdef inline uint64_t agg_key(const unsigned char* text, size_t depth) noexcept n
 
 
 cdef int agg_sort_texts(EncBuf* items, size_t depth, int level) except -1 nogil:
-    """Sorts different texts that agree up to `depth`: by the next eight bytes that differ, then runs of equal ones."""
+    """Sorts different strings that are equal up to `depth`: by the next eight bytes that differ, then runs of equal ones."""
     cdef AggText* texts = <AggText*>items.p
     cdef size_t count = items.n // sizeof(AggText), i, start, stop, size, most
     cdef EncBuf part
@@ -195,7 +195,7 @@ cdef enum:
     AGG_RECENT = 4096       # numbers that are remembered, so that those that repeat are not collected
     AGG_MOST = 1 << 20      # numbers that are collected before those that repeat are removed
 
-cdef struct AggNumbers:     # as numbers without a sign that sort as they do
+cdef struct AggNumbers:     # as unsigned numbers in the same order
     EncBuf items
     size_t limit
     bint has_zero
@@ -256,7 +256,7 @@ cdef inline int agg_number(AggNumbers* numbers, uint64_t bits, bint is_float) ex
 
 
 cdef inline uint64_t agg_bits(uint64_t key, bint is_float) noexcept nogil:
-    """The number of which `agg_number` made a key."""
+    """The number that `agg_number` turned into a key."""
     if is_float and not key >> 63:
         return ~key
     return key ^ <uint64_t>1 << 63
