@@ -27,6 +27,7 @@ from exhume.formats.leveldb.wire import build_varint
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.io.values import LargeValue
+from exhume.layout.sections import SectionKind
 from exhume.limits import DEFAULT_LIMITS, Limits
 from tests.leveldb.make_samples import PUT, build_database, write_files
 from tests.leveldb.test_damage import blob_file, blobs
@@ -361,3 +362,13 @@ def test_an_older_value_does_not_replace_one_above_the_limit() -> None:
         archive: Any = opened
         found = {one.sequence: (one.status, one.known_value) for one in archive.database.versions() if one.key == b"a"}
         assert found == {200: ("live", None), 1: ("replaced", b"old")}
+
+
+def test_a_large_index_names_no_blocks_and_the_rest_is_unread() -> None:
+    files = build_database([(b"k%05d" % n + b"x" * 900, n + 1, PUT, b"v") for n in range(90)])
+    with exhume.open(MemoryTree(files, "db"), format="leveldb", limits=Limits(payload_size=1 << 16)) as archive:
+        unread = [one for one in archive.sections() if one.kind is SectionKind.UNREAD]
+        assert [(one.name, one.note) for one in unread] == [("000005.ldb/unread@0", "table block exceeds the limit")]
+        assert {one.code for one in archive.verify()} == {"LDB-401", "LDB-503"}
+    with exhume.open(MemoryTree(files, "db"), format="leveldb") as archive:
+        assert not any(one.kind is SectionKind.UNREAD for one in archive.sections())

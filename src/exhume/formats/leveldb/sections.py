@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from exhume.codecs.checksums import crc32c, mask_crc32c
 from exhume.errors import FormatError, Span
-from exhume.findings import Check, Finding
+from exhume.findings import Check, Finding, Severity
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blobs import BlobFile, BlobRecord
 from exhume.formats.leveldb.blocks import codec_name
@@ -239,7 +239,9 @@ def table_sections(
     if footer is None:
         return [Section(source.name, source.span(0, source.size), SectionKind.UNREAD, note="no table footer")]
     out: list[SectionItem] = []
-    named, data = _blocks(table, footer), table.index(checks.ignore).handles
+    found: list[Finding] = []
+    named, data = _blocks(table, footer), table.index(checks.collector(found.append)).handles
+    notes = [one.message for one in found if one.severity is Severity.UNCHECKED]
     room = footer.offset - source.origin
     if _follow_each_other(data, [handle for _, handle, _ in named], room):
         out.append(_data_run(table, data, rows, check, jobs))
@@ -255,7 +257,10 @@ def table_sections(
         label = f"{source.name}/{name}@{source.origin + handle.offset}" if name in _MANY else f"{source.name}/{name}"
         out.append(_contents(table, label, kind, handle, codec, schema, check if name == "data" else None))
         out.append(_trailer(table, label, handle))
-    out += _padding(table, [(handle, name) for handle, (name, _) in blocks.items()], room)
+    if notes:  # the index does not name all blocks
+        out += _unread(source, sorted({*blocks, *data}), room, notes[0])
+    else:
+        out += _padding(table, [(handle, name) for handle, (name, _) in blocks.items()], room)
     start = footer.offset - source.origin
     span = source.span(start, start + footer.size)
     out.append(
@@ -281,6 +286,15 @@ def _follow_each_other(blocks: Handles, others: Sequence[Handle], room: int) -> 
         and stop <= room
         and all(other.stop <= start or other.offset >= stop for other in others)
     )
+
+
+def _unread(source: Source, blocks: list[Handle], room: int, note: str) -> Iterator[Section]:
+    """The spans of a table before `room` that none of the blocks covers."""
+    at = 0
+    for start, stop in [*((one.offset, one.stop) for one in blocks), (room, room)]:
+        if at < start:
+            yield Section(f"{source.name}/unread@{at}", source.span(at, start), SectionKind.UNREAD, note=note)
+        at = max(at, stop)
 
 
 def _padding(table: Table, blocks: list[tuple[Handle, str]], room: int) -> list[Section]:

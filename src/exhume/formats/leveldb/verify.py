@@ -244,6 +244,8 @@ class TableVerifier:
         self._facts: dict[str, bytes] = {}
         self._blocks: BlockIndex | None = None
         """The index, once everything but the data blocks was checked."""
+        self._names_all = True
+        """Whether the blocks that name others were read, so that no others can claim bytes."""
         self._pieces: list[_Piece] = []
 
     def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
@@ -276,7 +278,8 @@ class TableVerifier:
         source = table.source
         self.claimed.append((footer.offset - source.origin, source.size, "footer"))
         self._claim(footer.metaindex, "metaindex")
-        metaindex = table.metaindex(report)
+        naming = checks.Noting(report)
+        metaindex = table.metaindex(naming)
         index = footer.index_handle or metaindex.get("rocksdb.index")
         if index is not None:
             self._claim(index, "index")
@@ -286,10 +289,11 @@ class TableVerifier:
                 self._check_meta_block(name, handle)
         table.range_deletions(report)
         self._facts = table.properties(checks.ignore)
-        for name, handle in table.partitions(report):
+        for name, handle in table.partitions(naming):
             self._claim(handle, name)
             table.read_block(handle, report)
-        self._blocks = table.index(report)
+        self._blocks = table.index(naming)
+        self._names_all = not naming.unchecked
 
     def _examine(self, surveys: list[_Seen | None]) -> None:
         """The data blocks: those of a piece with nothing to object to as a whole, others one by one."""
@@ -436,6 +440,6 @@ class TableVerifier:
                     checks.UNCLAIMED, f"{name} overlaps the bytes before it", span=source.span(start, min(at, end))
                 )
             at, before = max(at, end), name
-        if not (after_data and self.table.is_padding(gaps)):
+        if self._names_all and not (after_data and self.table.is_padding(gaps)):
             for start, end in gaps:
                 self.report(checks.UNCLAIMED, "no block claims these bytes", span=source.span(start, end))
