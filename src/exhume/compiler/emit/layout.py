@@ -339,6 +339,8 @@ class _Spared:
     """Objects that the collector has not examined `since` its last full run, and those `alive` after that run."""
 
     since = alive = 0
+    others = False
+    """Whether there were frozen objects of others, which are never unfrozen."""
 
 
 def pause() -> bool:
@@ -363,11 +365,13 @@ def resume(collects: bool, size: int = SMALL) -> None:
     if not collects:
         return
     made = gc.get_count()[0]
-    is_free = not gc.get_freeze_count()  # unfreezing is for all frozen objects of the process
-    if size >= SMALL and made > MANY and is_free:
-        gc.freeze()
-        gc.unfreeze()
-        _Spared.since += made
+    if size >= SMALL and made > MANY and not _Spared.others:
+        # Unfreezing is for all frozen objects of the process.  To count them takes long where there are many: once.
+        _Spared.others = gc.get_freeze_count() > 0
+        if not _Spared.others:
+            gc.freeze()
+            gc.unfreeze()
+            _Spared.since += made
     gc.enable()
 
 
