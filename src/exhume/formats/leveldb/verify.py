@@ -245,7 +245,7 @@ class TableVerifier:
         self._blocks: BlockIndex | None = None
         """The index, once everything but the data blocks was checked."""
         self._names_all = True
-        """Whether the blocks that name others were read, so that no others can claim bytes."""
+        """Whether the index was read, so that no other blocks can claim bytes."""
         self._pieces: list[_Piece] = []
 
     def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
@@ -278,8 +278,7 @@ class TableVerifier:
         source = table.source
         self.claimed.append((footer.offset - source.origin, source.size, "footer"))
         self._claim(footer.metaindex, "metaindex")
-        naming = checks.Noting(report)
-        metaindex = table.metaindex(naming)
+        metaindex = table.metaindex(report)
         index = footer.index_handle or metaindex.get("rocksdb.index")
         if index is not None:
             self._claim(index, "index")
@@ -289,9 +288,10 @@ class TableVerifier:
                 self._check_meta_block(name, handle)
         table.range_deletions(report)
         self._facts = table.properties(checks.ignore)
-        for name, handle in table.partitions(naming):
+        for name, handle in table.partitions(report):
             self._claim(handle, name)
             table.read_block(handle, report)
+        naming = checks.Noting(report)
         self._blocks = table.index(naming)
         self._names_all = not naming.unchecked
 
