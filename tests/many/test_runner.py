@@ -185,9 +185,10 @@ def test_dask_is_imported_by_those_who_need_it() -> None:
 
 
 def test_leaving_a_run_ends_its_processes() -> None:
+    before = set(threading.enumerate())  # those of other tests, which nobody has collected yet
     results = run(time.sleep, [0.01] * 50, jobs=2)
     next(results)
-    backend_processes = [thread for thread in threading.enumerate() if "exhume" in thread.name]
+    backend_processes = [one for one in set(threading.enumerate()) - before if "exhume" in one.name]
     results.close()  # type: ignore[attr-defined]
     import multiprocessing
 
