@@ -5,8 +5,11 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import io
+import json
 import os
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +29,8 @@ from exhume.io.tree import MemoryTree, Tree
 from exhume.testing.contracts import SourceContract
 from exhume.testing.sources import CountingSource, MisreportingSource, failing
 from tests.archives import descriptors, label, own_archives
-from tests.sizes import size
+from tests.conftest import ROOT
+from tests.sizes import size, some
 
 
 class TestBytes(SourceContract):
@@ -262,21 +266,37 @@ def test_parent_of_a_file_is_a_tree(tmp_path: Path) -> None:
         assert above.names() == ["d/f"]
 
 
+def left_open(folder: Path) -> dict[str, int]:
+    """The descriptors that stay open after reading a copy of each archive, and after dropping an open one."""
+    found = {}
+    for number, path in enumerate(some(own_archives())):
+        copy = folder / str(number) / path.name
+        copy.parent.mkdir()
+        (shutil.copytree if path.is_dir() else shutil.copyfile)(path, copy)
+        for _ in range(size(1, 5)):
+            assert all(finding.severity != "error" for finding in exhume.verify(copy))
+            exhume.identify(copy)
+            with exhume.open(copy) as archive:
+                archive.info(), list(archive.entries()), list(archive.sections())
+        exhume.open(copy).info()  # dropped, not closed
+        gc.collect()
+        found[label(path)] = descriptors(copy.parent)
+    return found
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
-@pytest.mark.parametrize("path", own_archives(), ids=label)
 @pytest.mark.slow
-def test_no_descriptor_stays_open(path: Path, tmp_path: Path) -> None:
-    """A run over a hundred thousand archives must not end for want of descriptors."""
-    copy = tmp_path / path.name
-    (shutil.copytree if path.is_dir() else shutil.copyfile)(path, copy)
-    for _ in range(size(1, 5)):
-        assert all(finding.severity != "error" for finding in exhume.verify(copy))
-        exhume.identify(copy)
-        with exhume.open(copy) as archive:
-            archive.info(), list(archive.entries()), list(archive.sections())
-    exhume.open(copy).info()  # dropped, not closed
-    gc.collect()
-    assert descriptors(tmp_path) == 0
+def test_no_descriptor_stays_open(tmp_path: Path) -> None:
+    """A run over a hundred thousand archives must not end for want of descriptors.
+
+    In a process of its own: in that of other tests, what they left may keep the collector busy.
+    """
+    code = "import json, sys, pathlib; from tests.core.test_source import left_open as left; "
+    code += "print(json.dumps(left(pathlib.Path(sys.argv[1]))))"
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, capture_output=True, check=True)
+    found = json.loads(done.stdout)
+    assert len(found) > 20
+    assert {name: many for name, many in found.items() if many} == {}
 
 
 @pytest.mark.parametrize("name", ["plain", "a folder (1) für 100%", "100%25"])

@@ -185,7 +185,7 @@ def test_dask_is_imported_by_those_who_need_it() -> None:
 
 
 def test_leaving_a_run_ends_its_processes() -> None:
-    before = set(threading.enumerate())  # those of other tests, which nobody has collected yet
+    before = set(threading.enumerate())  # those of other tests
     results = run(time.sleep, [0.01] * 50, jobs=2)
     next(results)
     backend_processes = [one for one in set(threading.enumerate()) - before if "exhume" in one.name]
