@@ -136,7 +136,8 @@ class OrderedCalls(Generic[T, R]):
         self._waiting.clear()
         for _ in self._threads:
             self._todo.put(None)
-        for thread in self._threads if wait else ():
+        # A thread that collects garbage may end the calls that it is part of: the others may wait for what it holds.
+        for thread in self._threads if wait and threading.current_thread() not in self._threads else ():
             with suppress(RuntimeError):  # an interruption came before it was started
                 thread.join()
         self._threads.clear()
