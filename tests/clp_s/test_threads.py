@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import random
 import threading
@@ -121,6 +122,21 @@ def test_a_search_by_threads_stops_where_one_stops(name: str, tmp_path: Path) ->
     case = broken("clp-s")[name]
     with case.target(tmp_path / "made") as target:
         assert found(target, case.limits, 1) == found(target, case.limits, 3)
+
+
+@pytest.mark.parametrize("name", ["CLPS-302", "CLPS-342", "directory: log.dict cut"])
+def test_a_search_that_stops_leaves_no_thread(name: str, tmp_path: Path) -> None:
+    """Even if no garbage is collected: the threads would hold the files of the archive."""
+    case = broken("clp-s")[name]
+    before = set(threading.enumerate())
+    gc.disable()
+    try:
+        with case.target(tmp_path / "made") as target:
+            with pytest.raises(ExhumeError), exhume.open(target, format="clp-s", limits=case.limits) as archive:
+                list(archive.search("*").chunks(jobs=3))
+            assert [one for one in set(threading.enumerate()) - before if one.name == "exhume"] == []
+    finally:
+        gc.enable()
 
 
 def test_blocks_of_a_table_are_searched_alike(tmp_path: Path) -> None:

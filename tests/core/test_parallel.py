@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextvars
+import gc
 import threading
+import weakref
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -29,6 +32,59 @@ def test_an_interruption_waits_only_for_work_that_writes(leave: bool) -> None:
         list(map_ordered(work, range(2), 2, leave=leave))
     assert done.is_set() is not leave
     go_on.set()
+
+
+def test_closing_from_within_does_not_wait_for_the_other_threads() -> None:
+    """As the collector of garbage does, when it runs in one of the threads and finds the calls abandoned."""
+    lock, held, closed, go_on = threading.Lock(), threading.Event(), threading.Event(), threading.Event()
+    calls: list[Generator[int]] = []
+
+    def work(item: int) -> int:
+        if item == 0 or threading.current_thread() is threading.main_thread():
+            return item
+        with lock:  # which the other thread waits for
+            held.set()
+            assert go_on.wait(60)
+            calls[0].close()
+            closed.set()
+        return item
+
+    calls.append(map_ordered(work, range(20), 3))
+    next(calls[0])
+    assert held.wait(60)
+    go_on.set()
+    assert closed.wait(60)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["of a call", "of the items"])
+def test_an_error_does_not_keep_itself(late: bool) -> None:
+    """Nor what is in the frames that it passes, until garbage is collected."""
+
+    class Read:
+        pass
+
+    def items(read: Read) -> Iterator[int]:
+        yield from range(3)
+        if late:
+            raise ValueError("items")
+
+    def run() -> weakref.ref[Read]:
+        read = Read()
+        seen = weakref.ref(read)
+        with pytest.raises(ValueError, match="items" if late else "a call"):
+            list(map_ordered(lambda item: fail(item, read), items(read), 2))
+        return seen
+
+    def fail(item: int, read: Read) -> int:
+        if not late:
+            raise ValueError("a call")
+        return item
+
+    gc.disable()
+    try:
+        assert run()() is None
+    finally:
+        gc.enable()
 
 
 def test_an_interruption_while_a_thread_starts_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

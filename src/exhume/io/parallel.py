@@ -39,19 +39,24 @@ class _Call(Generic[T, R]):
 
     def run(self, function: Callable[[T], R]) -> None:
         """Make the call."""
+        done = self._done
         try:
             self._result = function(self._item)
         except Exception as error:  # raised again by `result`, in the caller's thread
             self._error = error
+            del self  # its traceback has this frame: see `result`
         finally:
-            self._done.release()
+            done.release()
 
     def result(self) -> R:
         """Wait for the result and return it, or raise the error."""
         with self._done:
-            if self._error is not None:
+            if self._error is None:
+                return self._result
+            try:
                 raise self._error
-            return self._result
+            finally:
+                del self  # or the error would keep itself, and everything in the frames that it passes
 
 
 class BackgroundRunner:
@@ -136,7 +141,7 @@ class OrderedCalls(Generic[T, R]):
         self._waiting.clear()
         for _ in self._threads:
             self._todo.put(None)
-        # A thread that collects garbage may end the calls that it is part of: the others may wait for what it holds.
+        # In one of the threads, the garbage collector closes abandoned calls: the others may need a lock of this one.
         for thread in self._threads if wait and threading.current_thread() not in self._threads else ():
             with suppress(RuntimeError):  # an interruption came before it was started
                 thread.join()
@@ -191,7 +196,10 @@ def map_ordered(
     finally:
         calls.close(wait=wait)
     if failure is not None:
-        raise failure
+        try:
+            raise failure
+        finally:
+            del failure
 
 
 def _taken(todo: SimpleQueue[_Call[T, R] | None]) -> _Call[T, R] | None:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, Generic, TypeVar
 
 from exhume.errors import ExhumeError
@@ -33,7 +33,7 @@ FEEDERS = 2
 """Threads that feed a process: while one takes its result, the next item is there already."""
 
 
-def map_processes(function: Callable[[T], R], items: Iterable[T], jobs: int = 1) -> Iterator[R]:
+def map_processes(function: Callable[[T], R], items: Iterable[T], jobs: int = 1) -> Generator[R]:
     """`function(item)` for each item, in order, on `jobs` processes, the caller's among them (0: one per core).
 
     `function`, items and results travel between processes, so they are picklable, and an item is worth some tenths of

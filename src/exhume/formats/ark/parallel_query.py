@@ -7,8 +7,8 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, closing
 from copy import copy
 from functools import partial
 from itertools import chain, islice, pairwise
@@ -238,13 +238,14 @@ def read_query(
         yield from found.latched(references)
 
 
-def _told(pieces: Iterable[ChunkResult[list[R]]], findings: list[Finding]) -> Iterator[R]:
+def _told(pieces: Generator[ChunkResult[list[R]]], findings: list[Finding]) -> Iterator[R]:
     """What became of pieces, up to an error."""
-    for made in pieces:
-        findings += made.findings
-        yield from made.value
-        if made.error is not None:
-            raise made.error
+    with closing(pieces):
+        for made in pieces:
+            findings += made.findings
+            yield from made.value
+            if made.error is not None:
+                raise made.error
 
 
 def read_spans(

@@ -6,8 +6,8 @@ column into a mask of its rows; only columns that the query names are touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from functools import partial
 from itertools import compress, islice, pairwise
 from operator import itemgetter
@@ -338,11 +338,12 @@ class Search:
                 found = printed(given(block() for loading in self._loading(tables) for block in blocks(loading)))
             return found
 
-        def given(parts: Iterable[Printed]) -> Iterator[bytes]:
-            for out, error in parts:
-                yield from out
-                if error is not None:
-                    raise error
+        def given(parts: Generator[Printed]) -> Iterator[bytes]:
+            with closing(parts):
+                for out, error in parts:
+                    yield from out
+                    if error is not None:
+                        raise error
 
         def pieces() -> Iterator[Callable[[], Printed]]:
             if jobs != 1 and self._filled:
