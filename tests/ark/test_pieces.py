@@ -66,7 +66,7 @@ def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Ite
     import pickle
 
     assert jobs
-    return map(pickle.loads(pickle.dumps(function)), items)
+    yield from map(pickle.loads(pickle.dumps(function)), items)
 
 
 def told(
