@@ -1,9 +1,12 @@
-"""How much of a long test runs: as a rule what a developer waits for, all of it under `make test-thorough`."""
+"""How much of a long test runs (all of it under `make test-thorough`), and how much memory it took."""
 
 from __future__ import annotations
 
 import os
+import resource
+import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
@@ -25,3 +28,16 @@ def some(items: Iterable[T]) -> Iterator[T]:
         none = False
         yield item
     assert not none, "a loop over nothing"
+
+
+def peak_memory() -> int:
+    """Most bytes of memory that this process had.
+
+    From /proc where there is one: `ru_maxrss` survives exec, so that a child starts with the peak of its parent.
+    """
+    try:
+        with Path("/proc/self/status").open("rb") as lines:
+            return next(int(line.split()[1]) << 10 for line in lines if line.startswith(b"VmHWM:"))
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak << 10

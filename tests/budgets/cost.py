@@ -28,6 +28,7 @@ from exhume.formats.kv_ir.build import END, build_text
 from exhume.limits import DEFAULT_LIMITS, Limits
 from tests.budgets.needs import NEEDS
 from tests.kv_ir.streams import HEAD, event, user
+from tests.sizes import peak_memory
 from tools.blocks import write_block
 
 SIZE = 1 << 20
@@ -132,9 +133,7 @@ def child(words: list[str], told: Path) -> None:
         setattr(os, name, partial(counted, name, getattr(os, name)))
     code = int(invoke(words))
     used = resource.getrusage(resource.RUSAGE_SELF)
-    status = Path("/proc/self/status").read_text()  # `ru_maxrss` would also have what the parent held
-    peak = int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
-    told.write_text(json.dumps([code, used.ru_utime + used.ru_stime, peak / 1024, calls.total()]))
+    told.write_text(json.dumps([code, used.ru_utime + used.ru_stime, peak_memory() / 2**20, calls.total()]))
 
 
 def cost(folder: Path, verb: str, format: str, target: Path) -> tuple[float, float, int, int] | None:

@@ -6,7 +6,6 @@ Prints one JSON object: the CPU seconds of the slowest case, peak memory in MiB,
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 import traceback
@@ -16,21 +15,9 @@ import exhume
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.source import BytesSource
+from tests.sizes import peak_memory
 
 QUERIES = ("*: *a1* OR n > 0 OR ts > 5 OR $_filename: *a*", 'list.k: a1 OR *.e: null OR NOT msg: "no *"')
-
-
-def peak_memory() -> int:
-    """Peak memory of this process in MiB.
-
-    From /proc where there is one: `ru_maxrss` survives exec, so that a child starts with the peak of the test process.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) // 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def use(data: bytes) -> None:
@@ -77,7 +64,7 @@ def main(path: Path, thorough: bool) -> None:
             except BaseException:
                 failures.append(f"{offset}={value:#x}: {traceback.format_exc()[-600:]}")
             slowest = max(slowest, time.process_time() - start)
-    peak = peak_memory()
+    peak = peak_memory() >> 20
     json.dump({"slowest": slowest, "peak": peak, "failures": failures[:5]}, sys.stdout)
 
 

@@ -25,7 +25,7 @@ ARCHIVES = {
 def test_every_byte(name: str, tmp_path: Path) -> None:
     path = tmp_path / "archive.clps"
     path.write_bytes(ARCHIVES[name].build())
-    command = [sys.executable, str(ROOT / "tests" / "clp_s" / "mutate.py"), str(path)]
+    command = [sys.executable, "-m", "tests.clp_s.mutate", str(path)]
     command += [sizes.PROFILE]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=True)
     result = json.loads(ran.stdout)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.errors import ExhumeError
+from tests.sizes import peak_memory
 
 SECONDS = 2.0
 """Time of the processor for one input of at most `SIZE` bytes, without instrumentation."""
@@ -50,7 +50,7 @@ class Guard:
         took = time.process_time() - before
         if took > self._seconds:
             raise BoundError(f"took {took:.1f} s of the processor")
-        if self._memory and _peak() - self._floor > MEMORY:
+        if self._memory and peak_memory() - self._floor > MEMORY:
             self._measure(data)
 
     def _run(self, data: bytes) -> None:
@@ -69,12 +69,12 @@ class Guard:
         """Run once more, to separate the memory of this input from that of earlier ones."""
         if self._floor:
             _forget_peak()
-            start = _peak()
+            start = peak_memory()
             self._run(data)
-            if (grown := _peak() - start) > MEMORY:
+            if (grown := peak_memory() - start) > MEMORY:
                 raise BoundError(f"took {grown >> 20} MB")
         _forget_peak()
-        self._floor = _peak()
+        self._floor = peak_memory()
 
     def note(self, event: str, args: tuple[Any, ...]) -> None:
         """Note what touches files elsewhere, start a process or open a connection."""
@@ -115,10 +115,6 @@ def _lies_outside(path: Any, folder: Path) -> bool:
         return False
     place = Path(os.path.normpath(os.fsdecode(path)))
     return place.is_absolute() and place != Path(os.devnull) and folder not in (place, *place.parents)
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _forget_peak() -> None:

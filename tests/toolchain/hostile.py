@@ -11,7 +11,6 @@ from __future__ import annotations
 import collections
 import io
 import json
-import resource
 import sys
 import tempfile
 import time
@@ -19,6 +18,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.sizes import peak_memory
 
 HEAD = "meta: {id: one, endian: le, encoding: ASCII}\n"
 PACKED = zlib.compress(bytes(20 << 20))
@@ -254,14 +255,14 @@ def cost(name: str) -> dict[str, Any]:
         sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
         said = sys.stderr
         try:
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            before = peak_memory()
             for step, work in steps(spec, file):
                 began = time.process_time()
                 found["codes"].append(str(work())[:3000])
                 found["seconds"][step] = round(time.process_time() - began, 2)
                 sys.stdout.seek(0)
                 sys.stdout.truncate()
-            found["peak"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
+            found["peak"] = (peak_memory() - before) >> 20
             said.flush()
             said.seek(0)
             found["said"] = said.read()
