@@ -96,8 +96,8 @@ class Info(abc.ABC):
         return ()
 
 
-COMMON = "close closed entries format info limits name partitions sections source stats to_arrow to_dataset verify"
-"""What every archive offers."""
+COMMON = "close closed entries format info name partitions sections to_arrow to_dataset verify"
+"""Names that completion offers for every archive; what is called rarely is in the reference only."""
 
 
 class Archive(abc.ABC):

@@ -129,9 +129,7 @@ class ArkLog(RecordArchive):
     """
 
     format = "ark"
-    _offered = (
-        "channel channel_table channels content_digest manifest messages metadata missing_splits open_split statistics"
-    )
+    _offered = "channel channels manifest messages metadata missing_splits"
 
     if TYPE_CHECKING:  # `reader.ArkArchive` has it
 

@@ -86,7 +86,7 @@ class CafArchive(MemberArchive):
     """One open chunk.  Entries whose range is not inside the data section are listed, but reading them is an error."""
 
     format = "caf"
-    _offered = "content_digest iter_member match names open_member read_member read_members stat index range_of"
+    _offered = "match names open_member read_member read_members stat"
     source: Source
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, any_version: bool = False) -> None:

@@ -105,10 +105,7 @@ class ClpIrArchive(StreamArchive):
     """
 
     format = "clp-ir"
-    _offered = (
-        "content_digest count count_by_time events events_with_place "
-        "follow json_chunks json_lines metadata search text_chunks"
-    )
+    _offered = "count events follow json_lines search text_chunks"
     schema = SCHEMA
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:

@@ -36,10 +36,7 @@ class ClpSArchive(TableArchive):
     """A clp-s archive in its own nouns: schema tree, schemas, tables, dictionaries, records."""
 
     wide_tables = True
-    _offered = (
-        "content_digest events json_chunks json_lines num_messages range_index schema_tree schemas search tables "
-        "timestamp_ranges"
-    )
+    _offered = "events json_lines schema_tree search tables timestamp_ranges"
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)

@@ -80,10 +80,7 @@ class DataBundleArchive(MemberArchive):
     """An open bundle.  `database` is the forensic reader of its index, `history()` the replaced and deleted rows."""
 
     format = "databundle"
-    _offered = (
-        "config content_digest history iter_member list_directory match names open_member read_member rows stat "
-        "versions"
-    )
+    _offered = "match names open_member read_member stat versions"
     detail_columns = MappingProxyType(
         {"shard": "uint64", "shard_offset": "uint64", "user_data_type": "string", "user_data": "binary"}
     )

@@ -101,9 +101,7 @@ class KvIrArchive(StreamArchive):
     """
 
     format = "kv-ir"
-    _offered = (
-        "content_digest events events_with_place follow json_chunks json_lines metadata schema search user_metadata"
-    )
+    _offered = "events follow json_lines metadata search user_metadata"
     wide_tables = True
     schema = "clp_kv_ir"
 

@@ -77,7 +77,7 @@ class LevelDbArchive(RecordArchive):
     """A database directory (or a lone table).  `database` is the full reader; see `Database`."""
 
     format = "leveldb"
-    _offered = "arrow_tables content_digest database is_incomplete"
+    _offered = "database is_incomplete"
 
     def __init__(
         self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: SequenceRule | None = None

@@ -87,7 +87,7 @@ class ZsArchive(RecordArchive):
     """
 
     format = "zs"
-    _offered = "content_digest count dump header map_blocks map_values metadata records records_with_origin"
+    _offered = "count dump map_blocks metadata records"
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
         """Read the header.  Raises ZS-101..103, ZS-201, ZS-301..303 and ZS-401..403."""
