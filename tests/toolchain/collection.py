@@ -71,6 +71,7 @@ class Collection:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files = sorted(folder.rglob("*.ksy"))
+        self._kept = tempfile.TemporaryDirectory(prefix="exhume-collection-")  # until this or the process ends
 
     def compiled(self, file: Path) -> Specification:
         """One of them, compiled; raises `SpecificationError`."""
@@ -79,7 +80,7 @@ class Collection:
     @functools.cached_property
     def oracles(self) -> dict[Path, str]:
         """The package of Kaitai's classes for every specification that becomes Python by Kaitai's compiler."""
-        out = Path(tempfile.mkdtemp(prefix="exhume-collection-"))
+        out = Path(self._kept.name)
         command = [*nodejs.ensure_packages(), str(ROOT / "tools/ksc.mjs"), "each"]
         command += ["--imports", str(self.folder), "--out", str(out), *map(str, self.files)]
         verdicts = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
