@@ -67,8 +67,6 @@ SMALL = {
     "__main__": "`python -m exhume`",
     "cli.container": "four verbs share it",
     "cli.exit_code": "every verb imports it and nothing else of the others",
-    "compiler.emit.flat": "one of the forms of a reader, as the modules next to it",
-    "compiler.front.encodings": "the front end and the emitter share it",
     "compiler.refusal": "every stage of the compiler raises it",
     "counts": "below everything, `errors` included",
     "engines.evidence": "imported only if the target is an image with a checksum of its own",

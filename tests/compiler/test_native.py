@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 from exhume_ksy.fast._layout import LayoutError
 
-from exhume.compiler.emit.extension import extension
-from exhume.compiler.emit.extension.vocabulary import look_at
+from exhume.compiler.emit.extension import extension, look_at
 from exhume.compiler.refusal import UnsupportedError
 from exhume.errors import TruncatedError
 from exhume.layout import extensions

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exhume.compiler.instances.draft import SeededRandom
-from exhume.compiler.instances.draw import NoneDrawnError, draw
+from exhume.compiler.instances.draw import NoneDrawnError, draw, seal
 from exhume.compiler.instances.invalidate import spoil
-from exhume.compiler.instances.seal import seal
 from exhume.compiler.refusal import UnsupportedError
 from exhume.testing.strategies import CHECKSUMS
 from tests.fuzz import archives, kernel, texts

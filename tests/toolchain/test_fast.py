@@ -16,7 +16,7 @@ import pytest
 from exhume_ksy.fast import _layout
 
 from exhume.compiler import UnsupportedError, compile_specs
-from exhume.compiler.emit.c_varints import unique_name
+from exhume.compiler.emit.c_numbers import unique_name
 from exhume.compiler.emit.elements import covered
 from exhume.compiler.front.model import Type
 from exhume.compiler.instances.tree import BrokenError

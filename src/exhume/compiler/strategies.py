@@ -14,10 +14,9 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.instances.draw import Drawn, NoneDrawnError, draw
+from exhume.compiler.instances.draw import KNOWN, Checksums, Drawn, NoneDrawnError, draw, seal
 from exhume.compiler.instances.invalidate import spoil
 from exhume.compiler.instances.roles import reached
-from exhume.compiler.instances.seal import KNOWN, Checksums, seal
 from exhume.compiler.refusal import UnsupportedError
 
 __all__ = ["Instance", "InvalidInstance", "instances", "invalid_instances", "type_of"]

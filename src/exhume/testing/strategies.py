@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from exhume.codecs import checksums as algorithms
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.instances.seal import KNOWN, Checksums
+from exhume.compiler.instances.draw import KNOWN, Checksums
 from exhume.compiler.strategies import Instance, InvalidInstance, instances, invalid_instances, type_of
 from exhume.layout.foreign import compile_ksy
 from exhume.layout.specifications import spec

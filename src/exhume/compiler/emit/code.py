@@ -10,7 +10,6 @@ from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.check import takes
-from exhume.compiler.front.encodings import text_encoding
 from exhume.compiler.front.inference import CALLS, MEMBERS, told
 from exhume.compiler.front.kinds import (
     REST,
@@ -24,6 +23,7 @@ from exhume.compiler.front.kinds import (
     combined,
     enum_of,
     family,
+    text_encoding,
 )
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import fixed_size, spare_bits, type_size

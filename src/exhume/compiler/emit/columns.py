@@ -15,7 +15,7 @@ from __future__ import annotations
 import keyword
 from array import array
 
-from exhume.compiler.emit.c_varints import unique_name
+from exhume.compiler.emit.c_numbers import unique_name
 from exhume.compiler.emit.elements import covered
 from exhume.compiler.emit.scan import Column, Scan
 from exhume.compiler.emit.shared import Module

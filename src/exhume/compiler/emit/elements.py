@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from exhume.compiler.emit import packed_words
-from exhume.compiler.emit.c_varints import conditions, opening, short_forms, unique_name, varint_text
+from exhume.compiler.emit import c_numbers
+from exhume.compiler.emit.c_numbers import conditions, opening, short_forms, unique_name, varint_text
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import REST, Bits, Integer, Plain, Structure
@@ -75,7 +75,7 @@ def elements_text(model: Model) -> str:
             parts.append(element.text())
         elif type.raw.get("-element"):
             Element(type).sequence()
-    parts += [text for type in model.types() for text in packed_words.functions(type)]
+    parts += [text for type in model.types() for text in c_numbers.functions(type)]
     return "\n\n".join([HEAD, *scalars.values(), *parts])
 
 

@@ -29,7 +29,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
-from exhume.compiler.emit import packed_words
+from exhume.compiler.emit import c_numbers
 from exhume.compiler.emit.text import literal, safe, written_doc
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, Bits, Enum, Integer, Kind, Plain, Structure, Switch
@@ -216,7 +216,7 @@ def _type(type: Type) -> str:
         lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
     for name, about, found_there in (
         ("format", "Numbers by themselves.", [(one, f'"{format}"') for one in type.seq if (format := _alone(one))]),
-        ("shift", "How far bits are shifted.", [*shifts(type), *packed_words.shifts(type)]),
+        ("shift", "How far bits are shifted.", [*shifts(type), *c_numbers.shifts(type)]),
         ("each", "Bytes of each element.", [(one, size) for one in type.fields() if (size := element_size(one))]),
         ("before_end", "Bytes from start and end to the end of the stream.", list(_from_end(type))),
         ("form", "Formats of numbers for `struct`.", list(_forms(type))),
@@ -226,7 +226,7 @@ def _type(type: Type) -> str:
         if found_there:
             lines += ["", f"    class {name}:", f'        """{about}"""', ""]
             lines += [f"        {safe(one.id)}: Final = {value}" for one, value in found_there]
-    lines += packed_words.methods(type)
+    lines += c_numbers.methods(type)
     if lines and lines[0]:
         lines.insert(0, "")
     return "\n".join([f"class {type.class_name}:", *written_doc(f"`{type.where}`"), *lines]) if lines else ""
@@ -261,5 +261,5 @@ def constants_text(model: Model) -> str:
             lines.append(f"    {above}_SIZE = {size}")
         for one, start, end in places(type):
             lines += [f"    {above}_AT_{one.id.upper()} = {start}", f"    {above}_END_{one.id.upper()} = {end}"]
-        lines += [f"    {above}_SHIFT_{one.id.upper()} = {far}" for one, far in packed_words.shifts(type)]
+        lines += [f"    {above}_SHIFT_{one.id.upper()} = {far}" for one, far in c_numbers.shifts(type)]
     return "\n".join(lines) + "\n"

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from exhume.compiler.emit.beside import Beside, beside_of
 from exhume.compiler.emit.classes import Class
 from exhume.compiler.emit.columns import scan_text
 from exhume.compiler.emit.ends import ends_text
-from exhume.compiler.emit.flat import flat_text
 from exhume.compiler.emit.paused import PausedReader
 from exhume.compiler.emit.reader import Reader
-from exhume.compiler.emit.shared import Module
+from exhume.compiler.emit.scan import flat_text
+from exhume.compiler.emit.shared import Beside, Module, beside_of
 from exhume.compiler.emit.traced import TracedClass, TracedReader
 from exhume.compiler.front.kinds import combined, family
 from exhume.compiler.front.model import Field, Type

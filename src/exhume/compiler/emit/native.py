@@ -7,7 +7,7 @@ one place.
 
 from __future__ import annotations
 
-from exhume.compiler.emit.c_varints import unique_name
+from exhume.compiler.emit.c_numbers import unique_name
 from exhume.compiler.emit.elements import C_TYPES, Element, covered, element_types, structure_name
 from exhume.compiler.emit.text import Lines
 from exhume.compiler.front.specs import Model

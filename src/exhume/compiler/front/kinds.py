@@ -1,7 +1,8 @@
-"""What kinds have in common: built-in types by their names, families, and the kind that several are."""
+"""What kinds have in common: built-in types and encodings by their names, families, and the kind that several are."""
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from collections.abc import Sequence as Many
@@ -160,3 +161,21 @@ def structures(kind: Kind) -> Iterator[Structure]:
             yield from structures(one)
         if kind.default is not None:
             yield from structures(kind.default)
+
+
+_STRANGE = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"))
+"""Encodings of Python that are none of characters."""
+
+
+def text_encoding(found: object) -> str:
+    """The name of an encoding; raises `UnsupportedError` for any that is not one of characters."""
+    known = None
+    if isinstance(found, str) and re.fullmatch(r"[A-Za-z0-9_.:-]{1,40}", found) is not None:
+        try:
+            known = codecs.lookup(found)
+        except LookupError:
+            known = None
+    if known is None or known.name.replace("-", "_") in _STRANGE or not known._is_text_encoding:  # noqa: SLF001
+        raise UnsupportedError(f"encoding {found!r:.60} is not known")
+    assert isinstance(found, str)
+    return found

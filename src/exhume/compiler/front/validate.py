@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from exhume.compiler import budgets
-from exhume.compiler.front.encodings import text_encoding
 from exhume.compiler.front.expressions import is_private
+from exhume.compiler.front.kinds import text_encoding
 from exhume.compiler.front.model import KNOWN
 from exhume.compiler.refusal import UnsupportedError
 

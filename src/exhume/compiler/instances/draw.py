@@ -4,20 +4,25 @@ The specification is walked as if the bytes were there, and each value is drawn 
 only known later (a length before the data that it measures, a position, the size of a stream) is put right afterwards
 by solving the expression that uses it, and the walk starts again with all that has been drawn; a few passes, and
 nothing changes any more.  What comes out is read once more, and is an instance only when that finds nothing.
+Checksums are then made right, wherever the specification says which bytes they are over (`seal`).
 """
 
 from __future__ import annotations
 
+import hashlib
+import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Sequence
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.instances.draft import Chance, NotYetError, RetryError
-from exhume.compiler.instances.roles import Use, uses_of
+from exhume.compiler.instances.roles import Use, packed, uses_of
 from exhume.compiler.instances.solve import LARGEST, Key, Solver, limits
 from exhume.compiler.instances.structures import Structures
 from exhume.compiler.instances.tree import BrokenError, Node, Rule, Stream, Sum
+from exhume.compiler.instances.walk import Walk
 from exhume.compiler.refusal import UnsupportedError
 
 PASSES = 60
@@ -178,4 +183,60 @@ def uses_for(type: Type) -> dict[Field, Use]:
     found: dict[Field, Use] | None = type.__dict__.get("_uses")
     if found is None:
         found = type.__dict__["_uses"] = uses_of(type)
+    return found
+
+
+Checksums = Mapping[str, Callable[[bytes], int | bytes]]
+"""Algorithms by the names that `-checksum` uses: a number if the checksum is stored as one, else its stored bytes."""
+
+KNOWN: Checksums = {
+    "CRC-32": zlib.crc32,
+    "Adler-32": zlib.adler32,
+    "MD5": lambda data: hashlib.md5(data, usedforsecurity=False).digest(),
+    "SHA-1": lambda data: hashlib.sha1(data, usedforsecurity=False).digest(),
+    "SHA-256": lambda data: hashlib.sha256(data).digest(),
+}
+"""Those of the standard library."""
+
+ROUNDS = 8
+"""Passes over all checksums; one may be in the data that another covers."""
+
+
+def seal(type: Type, drawn: Drawn, checksums: Checksums) -> Drawn:
+    """The instance with right checksums.
+
+    Raises `NoneDrawnError` when what must be there breaks a rule, and `UnsupportedError` for an unknown algorithm.
+    """
+    for _ in range(ROUNDS):
+        data = bytearray(drawn.data)
+        for one in drawn.sums:
+            data[one.start : one.stop] = stored(one, bytes(data), checksums)
+        if data == drawn.data:
+            return drawn
+        check = Walk(bytes(data))
+        try:
+            check.whole(type, list(drawn.arguments))
+        except BrokenError:
+            break
+        drawn = Drawn(check.data, drawn.arguments, check.rules, check.sums)
+    raise NoneDrawnError(type.where)
+
+
+def stored(one: Sum, data: bytes, checksums: Checksums) -> bytes:
+    """A checksum over what `data` holds, as it is stored.
+
+    Raises `UnsupportedError` for an algorithm that is not known, or of another size.
+    """
+    name = str(one.field.raw.get("-checksum"))
+    if name not in checksums:
+        raise UnsupportedError(f"nothing computes the checksum {name}", one.field.where)
+    value = checksums[name](one.covered(data))
+    if isinstance(value, bytes):
+        found = value
+    elif isinstance(one.field.one, Integer):
+        found = packed(one.field.one, value)
+    else:
+        found = value.to_bytes(one.stop - one.start, "big" if one.field.owner.endian == "be" else "little")
+    if len(found) != one.stop - one.start:
+        raise UnsupportedError(f"the checksum {name} takes {len(found)} byte{'s' * (len(found) != 1)}", one.field.where)
     return found

@@ -8,9 +8,9 @@ from typing import Any
 
 from exhume.compiler.front.kinds import Bits, Integer
 from exhume.compiler.front.model import Type
-from exhume.compiler.instances.constraints import packed, rules_of, varint
 from exhume.compiler.instances.draft import Chance
 from exhume.compiler.instances.draw import Drawn, NoneDrawnError, uses_for
+from exhume.compiler.instances.roles import packed, rules_of, varint
 from exhume.compiler.instances.solve import limits
 from exhume.compiler.instances.tree import BrokenError, Node, Rule, UnknownError
 from exhume.compiler.instances.walk import Walk

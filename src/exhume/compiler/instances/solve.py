@@ -9,7 +9,7 @@ from typing import Any
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind
 from exhume.compiler.front.model import Field
-from exhume.compiler.instances.constraints import encoding_of, expression, varint
+from exhume.compiler.instances.roles import encoding_of, expression, varint
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownError
 from exhume.compiler.instances.walk import Walk
 

@@ -13,9 +13,8 @@ from typing import Any
 
 from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind, Plain
 from exhume.compiler.front.model import Field
-from exhume.compiler.instances.constraints import encoding_of, ending, packed, rules_of, shifted, unpacked
 from exhume.compiler.instances.draft import Draft, RetryError
-from exhume.compiler.instances.roles import Use
+from exhume.compiler.instances.roles import Use, encoding_of, ending, packed, rules_of, shifted, unpacked
 from exhume.compiler.instances.solve import LARGEST, Key, in_range, limits
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownError
 

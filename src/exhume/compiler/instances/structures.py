@@ -9,8 +9,8 @@ from typing import Any
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Kind, Structure, Switch
 from exhume.compiler.front.model import Field
-from exhume.compiler.instances.constraints import expression, varint
 from exhume.compiler.instances.draft import NotYetError, RetryError
+from exhume.compiler.instances.roles import expression, varint
 from exhume.compiler.instances.solve import LARGEST
 from exhume.compiler.instances.stored import StoredValues
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream

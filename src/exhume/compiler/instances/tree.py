@@ -1,7 +1,9 @@
-"""The result of a walk over data: structures with their values, streams, and the reason why it stopped."""
+"""The result of a walk over data: structures with their values and streams, and what expressions are over them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,3 +120,131 @@ class Sum:
     def covered(self, data: bytes) -> bytes:
         """What it is computed of."""
         return b"".join(data[start:stop] for start, stop in self.pieces)
+
+
+class Evaluator(ABC):
+    """Computes expressions over `data`; the reader supplies the values of fields (`get`)."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @abstractmethod
+    def get(self, node: Node, id: str) -> Any:
+        """The value of a field, parameter or instance; raises `UnknownError`."""
+
+    def held(self, raw: Raw) -> bytes:
+        """What bytes are."""
+        return self.data[raw.start : raw.start + raw.size]
+
+    def byte(self, raw: Raw, index: int) -> int:
+        """One of many bytes."""
+        return self.held(raw)[index]
+
+    def plain(self, value: Any) -> Any:
+        """A value with bytes looked up, and what stands for a structure in its place."""
+        if isinstance(value, Raw):
+            return self.held(value)
+        return value
+
+    def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
+        """The value of an expression of a field; raises `BrokenError` where it has none."""
+        try:
+            return self.value(expr, scope)
+        except UnknownError as error:
+            raise BrokenError(scope.path, scope.at, "expression", str(error), expr, scope) from None
+
+    def value(self, expr: ex.Expr, scope: Scope) -> Any:
+        """The value of an expression; raises `UnknownError`."""
+        try:
+            return self._value(expr, scope)
+        except (TypeError, LookupError, ZeroDivisionError, AttributeError, ValueError, OverflowError) as error:
+            raise UnknownError(str(error)) from error
+
+    def _value(self, expr: ex.Expr, scope: Scope) -> Any:  # noqa: C901 - one case for each form of expression
+        match expr:
+            case ex.Literal(value):
+                return value
+            case ex.EnumValue(path, name):
+                return scope.node.type.enum("::".join(path)).number(name)
+            case ex.Array(items):
+                return [self._value(one, scope) for one in items]
+            case ex.Name(id):
+                return self._name(id, scope)
+            case ex.Member(of, name):
+                return self.member(self._value(of, scope), name, scope)
+            case ex.Index(of, at):
+                many, index = self._value(of, scope), self._value(at, scope)
+                if index < 0:
+                    raise UnknownError("an index below 0")
+                return self.byte(many, index) if isinstance(many, Raw) else many[index]
+            case ex.Call(of, name, arguments):
+                return self._call(self._value(of, scope), name, [self._value(one, scope) for one in arguments])
+            case ex.Cast(of, _):
+                return self._value(of, scope)
+            case ex.Unary(op, of):
+                value = self._value(of, scope)
+                return not value if op == "not" else -value if op == "-" else ~value
+            case ex.Binary("and", left, right):
+                return bool(self._value(left, scope)) and bool(self._value(right, scope))
+            case ex.Binary("or", left, right):
+                return bool(self._value(left, scope)) or bool(self._value(right, scope))
+            case ex.Binary(op, left, right):
+                first, second = self.plain(self._value(left, scope)), self.plain(self._value(right, scope))
+                if op == "/":
+                    return first / second if isinstance(first, float) or isinstance(second, float) else first // second
+                return ex.OPERATORS[op](first, second)
+            case ex.Choice(condition, then, otherwise):
+                return self._value(then if self._value(condition, scope) else otherwise, scope)
+
+    def _name(self, id: str, scope: Scope) -> Any:
+        if id == "_":
+            return scope.item
+        if id == "_index":
+            return scope.index
+        if id == "_io":
+            return scope.node.stream, scope
+        if id == "_parent":
+            return scope.node.parent
+        if id == "_root":
+            return scope.node.root or scope.node
+        return self.get(scope.node, id)
+
+    def member(self, value: Any, name: str, scope: Scope) -> Any:
+        """A member of a value. Raises `UnknownError` when it has none of that name."""
+        if isinstance(value, tuple):  # `_io` of the structure itself, which knows where reading is
+            stream, here = value
+            if name == "pos":
+                return here.at - stream.base
+            return here.at >= stream.end if name == "eof" else self.member(stream, name, scope)
+        if isinstance(value, Stream) and name == "size":
+            return value.length
+        if isinstance(value, Node):
+            if name == "_io":
+                return value.stream
+            if name == "_parent":
+                return value.parent
+            if name == "_root":
+                return value.root or value
+            return self.get(value, name)
+        if isinstance(value, Raw) and name in ("size", "length"):
+            return value.size
+        value = self.plain(value)
+        if isinstance(value, (list, str, bytes)):
+            known: dict[str, Callable[[Any], Any]] = {"size": len, "length": len, "min": min, "max": max, "to_i": int}
+            known |= {"first": lambda many: many[0], "last": lambda many: many[-1], "reverse": lambda many: many[::-1]}
+            return known[name](value)
+        if name == "to_i" and value is not None:
+            return int(value)
+        if name == "to_s" and value is not None:
+            return str(int(value))
+        raise UnknownError(f"{type(value).__name__} has no {name}")
+
+    def _call(self, of: Any, name: str, given: list[Any]) -> Any:
+        of = self.plain(of)
+        if name == "substring":
+            if not 0 <= given[0] <= given[1]:
+                raise UnknownError("a part that ends before it starts")
+            return of[given[0] : given[1]]
+        if name == "to_s":
+            return str(of, given[0])
+        return int(of, *given)

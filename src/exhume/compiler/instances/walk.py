@@ -12,9 +12,8 @@ from typing import Any
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.instances.constraints import covers, encoding_of, ending, expression, rules_of, shifted, unpacked
-from exhume.compiler.instances.evaluate import Evaluator
-from exhume.compiler.instances.tree import BrokenError, Node, Raw, Rule, Scope, Stream, Sum, UnknownError
+from exhume.compiler.instances.roles import covers, encoding_of, ending, expression, rules_of, shifted, unpacked
+from exhume.compiler.instances.tree import BrokenError, Evaluator, Node, Raw, Rule, Scope, Stream, Sum, UnknownError
 from exhume.compiler.ir.fixed import contents
 from exhume.compiler.refusal import UnsupportedError
 
