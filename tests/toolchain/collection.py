@@ -8,6 +8,7 @@ misses is put there, and at each step it is compared with Kaitai's own class.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib
 import json
@@ -16,6 +17,7 @@ import pickle
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,7 +73,6 @@ class Collection:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files = sorted(folder.rglob("*.ksy"))
-        self._kept = tempfile.TemporaryDirectory(prefix="exhume-collection-")  # until this or the process ends
 
     def compiled(self, file: Path) -> Specification:
         """One of them, compiled; raises `SpecificationError`."""
@@ -80,7 +81,8 @@ class Collection:
     @functools.cached_property
     def oracles(self) -> dict[Path, str]:
         """The package of Kaitai's classes for every specification that becomes Python by Kaitai's compiler."""
-        out = Path(self._kept.name)
+        out = Path(tempfile.mkdtemp(prefix="exhume-collection-"))
+        atexit.register(shutil.rmtree, out, ignore_errors=True)
         command = [*nodejs.ensure_packages(), str(ROOT / "tools/ksc.mjs"), "each"]
         command += ["--imports", str(self.folder), "--out", str(out), *map(str, self.files)]
         verdicts = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
