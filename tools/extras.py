@@ -35,7 +35,7 @@ STEPS = {
     "native": "exhume compile ksy/readings.ksy --native -o readers",
     "ewf": "python -c 'import pyewf, exhume.io.images'",
     "mount": "python -c 'import ratarmount, exhume.filesystems'",
-    "explore": "python -c 'import waitress, exhume.view.served'",
+    "explore": "python -c 'import waitress, exhume.view.server'",
     "tui": "python -c 'import exhume.cli.terminal.browser'",
 }
 """What is run with each extra; "" is exhume without one."""

@@ -69,7 +69,6 @@ SMALL = {
     "cli.exit_code": "every verb imports it and nothing else of the others",
     "compiler.refusal": "every stage of the compiler raises it",
     "counts": "below everything, `errors` included",
-    "engines.evidence": "imported only if the target is an image with a checksum of its own",
     "filesystems.upath": "`universal_pathlib` loads it by its name",
     "formats.ark.names": "names of files, which `probe` needs and which import no layout",
     "formats.ark.places": "imports the layout, which `probe` needs only for what may be an Ark log",

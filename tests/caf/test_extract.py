@@ -190,7 +190,7 @@ def test_a_full_disk_is_an_error_not_a_refusal(tmp_path: Path, monkeypatch: pyte
 
     with pack(tmp_path / "x.caf", {"a": b"1"}) as archive, OutputTree(tmp_path / "t") as output:
         monkeypatch.setattr("exhume.io.output.tree.write_files", full)
-        monkeypatch.setattr("exhume.io.output.copying.os.write", write)
+        monkeypatch.setattr("exhume.io.output.stream.os.write", write)
         with pytest.raises(SourceError, match="No space left"):
             extract(archive, output)
     assert list((tmp_path / "t").iterdir()) == []

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from exhume.errors import OutputExistsError, SourceError, Span, UnsafePathError
 from exhume.io.local import FileSource
-from exhume.io.output import copying
+from exhume.io.output import stream
 from exhume.io.output.atomic import UNFINISHED, AtomicDirectory, AtomicFile, GrowingFile, sync_directory
 from exhume.io.output.names import safe_parts
 from exhume.io.output.tar import TarSink, _header
@@ -280,7 +280,7 @@ def half(real: Callable[..., int]) -> Callable[..., int]:
 WAYS: list[tuple[str, Callable[[], dict[str, Any]]]] = [
     ("kernel", dict),
     ("send", lambda: {"_kernel_copy": failing(errno.EXDEV)}),
-    ("half", lambda: {"_kernel_copy": half(copying._kernel_copy), "_kernel_send": half(copying._kernel_send)}),
+    ("half", lambda: {"_kernel_copy": half(stream._kernel_copy), "_kernel_send": half(stream._kernel_send)}),
     ("nothing more", lambda: {"_kernel_copy": lambda *rest: 0, "_kernel_send": lambda *rest: 0}),
     ("neither", lambda: {"_kernel_copy": failing(errno.EINVAL), "_kernel_send": failing(errno.EINVAL)}),
 ]
@@ -294,18 +294,18 @@ def test_copies_however_the_system_can(
     path, out = tmp_path / "f", tmp_path / "out"
     path.write_bytes(data)
     for name, call in way[1]().items():
-        monkeypatch.setattr(copying, name, call)
+        monkeypatch.setattr(stream, name, call)
     with FileSource(path) as source, out.open("wb") as file:
-        copying.copy_range(source.window(10), 20, 40_000, file.fileno())
+        stream.copy_range(source.window(10), 20, 40_000, file.fileno())
     assert out.read_bytes() == data[30:40_010]
     for name, call in way[1]().items():
-        monkeypatch.setattr(copying, name, call)
+        monkeypatch.setattr(stream, name, call)
     with path.open("rb") as source_file, out.open("r+b") as file:
         in_fd, out_fd = source_file.fileno(), file.fileno()
-        assert copying.copy_between(in_fd, out_fd, 9000, offset=7) == 9000
+        assert stream.copy_between(in_fd, out_fd, 9000, offset=7) == 9000
         os.lseek(in_fd, 40_000, os.SEEK_SET)
         if way[0] != "nothing more":
-            assert copying.copy_between(in_fd, out_fd, 99_999) == 10_000
+            assert stream.copy_between(in_fd, out_fd, 99_999) == 10_000
             assert out.read_bytes()[:19_000] == data[7:9007] + data[40_000:]
     assert out.read_bytes()[:9000] == data[7:9007]
 
@@ -313,16 +313,16 @@ def test_copies_however_the_system_can(
 def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out = tmp_path / "f", tmp_path / "out"
     path.write_bytes(bytes(100))
-    monkeypatch.setattr(copying, "_kernel_copy", failing(errno.ENOSPC))
+    monkeypatch.setattr(stream, "_kernel_copy", failing(errno.ENOSPC))
     with path.open("rb") as source, out.open("wb") as file, pytest.raises(OSError, match="No space left"):
-        copying.copy_between(source.fileno(), file.fileno(), 100)
+        stream.copy_between(source.fileno(), file.fileno(), 100)
 
 
 def test_a_system_that_takes_little_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.write
     with (tmp_path / "f").open("wb") as file:
         monkeypatch.setattr("os.write", lambda fd, data: real(fd, data[:3]))
-        copying.write_all(file.fileno(), b"abcdefgh")
+        stream.write_all(file.fileno(), b"abcdefgh")
         monkeypatch.undo()
     assert (tmp_path / "f").read_bytes() == b"abcdefgh"
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import exhume
-import exhume.io.remote.guard
+import exhume.io.remote.opening
 import exhume.io.remote.retry
 import exhume.io.remote.source
 import exhume.io.remote.stores
@@ -34,8 +34,8 @@ MOST = 24 << 20
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exhume.io.remote.retry, "RETRY_DELAY", 0.001)
     monkeypatch.setattr(exhume.io.remote.stores, "SILENCE", 0.5)
-    monkeypatch.setattr(exhume.io.remote.guard, "HEADERS", 0.5)
-    monkeypatch.setattr(exhume.io.remote.guard, "PATIENCE", 0.5)
+    monkeypatch.setattr(exhume.io.remote.opening, "HEADERS", 0.5)
+    monkeypatch.setattr(exhume.io.remote.opening, "PATIENCE", 0.5)
 
 
 def partial(*lines: str, body: Callable[[], Iterator[bytes]]) -> Answer:
@@ -162,7 +162,7 @@ def test_a_later_answer_is_bounded() -> None:
 
 
 def test_an_index_page_is_bounded(monkeypatch: pytest.MonkeyPatch, exhume_cli: Cli) -> None:
-    monkeypatch.setattr(exhume.io.remote.guard, "UNASKED", 1 << 20)
+    monkeypatch.setattr(exhume.io.remote.opening, "UNASKED", 1 << 20)
     with hostile(whole("Content-Type: text/html", body=lambda: endless(b'<a href="x">x</a>' * 1000))) as served:
         ran = exhume_cli("list", f"{served.url}/folder/", "--storage", "skip_instance_cache=true")
         assert (ran.code, "EX-602" in ran.err, ran.err.count("\n")) == (1, True, 1)
@@ -171,7 +171,7 @@ def test_an_index_page_is_bounded(monkeypatch: pytest.MonkeyPatch, exhume_cli: C
 
 def test_a_store_of_s3_is_bounded(monkeypatch: pytest.MonkeyPatch, exhume_cli: Cli) -> None:
     pytest.importorskip("s3fs", reason="the extra cloud (s3fs) is not installed")
-    monkeypatch.setattr(exhume.io.remote.guard, "UNASKED", 1 << 20)
+    monkeypatch.setattr(exhume.io.remote.opening, "UNASKED", 1 << 20)
     for answer in (partial(body=endless), whole(body=endless), failing):
         with hostile(answer) as served:
             options = {"endpoint_url": served.url, "key": "k", "secret": "s", "skip_instance_cache": "true",

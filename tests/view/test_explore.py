@@ -36,7 +36,7 @@ from exhume.view import explored as explored_module
 from exhume.view.explored import Explored
 from exhume.view.image import ExploredImage
 from exhume.view.parts import SCRIPTS
-from exhume.view.served import HEADERS, Explorer
+from exhume.view.server import HEADERS, Explorer
 from tests.conftest import ROOT
 from tests.kv_ir.streams import HEAD
 from tests.view.test_page import run_browser

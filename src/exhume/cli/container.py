@@ -23,7 +23,7 @@ def check_container(run: Run, opened: Source | Tree, progress: Progress, *, unle
 
     if not isinstance(whole, EvidenceSource):
         return True
-    from exhume.engines.evidence import check_evidence
+    from exhume.engines.verify import check_evidence
 
     check = Check.skipped(unless) if unless and whole.digest else check_evidence(whole, progress)
     run.note(f"{printable(whole.name)}: MD5 of the image: {check}")

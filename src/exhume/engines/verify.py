@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress, no_progress
 from exhume.choices import check_keywords
@@ -14,6 +14,7 @@ from exhume.findings import (
     NO_CHECKSUMS,
     NOT_VERIFIED,
     STRUCTURE_ONLY,
+    Check,
     Finding,
     Severity,
     Verdict,
@@ -24,6 +25,12 @@ from exhume.io import activity
 from exhume.io.opening import Target, open_target
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
+
+if TYPE_CHECKING:
+    from exhume.io.images import EvidenceSource
+
+PIECE = 1 << 22
+"""Bytes of an image that are read at a time."""
 
 
 class Verification(Iterator[Finding]):
@@ -224,3 +231,20 @@ def verify(
     check_keywords("verify()", unknown, verify)
     how: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
     return Verification(target, format=format, limits=limits, quick=quick, jobs=jobs, progress=progress, **how)
+
+
+def check_evidence(source: EvidenceSource, progress: Progress = no_progress) -> Check:
+    """Read the whole content and compare its MD5 with the one that the container stores.
+
+    libewf reads past chunks whose checksum does not match, so only this check detects damage to the container itself.
+    Raises `SourceError` where it cannot be read.
+    """
+    if not source.digest:
+        return Check.skipped("the container stores no MD5 of its content")
+    from exhume.codecs.checksums import md5
+
+    computed = md5()
+    for start in range(0, source.size, PIECE):
+        computed.update(source.read_at(start, min(PIECE, source.size - start)))
+        progress(min(start + PIECE, source.size), source.size, "bytes")
+    return Check.compare(source.digest.lower(), computed.hexdigest(), "MD5")

@@ -1,16 +1,257 @@
-"""The explorer's server: waitress on a loopback address, with a token that is made for this run."""
+"""The explorer's server: a WSGI application that only reads, on a loopback address, for a browser on this machine only.
+
+Every request has to name this server in `Host`, to begin with the token of this run, and to come from the page itself
+or from the address bar: a page of another origin, which a browser would let ask, is refused.  Nothing but the routes
+below is answered, so that no path leads to a file.
+"""
 
 from __future__ import annotations
 
+import hmac
+import json
 import secrets
+import threading
 import time
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
+from urllib.parse import parse_qs, quote
 
-from exhume.errors import SourceError
+from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError
+from exhume.io.jsonout import jsonable
 from exhume.io.source import source_error
+from exhume.recovery import CarvedArchive
 from exhume.view.explored import Explored
-from exhume.view.served import Environ, Explorer, Opener, Start
+from exhume.view.image import name_of
+from exhume.view.parts import script, style
+
+MOST_OPEN = 8
+"""Archives of an image that are kept open."""
+
+ROW_COUNT = 100
+"""Records and sections that are given where a request does not say how many."""
+
+HEADERS = (
+    ("Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
+     "form-action 'none'; frame-ancestors 'none'"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "DENY"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cache-Control", "no-store"),
+)  # fmt: skip
+"""What every answer says: nothing is loaded from elsewhere, kept, framed, or sent to another server."""
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>exhume explore</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="page.css">
+</head>
+<body>
+<script src="page.js"></script>
+</body>
+</html>
+"""
+
+Environ = dict[str, Any]
+Start = Callable[[str, list[tuple[str, str]]], Any]
+Opener = Callable[[CarvedArchive], Explored]
+
+
+class RefusedError(Exception):
+    """A request that is not answered: the status and one sentence."""
+
+    def __init__(self, status: str, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Explorer:
+    """The application: the target, and the archives of an image that were opened from it.
+
+    `hosts` are the values of `Host` that name this server; `open_carved` opens an archive that was found in an image.
+    """
+
+    def __init__(self, target: Explored, token: str, open_carved: Opener | None = None) -> None:
+        self.target = target
+        self.token = token
+        self.hosts: frozenset[str] = frozenset()
+        self._open_carved = open_carved
+        self._opened: OrderedDict[str, Explored] = OrderedDict()
+        self._lock = threading.Lock()
+        self._routes: dict[str, Callable[[Explored, _Query], Any]] = {
+            "contents": lambda shown, _: shown.contents(),
+            "state": _state,
+            "sections": lambda shown, q: shown.sections(q.number("first", 0), q.number("count", ROW_COUNT)),
+            "fields": lambda shown, q: shown.fields(q.number("section"), q.optional("at"), q.part()),
+            "elements": lambda shown, q: shown.elements(
+                q.number("section"), q.part(), q.text("array"), q.number("first", 0), q.optional("at")
+            ),
+            "holding": lambda shown, q: shown.holding(q.number("space"), q.number("at")),
+            "named": lambda shown, q: {"section": shown.named(q.text("name"), q.optional("after"))},
+            "bands": lambda shown, q: shown.bands(q.number("space"), q.number("start"), q.number("end")),
+            "records": lambda shown, q: shown.records(
+                q.text("query", ""), q.number("first", 0), q.number("count", ROW_COUNT), q.gone
+            ),
+        }
+
+    def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
+        """Answer one request."""
+        try:
+            status, kind, body, more = self._answer(environ)
+        except RefusedError as refused:
+            status, kind, body, more = refused.status, "text/plain; charset=utf-8", [f"{refused}\n".encode()], []
+        except (EntryNotFoundError, QueryError) as error:
+            missing = isinstance(error, EntryNotFoundError)
+            status, kind, more = "404 Not Found" if missing else "400 Bad Request", "application/json", []
+            body = [_json({"schema": "exhume.error/1", **error.to_dict()})]
+        except ExhumeError as error:  # the archive cannot be read there: the page says so
+            status, kind, more = "422 Unprocessable Content", "application/json", []
+            body = [_json({"schema": "exhume.error/1", **error.to_dict()})]
+        start(status, [("Content-Type", kind), *HEADERS, *more])
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else body
+
+    def _answer(self, environ: Environ) -> tuple[str, str, Iterable[bytes], list[tuple[str, str]]]:
+        rest = self._allowed(environ)
+        if rest in _FILES:
+            kind, content = _FILES[rest]
+            return "200 OK", kind, [content().encode("utf-8")], []
+        query = _Query(environ.get("QUERY_STRING", ""), environ.get("waitress.client_disconnected", bool))
+        api, _, name = rest.partition("/")
+        if api == "api" and name in self._routes:
+            return "200 OK", "application/json", [_json(self._routes[name](self._shown(query), query))], []
+        if rest == "api/bytes":
+            return "200 OK", "application/octet-stream", [_bytes(self._shown(query), query)], []
+        if rest == "download":
+            shown = self._shown(query)
+            name, size, body = _download(shown, query)
+            said = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
+            return "200 OK", "application/octet-stream", body, [
+                ("Content-Disposition", said), ("Content-Length", str(size))
+            ]  # fmt: skip
+        raise RefusedError("404 Not Found", "nothing is here")
+
+    def _allowed(self, environ: Environ) -> str:
+        """The path after the token; raises `RefusedError` for a request that is not the page's own."""
+        if environ.get("HTTP_HOST", "") not in self.hosts:
+            raise RefusedError("421 Misdirected Request", "this server has another name")
+        origin = environ.get("HTTP_ORIGIN")
+        if origin is not None and origin not in {f"http://{host}" for host in self.hosts}:
+            raise RefusedError("403 Forbidden", "requests of other origins are refused")
+        if environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("same-origin", "none"):
+            raise RefusedError("403 Forbidden", "requests of other sites are refused")
+        token, slash, rest = environ.get("PATH_INFO", "").removeprefix("/").partition("/")
+        if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
+            raise RefusedError("403 Forbidden", "the address lacks the token that exhume printed")
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+            raise RefusedError("405 Method Not Allowed", "nothing can be changed here")
+        if not slash:
+            raise RefusedError("404 Not Found", "nothing is here")
+        return str(rest)
+
+    def _shown(self, query: _Query) -> Explored:
+        """What a request is about: the target, or one of the archives found in it."""
+        key = query.text("archive", "")
+        if not key:
+            return self.target
+        with self._lock:
+            known = self._opened.get(key)
+            if known is None:
+                carved = next((one for one in self.target.archives() if name_of(one) == key), None)
+                if carved is None or self._open_carved is None:
+                    raise EntryNotFoundError("no such archive was found", actual=key)
+                known = self._opened[key] = self._open_carved(carved)
+                while len(self._opened) > MOST_OPEN:
+                    self._opened.popitem(last=False)[1].rest()
+            return known
+
+
+def _state(shown: Explored, query: _Query) -> dict[str, Any]:
+    if query.optional("check"):
+        shown.check()
+    return shown.state()
+
+
+def _bytes(shown: Explored, query: _Query) -> bytes:
+    start, size, section = query.number("start"), query.number("size"), query.optional("section")
+    if section is None:
+        return shown.bytes_of(query.number("space"), start, size)
+    return shown.payload(section, start, size)
+
+
+def _download(shown: Explored, query: _Query) -> tuple[str, int, Iterable[bytes]]:
+    """The name, the size and the bytes of what is saved: the archive, a section, its payload, or a field of them."""
+    number = query.optional("section")
+    if number is None:
+        source = shown.source(0)
+        return f"{shown.name.rpartition('/')[2]}.{shown.format}", source.size, source.chunks()
+    section = shown.section(number)
+    part = query.text("name", "") or section.name
+    if query.text("what", "stored") == "payload":
+        size = shown.payload_size(number)
+        start, end = _range(query, 0, size)
+        return f"{part}.payload", end - start, shown.payload_chunks(number, start, end)
+    source = shown.found.sources[section.span.source]
+    start, end = _range(query, section.span.start, section.span.end)
+    return f"{part}.bin", end - start, source.chunks(start - source.origin, end - source.origin)
+
+
+def _range(query: _Query, first: int, last: int) -> tuple[int, int]:
+    """The part `[start, end)` of `[first, last)` that a request wants; all of it if the request names none."""
+    start = min(last, max(first, query.number("start", first)))
+    return start, min(last, max(start, query.number("end", last)))
+
+
+class _Query:
+    """The parameters of a request, and whether its sender is gone; what is missing or no number is refused."""
+
+    def __init__(self, text: str, gone: Callable[[], bool] = bool) -> None:
+        self.gone = gone
+        try:
+            self._values: Mapping[str, list[str]] = parse_qs(text, keep_blank_values=True, max_num_fields=20)
+        except ValueError as error:
+            raise RefusedError("400 Bad Request", "too many parameters") from error
+
+    def text(self, name: str, default: str | None = None) -> str:
+        found = self._values.get(name)
+        if found is None:
+            if default is None:
+                raise RefusedError("400 Bad Request", f"{name} is missing")
+            return default
+        return found[-1]
+
+    def number(self, name: str, default: int | None = None) -> int:
+        text = self.text(name, None if default is None else str(default))
+        if not (text.isascii() and text.isdigit() and len(text) <= 19):
+            raise RefusedError("400 Bad Request", f"{name} is not a number")
+        return int(text)
+
+    def part(self) -> str:
+        part = self.text("part", "tree")
+        if part not in ("tree", "payload"):
+            raise RefusedError("400 Bad Request", "part is not tree or payload")
+        return part
+
+    def optional(self, name: str) -> int | None:
+        return self.number(name) if name in self._values else None
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(jsonable(value), ensure_ascii=True, separators=(",", ":")).encode("ascii")
+
+
+_FILES: dict[str, tuple[str, Callable[[], str]]] = {
+    "": ("text/html; charset=utf-8", lambda: PAGE),
+    "page.js": ("text/javascript; charset=utf-8", script),
+    "page.css": ("text/css; charset=utf-8", style),
+}
+
 
 LOOPBACK = "127.0.0.1"
 THREADS = 4

@@ -1,4 +1,4 @@
-"""Statements that read bytes, strings and bits into variables, and that check what was read: the forms of `valid`."""
+"""Statements that read bytes, strings and bits into variables, and that check values: the forms of `valid`."""
 
 from __future__ import annotations
 

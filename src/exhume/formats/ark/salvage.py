@@ -48,8 +48,8 @@ from exhume.formats.ark.verify import named_splits
 from exhume.io.files import naming, open_input
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
-from exhume.io.output.copying import copy_range
 from exhume.io.output.scratch import ScratchDirectory
+from exhume.io.output.stream import copy_range
 from exhume.io.parallel import BackgroundRunner
 from exhume.io.source import Source
 from exhume.io.tree import Tree

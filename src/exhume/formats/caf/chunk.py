@@ -19,7 +19,7 @@ from exhume.formats.caf.layout import FOOTER_SIZE, MAX_INDEX, MIN_INDEX, build_f
 from exhume.formats.caf.pykernel import PUNCTUATION
 from exhume.io.files import naming, write_pieces
 from exhume.io.output.atomic import AtomicFile
-from exhume.io.output.copying import copy_between, read_all, write_all
+from exhume.io.output.stream import copy_between, read_all, write_all
 from exhume.io.source import STREAM_CHUNK
 
 BUFFER = 1 << 20

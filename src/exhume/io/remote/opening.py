@@ -1,26 +1,226 @@
 """Opening fsspec URLs: an object is a `RemoteSource`, a directory or key prefix a `FsspecTree`.
 
 fsspec is imported by this module and those it imports only, so that local use never pays for it.
+
+A guard bounds what a server may answer: at most the bytes that were requested, from the host that was named, within a
+time.  It is a middleware of aiohttp, installed in the sessions of the HTTP, S3 and Google Cloud Storage file systems of
+fsspec, so that requests which those make themselves (sizes, listings, chained URLs) are bounded too.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
-from collections.abc import Mapping
-from typing import Any
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from fsspec.core import url_to_fs
 
-from exhume.errors import MissingDependencyError, SourceError, Span
+from exhume.counts import counted
+from exhume.errors import MissingDependencyError, RangeNotSupportedError, SourceError, Span
 from exhume.io.local import open_path
-from exhume.io.remote.guard import Guard
 from exhume.io.remote.retry import attempt, refusal
 from exhume.io.remote.stores import FsspecSource, HttpSource, source_kind
 from exhume.io.remote.tree import FsspecTree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
+
+UNASKED = 16 << 20
+"""Bytes of an answer to a request without a range: a listing, or an object as a whole without permission to read it."""
+
+HEADERS = 60.0
+"""Seconds until an answer begins, connecting included."""
+
+SLOWEST = 1 << 10
+"""Bytes a second, counted from the beginning of an answer after `PATIENCE`, below which a server is given up."""
+
+PATIENCE = 30.0
+"""Seconds that an answer may be slower than that."""
+
+LINKS = ("http", "https", "s3", "s3a", "gs", "gcs")
+"""The protocols whose sessions can be guarded."""
+
+Handler = Callable[[Any], Awaitable[Any]]
+
+
+class Guard(NamedTuple):
+    """The rules for the answers of one target.
+
+    Attributes:
+        follow: Whether a redirect may lead to another scheme, host or port.
+        whole: Whether an object may be downloaded as a whole.
+    """
+
+    follow: bool = False
+    whole: bool = False
+
+    async def watch(self, request: Any, handler: Handler) -> Any:
+        """Send a request and return its answer with a bounded body; a middleware of aiohttp.
+
+        Raises `SourceError` for a redirect to another host, `RangeNotSupportedError` for a compressed range, and
+        `TimeoutError` if no answer begins in time.
+        """
+        async with asyncio.timeout(HEADERS):
+            answer = await handler(request)
+        try:
+            self._check(request, answer)
+        except BaseException:
+            answer.close()
+            raise
+        answer.content = Body(answer.content, self._budget(request, answer), str(request.url))
+        return answer
+
+    def _check(self, request: Any, answer: Any) -> None:
+        place = answer.headers.get("Location") or answer.headers.get("URI")
+        if answer.status in (301, 302, 303, 307, 308) and place and not self.follow:
+            try:
+                is_same = request.url.join(type(request.url)(place)).origin() == request.url.origin()
+            except ValueError:  # not a URL of a host
+                is_same = False
+            if not is_same:
+                raise SourceError(
+                    "the server redirects to another host: allow redirects to follow it",
+                    code="EX-612",
+                    span=Span(str(request.url), 0, 0),
+                    actual=place,
+                )
+        encoding = answer.headers.get("Content-Encoding", "identity")
+        if answer.status in (200, 206) and "Range" in request.headers and encoding.lower() not in ("", "identity"):
+            raise RangeNotSupportedError(
+                "the server compressed the range", span=Span(str(request.url), 0, 0), actual=encoding
+            )
+
+    def _budget(self, request: Any, answer: Any) -> int | None:
+        """The bytes that the body may have; None for an object that may be read as a whole and has a known length."""
+        asked = re.fullmatch(r"bytes=(\d*)-(\d+)", request.headers.get("Range", ""))
+        if asked is not None and answer.status < 300:
+            return int(asked[2]) - int(asked[1]) + 1 if asked[1] else int(asked[2])
+        return None if self.whole and asked is None and answer.content_length is not None else UNASKED
+
+    async def client(self, **options: Any) -> Any:
+        """Return a session of aiohttp whose answers are bounded; what fsspec takes as `get_client`."""
+        from aiohttp import ClientSession
+
+        return ClientSession(**{**options, "middlewares": (*options.get("middlewares", ()), self.watch)})
+
+    def options(self, url: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options for an fsspec URL, with the guard for each link of the chain that can have it.
+
+        A client that the caller passes is used as it is.
+        """
+        links = [_protocol(link) for link in url.split("::")]
+        links[0] = given.get("protocol") or links[0]
+        out = dict(given)
+        for number, protocol in enumerate(links):
+            if protocol in LINKS:
+                mine = out if number == 0 else out.setdefault(protocol, {})
+                if number:
+                    mine = out[protocol] = dict(mine)
+                self._install(protocol, mine)
+        return out
+
+    def _install(self, protocol: str, options: dict[str, Any]) -> None:
+        if protocol in ("http", "https"):
+            options.setdefault("get_client", self.client)
+        elif protocol in ("gs", "gcs"):
+            session = dict(options.get("session_kwargs") or {})
+            options["session_kwargs"] = {**session, "middlewares": (*session.get("middlewares", ()), self.watch)}
+        else:
+            config = dict(options.get("config_kwargs") or {})
+            config.setdefault("http_session_cls", _s3_session(self))
+            options["config_kwargs"] = config
+
+
+def _protocol(link: str) -> str:
+    return link.partition("://")[0]
+
+
+def _s3_session(guard: Guard) -> type:
+    """Return the class of sessions for S3; one for each guard, because botocore takes a class and calls it itself."""
+    from aiobotocore.httpsession import AIOHTTPSession
+
+    name = f"S3Session{int(guard.follow)}{int(guard.whole)}"
+    known: type | None = globals().get(name)
+    if known is None:
+
+        async def _get_session(self: Any, proxy_url: str | None) -> Any:
+            session = await AIOHTTPSession._get_session(self, proxy_url)  # noqa: SLF001 - where sessions are made
+            session._middlewares = (guard.watch,)  # noqa: SLF001 - no argument leads there
+            return session
+
+        members = {"_get_session": _get_session, "__module__": __name__}
+        known = globals()[name] = type(name, (AIOHTTPSession,), members)
+    return known
+
+
+def __getattr__(name: str) -> Any:
+    """Make a class of sessions where another process unpickles its name."""
+    if name.startswith("S3Session"):
+        return _s3_session(Guard(name[-2] == "1", name[-1] == "1"))
+    raise AttributeError(name)
+
+
+class Body:
+    """The stream of a body: raises `RangeNotSupportedError` after `most` bytes, and `TimeoutError` if it is slow."""
+
+    def __init__(self, stream: Any, most: int | None, url: str) -> None:
+        self._stream, self._most, self._url = stream, most, url
+        self._start = time.monotonic()
+        self._size = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _count(self, data: bytes) -> bytes:
+        self._size += len(data)
+        if self._most is not None and self._size > self._most:
+            raise RangeNotSupportedError(
+                "the server sends more than was requested",
+                span=Span(self._url, 0, 0),
+                expected=f"at most {counted(self._most, 'bytes')}",
+            )
+        late = time.monotonic() - self._start
+        if late > PATIENCE and self._size < late * SLOWEST:
+            raise TimeoutError(f"{counted(self._size, 'bytes')} in {late:.0f} seconds")
+        return data
+
+    async def read(self, n: int = -1) -> bytes:
+        """Return up to `n` bytes, or all that follow."""
+        if n >= 0:
+            return self._count(await self._stream.read(n))
+        parts = []
+        while data := await self._stream.readany():
+            parts.append(self._count(data))
+        return b"".join(parts)
+
+    async def readany(self) -> bytes:
+        """Return the bytes that are there."""
+        return self._count(await self._stream.readany())
+
+    async def readchunk(self) -> tuple[bytes, bool]:
+        """Return the next chunk, and whether it ends one of the transfer encoding."""
+        data, ends = await self._stream.readchunk()
+        return self._count(data), ends
+
+    async def iter_chunked(self, n: int) -> AsyncIterator[bytes]:
+        """Yield chunks of at most `n` bytes."""
+        while data := await self.read(n):
+            yield data
+
+    async def iter_any(self) -> AsyncIterator[bytes]:
+        """Yield the bytes as they come."""
+        while data := await self.readany():
+            yield data
+
+    async def iter_chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
+        """Yield chunks as the server sends them."""
+        while (chunk := await self.readchunk()) != (b"", False):
+            yield chunk
+
 
 OWN_OPTIONS = ("allow_full_download", "follow_redirects")
 """Storage options that are not for fsspec."""
