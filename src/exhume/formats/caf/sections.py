@@ -19,10 +19,10 @@ from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.caf.model import Chunk
+    from exhume.formats.caf.table import OpenChunk
 
 
-def build_sections(archive: Chunk) -> SectionMap:
+def build_sections(archive: OpenChunk) -> SectionMap:
     """The map of one chunk; files whose range is not inside the data section are left out."""
     source, index = archive.source, archive.index
     footer = source.size - FOOTER_SIZE

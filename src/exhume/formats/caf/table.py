@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import le
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, shorten
@@ -223,3 +223,21 @@ def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> L
                 below = True
         at += seen.stop  # an entry that the window cut off is read again as a whole
     return Lookup(found, below)
+
+
+class OpenChunk(Protocol):
+    """An open chunk; see `reader.CafArchive`."""
+
+    source: Source
+
+    @property
+    def index(self) -> Index:
+        """The whole index.  Raises the rules' errors if it is broken."""
+
+    @property
+    def index_size(self) -> int:
+        """Size of the index in bytes."""
+
+    @property
+    def data_size(self) -> int:
+        """Size of the data section in bytes; the index starts at that offset."""

@@ -14,20 +14,20 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, shorten
 from exhume.findings import Finding
 from exhume.formats.caf import checks
-from exhume.formats.caf.build import insertion_order, sort_key
+from exhume.formats.caf.chunk import insertion_order, sort_key
 from exhume.formats.caf.index import check_version
 from exhume.formats.caf.layout import HARD_LIMIT
 from exhume.formats.caf.table import Index
 from exhume.io.output.names import safe_parts
 
 if TYPE_CHECKING:
-    from exhume.formats.caf.model import Chunk
+    from exhume.formats.caf.table import OpenChunk
 
 STEP = 4096
 """Entries between two calls of the progress callback."""
 
 
-def verify(archive: Chunk, progress: Progress) -> Iterator[Finding]:
+def verify(archive: OpenChunk, progress: Progress) -> Iterator[Finding]:
     """Every broken rule: the JSON text first, then ranges, then names."""
     index, source = archive.index, archive.source
     where = source.span(archive.data_size, archive.data_size + archive.index_size)
@@ -69,7 +69,7 @@ def unreferenced(index: Index, data_size: int) -> list[tuple[int, int]]:
     return gaps
 
 
-def _check_layout(archive: Chunk, index: Index) -> Iterator[Finding]:
+def _check_layout(archive: OpenChunk, index: Index) -> Iterator[Finding]:
     source, data_size = archive.source, archive.data_size
     ranges = live_ranges(index)
     inclusive = ends_are_inclusive(ranges, data_size)
@@ -113,7 +113,7 @@ def ends_are_inclusive(ranges: list[tuple[int, int, int]], data_size: int) -> bo
     return all(start - end == 1 for start, (_, end, _) in zip(starts, ranges, strict=True))
 
 
-def _check_names(archive: Chunk, index: Index, progress: Progress) -> Iterator[Finding]:
+def _check_names(archive: OpenChunk, index: Index, progress: Progress) -> Iterator[Finding]:
     where = archive.source.span(archive.data_size, archive.data_size + archive.index_size)
     inner: list[tuple[str, int]] = []
     total = len(index.names)
