@@ -39,7 +39,7 @@ from exhume.tabular.arrow import (
 )
 
 if TYPE_CHECKING:
-    from exhume.formats.zs.model import OpenFile
+    from exhume.formats.zs.search import OpenFile
 
 Errors = Literal["raise", "replace"]
 

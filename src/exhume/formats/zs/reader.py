@@ -31,7 +31,7 @@ from exhume.native.kernel import MalformedRecordsError, build_uleb128, find_rang
 
 if TYPE_CHECKING:
     from exhume.formats.zs.arrow import ZsTableOptions
-    from exhume.formats.zs.model import ByteSink
+    from exhume.formats.zs.search import ByteSink
     from exhume.layout.sections import SectionMap
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from exhume.codecs.passing import Forward
 from exhume.errors import ExhumeError
@@ -18,12 +18,15 @@ from exhume.formats.zs.layout import (
     MAX_INDEX_LEVEL,
     ROOT_LENGTH_AT,
     ROOT_OFFSET_AT,
+    Header,
     IndexEntry,
     RawBlock,
     ShortBlockError,
     parse_block,
 )
 from exhume.io.caching import Lru
+from exhume.io.source import Source
+from exhume.limits import Limits
 from exhume.native.kernel import build_uleb128, find_range, scan_records
 
 INDEX_CACHE = 16 << 20
@@ -280,3 +283,34 @@ def _head(record: Forward, size: int, bound: bytes) -> bytes:
     """The beginning of a record, as long as a bound that it is compared with."""
     most = min(size, len(bound))
     return record.peek(most)[:most]
+
+
+T = TypeVar("T")
+
+
+class OpenFile(Protocol):
+    """An open file; see `reader.ZsArchive`."""
+
+    source: Source
+    limits: Limits
+    header: Header
+    metadata: dict[str, Any]
+    file: BlockFile
+    index: Index
+
+    def map_values(
+        self,
+        function: Callable[[bytes | memoryview, bytes], T],
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        prefix: bytes | None = None,
+        *,
+        jobs: int = 1,
+    ) -> Iterator[T]:
+        """The results of `function` for the payload of each data block in range."""
+
+
+class ByteSink(Protocol):
+    """The methods that `ZsArchive.dump` needs of its output."""
+
+    def write(self, data: bytes | memoryview, /) -> Any: ...

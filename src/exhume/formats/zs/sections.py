@@ -26,7 +26,7 @@ from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.zs.model import OpenFile
+    from exhume.formats.zs.search import OpenFile
     from exhume.layout.trees import Field
 
 READERS = 8

@@ -11,7 +11,7 @@ from exhume.io.parallel import map_ordered
 from exhume.native.kernel import MalformedRecordsError, scan_records
 
 if TYPE_CHECKING:
-    from exhume.formats.zs.model import OpenFile
+    from exhume.formats.zs.search import OpenFile
 
 
 def scan_archive(archive: OpenFile, jobs: int = 1) -> dict[str, Any]:
