@@ -8,15 +8,18 @@ Spec: data_bundle.txt, Format; `docs/formats/data_bundle.md`, "Profile".
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
 
 from exhume.codecs.checksums import crc32c
 from exhume.errors import EntryNotFoundError, Span
 from exhume.findings import Check
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import FileRow, RecordRow
+from exhume.formats.data_bundle.messages import BundleConfig
 from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.shard import RecordCache, Shard
+from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import SourcePool
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -138,3 +141,28 @@ class View:
             self._pool.close()
             self._shards.clear()
             self._readers.clear()
+
+
+class OpenBundle(Protocol):
+    """An open bundle; see `reader.DataBundleArchive`."""
+
+    limits: Limits
+    tree: Tree
+    database: Database
+    view: View
+
+    @property
+    def config(self) -> BundleConfig:
+        """The configuration row.  Raises if it is missing or invalid."""
+
+    def shard_files(self) -> Mapping[int, str]:
+        """The shard files that exist, by number."""
+
+    def rows(self) -> Mapping[str, FileRow]:
+        """Every live file and directory row by path.  Raises at the first damage in the index."""
+
+    def read_member(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
+        """Bytes `[start, stop)` of a member."""
+
+    def iter_member(self, name: str, /) -> Iterator[bytes]:
+        """The bytes of a member in chunks."""

@@ -14,7 +14,7 @@ from exhume.formats.data_bundle.writer import METHODS, CompressionName, DataBund
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.data_bundle.model import OpenBundle
+    from exhume.formats.data_bundle.bundle import OpenBundle
 
 
 @passes_on(DataBundleWriter)

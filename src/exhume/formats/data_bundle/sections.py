@@ -23,7 +23,7 @@ from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap
 
 if TYPE_CHECKING:
-    from exhume.formats.data_bundle.model import OpenBundle
+    from exhume.formats.data_bundle.bundle import OpenBundle
     from exhume.layout.trees import Field
 
 

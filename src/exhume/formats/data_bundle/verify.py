@@ -40,7 +40,7 @@ from exhume.io.output.names import safe_parts
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
-    from exhume.formats.data_bundle.model import OpenBundle
+    from exhume.formats.data_bundle.bundle import OpenBundle
 
 
 TOLD_BEFORE = ("DBND-202", "DBND-313", "DBND-315", "DBND-316")
