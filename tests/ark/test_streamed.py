@@ -140,3 +140,42 @@ def test_damage_in_a_large_message(codec: str, log: Path, tmp_path: Path, exhume
         ran = exhume_cli("salvage", root, "-o", tmp_path / f"saved{number}", *more)
         assert ran.code == 3
         assert exhume_cli("cat", tmp_path / f"saved{number}").out == shown[0].out
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_messages_of_an_mcap_file_are_written_in_chunks_of_their_own(
+    jobs: int, log: Path, tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above the limit, and above a size; compressed into a temporary file.  A damaged one is reported, or left out."""
+    reader = pytest.importorskip("mcap.reader")
+    monkeypatch.setattr("exhume.formats.ark.mcap_records.HELD", 1000)
+    root = tmp_path / "log"
+    shutil.copytree(log, root)
+
+    def exported(*more: Any) -> tuple[int, str, list[Any], int]:
+        out = tmp_path / "out.mcap"
+        ran = exhume_cli("export", root, "--to", "mcap", "--overwrite", "-o", out, "--jobs", jobs, *more)
+        if ran.code not in (0, 3):
+            return ran.code, ran.err, [], 0
+        with out.open("rb") as file:
+            made = reader.make_reader(file, validate_crcs=True)
+            found = [(channel.topic, *vars(one).items()) for _, channel, one in made.iter_messages()]
+            return ran.code, ran.err, sorted(found), len(made.get_summary().chunk_indexes)
+
+    usual, limited = exported(), exported(*LIMIT)
+    assert (usual[0], limited[0], len(usual[2])) == (0, 0, 30)
+    assert limited[2] == usual[2]
+    assert limited[3] >= 2 * len(CODECS) > usual[3]
+    if jobs == 1:  # other processes have modules of their own
+        monkeypatch.setattr("exhume.formats.ark.mcap_export.LARGE", 90_000)
+        assert exported()[2:] == limited[2:]
+    with exhume.open(root) as opened:
+        found = [(one.stored_size, one.split, one.offset) for one in opened.messages(topics="/zstd")]  # type: ignore[attr-defined]
+    _, split, offset = max(found)
+    with (root / "splits" / split).open("r+b") as file:
+        file.seek(offset)
+        file.write(bytes(4))
+    code, said, *_ = exported(*LIMIT)
+    assert (code, "[ARK-404]" in said) == (1, True), said
+    code, _, kept, _ = exported("--skip-damaged", *LIMIT)
+    assert (code, len(kept)) == (3, 29)

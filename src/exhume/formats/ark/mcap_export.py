@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -35,9 +36,11 @@ from exhume.formats.ark.mcap_records import (
     METADATA_RECORD,
     Declared,
     Joined,
+    LargeRow,
     Piece,
     Row,
     head_piece,
+    large_piece,
     library,
     message_piece,
 )
@@ -46,6 +49,7 @@ from exhume.formats.ark.query import messages
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.reader import ArkArchive
 from exhume.io.output.stream import binary_output
+from exhume.io.values import LargeValue
 from exhume.tabular.report import ExportReport, refuse_options
 
 WRAPPED: Final = frozenset(("exhume::Json", "exhume::Foreign", "exhume::TimedJson", "exhume::TimedForeign"))
@@ -211,6 +215,9 @@ KEPT: Final = ("ark.identifier", "ark.latched", "ark.column", "ark.compression")
 PIECE_BYTES: Final = 8 << 20
 """Bytes of messages that become chunks at a time."""
 
+LARGE: Final = 16 << 20
+"""Bytes of a message above which it is a chunk of its own."""
+
 
 def export(
     log: ArkArchive,
@@ -237,7 +244,7 @@ def export(
     with binary_output(output, overwrite=overwrite) as file:
         joined = Joined(file, head_piece(pieces.declare_all, *pieces.header), pieces.declared())
         for piece in selection.spans(pieces, jobs, decode=as_json):
-            joined.add(piece)
+            joined.add(large_piece(pieces.declared(), piece) if isinstance(piece, LargeRow) else piece)
         joined.finish()
     if pieces.has_rbuf:
         selection.report.notes.append("messages are rbuf, which viewers do not know: --payload json gives them JSON")
@@ -297,7 +304,9 @@ class Pieces:
         for channel in channels:
             writer.register_channel(*channel)
 
-    def __call__(self, log: ArkLog, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[Piece, int]]:
+    def __call__(
+        self, log: ArkLog, query: dict[str, Any], findings: list[Finding]
+    ) -> Iterator[tuple[Piece | LargeRow, int]]:
         """The messages of a query as chunks of the file, with their number.
 
         Raises the error of a damaged message after the chunk of those before it.
@@ -305,13 +314,21 @@ class Pieces:
         held: list[Row] = []
         size, damage = 0, None
         declared = self.declared()
+        most = min(LARGE, log.limits.payload_size)
+        step = min(most, PIECE_BYTES)
         try:
             for message in self._messages(log, query, findings):
                 held.append(message)
                 size += len(message[2])
-                if size >= PIECE_BYTES:
+                if size < step:
+                    continue
+                large = held.pop() if len(message[2]) > most else None
+                if held and (large is not None or size >= PIECE_BYTES):
                     yield message_piece(declared, held), len(held)
                     held, size = [], 0
+                if large is not None:
+                    size = 0
+                    yield LargeRow(*large), 1
         except ExhumeError as error:
             damage = error
         if held:
@@ -319,10 +336,14 @@ class Pieces:
         if damage is not None:
             raise damage
 
-    def _messages(self, log: ArkLog, query: dict[str, Any], findings: list[Finding]) -> Iterable[Row]:
+    def _messages(
+        self, log: ArkLog, query: dict[str, Any], findings: list[Finding]
+    ) -> Iterator[tuple[int, int, Any, int, int]]:
         numbers = self._numbers
         unwrap = {number: unwrapper(channel, self._as_json) for number, channel in self._wrapped.items()}
         for number, time_ns, data in self._stored(log, query, findings, numbers):
+            if isinstance(data, LargeValue) and not _is_readable(data, number not in unwrap, query, findings):
+                continue
             if number in unwrap:
                 message = unwrap[number](data, time_ns)
                 yield number, time_ns, message.data, message.publish_time, message.sequence
@@ -331,13 +352,27 @@ class Pieces:
 
     def _stored(
         self, log: ArkLog, query: dict[str, Any], findings: list[Finding], numbers: dict[str, int]
-    ) -> Iterable[tuple[int, int, bytes]]:
+    ) -> Iterable[tuple[int, int, Any]]:
         if self._as_json:
             parts = read_query(ValueQuery, log, query, findings)
             values = chain.from_iterable(values for values, _ in parts)
             return ((numbers[identifier], time_ns, value) for identifier, time_ns, value in values)
-        found = messages(log, **query, findings=findings)
+        found = messages(log, **query, findings=findings, large=True)
         return ((numbers[message.identifier], message.time_ns, message.data) for message in found)
+
+
+def _is_readable(data: LargeValue, as_it_is: bool, query: Mapping[str, Any], findings: list[Finding]) -> bool:
+    """Whether a message decompresses, and is written as it is; otherwise that is noted or raised."""
+    try:
+        deque(data, 0)
+        if not as_it_is:  # a value that contains it has to be in memory
+            raise data.refusal()
+    except ExhumeError as error:
+        if query.get("on_error") != "skip":
+            raise
+        findings.append(Finding.from_error(error))
+        return False
+    return True
 
 
 def _metadata(channel: Channel, as_json: bool) -> dict[str, str]:

@@ -13,11 +13,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import IntEnum
+from itertools import chain
 from typing import Any, BinaryIO, Final, NamedTuple
+
+import zstandard
 
 from exhume import codecs
 from exhume.codecs.zstd import zstd_partial
 from exhume.errors import FormatError, MissingDependencyError, UnsupportedFeatureError, shorten
+from exhume.io.output.scratch import Spool
+from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS
 
 ENCODING: Final = "rbuf"
@@ -38,6 +43,9 @@ def library(name: str) -> Any:
 
 HEAD_SIZE: Final = 9
 """Bytes before the content of a record."""
+
+SIZE_BYTES: Final = 8
+"""Bytes of the size of a record, or of data in one."""
 
 MESSAGE_SIZE: Final = 22
 """Bytes of the content of a message without data."""
@@ -152,13 +160,23 @@ Row = tuple[int, int, bytes, int, int]
 """A message that is written: the number of its channel, its time, its bytes, its publish time, its sequence number."""
 
 
+class LargeRow(NamedTuple):
+    """The same for a message that becomes a chunk by itself, compressed in a stream."""
+
+    channel: int
+    time_ns: int
+    data: bytes | LargeValue
+    publish_time: int
+    sequence: int
+
+
 class Piece(NamedTuple):
     """Part of the data section of a file, where in a file of its own it began, and the summary of that file.
 
-    `channels` are the numbers of the channels that it declares.
+    `data` are bytes that follow one another; `channels` are the numbers of the channels that it declares.
     """
 
-    data: bytes
+    data: Sequence[bytes | memoryview]
     start: int
     summary: Any
     channels: frozenset[int] = frozenset()
@@ -177,7 +195,7 @@ def head_piece(declare: Callable[[Any], None], profile: str, library_name: str) 
     stream.seek(0)
     summary = library("reader").make_reader(stream).get_summary()
     last = summary.metadata_indexes[-1]
-    return Piece(stream.getvalue()[: last.offset + last.length], 0, summary)
+    return Piece([stream.getvalue()[: last.offset + last.length]], 0, summary)
 
 
 CHUNK_BYTES: Final = 1 << 20
@@ -221,13 +239,27 @@ def message_piece(declared: Declared, messages: Iterable[Row]) -> Piece:
     return made.piece()
 
 
+def large_piece(declared: Declared, row: LargeRow) -> Piece:
+    """The chunk of one message, which is read once, in windows; the chunk is compressed into a temporary file if it is
+    larger than `HELD`.  Raises what reading the message raises.
+    """
+    made = _Chunks(declared)
+    made.add_large(row)
+    return made.piece()
+
+
+HELD: Final = 16 << 20
+"""Bytes of a compressed chunk that are held in memory."""
+
+
 class _Chunks:
     """The chunks of a piece."""
 
     def __init__(self, declared: Declared) -> None:
         self._declared = declared
         self._records = library("records")
-        self._out = library("data_stream").RecordBuilder()
+        self._out: list[bytes | memoryview] = []
+        self._size = 0
         self._builder = library("data_stream").RecordBuilder()
         self._places: dict[int, list[tuple[int, int]]] = {}
         self._channels: set[int] = set()
@@ -236,12 +268,16 @@ class _Chunks:
         self._counts: Counter[int] = Counter()
         self._times: list[tuple[int, int]] = []
 
-    def add(self, channel: int, time_ns: int, data: bytes, publish_time: int, sequence: int) -> None:
-        """Add a message."""
+    def _declare(self, channel: int, time_ns: int) -> None:
+        """Add the records that precede the first message of a channel, and note the place of its next message."""
         if channel not in self._channels:
             self._channels.add(channel)
             self._declared.write(self._builder, channel, self._schemas)
         self._places.setdefault(channel, []).append((time_ns, self._builder.count))
+
+    def add(self, channel: int, time_ns: int, data: bytes, publish_time: int, sequence: int) -> None:
+        """Add a message."""
+        self._declare(channel, time_ns)
         message = self._records.Message(
             channel_id=channel, log_time=time_ns, data=data, publish_time=publish_time, sequence=sequence
         )
@@ -249,26 +285,56 @@ class _Chunks:
         if self._builder.count >= CHUNK_BYTES:
             self._end_chunk()
 
+    def add_large(self, row: LargeRow) -> None:
+        """Add a message as the last one of a chunk."""
+        self._declare(row.channel, row.time_ns)
+        value = LargeValue.of(row.data)
+        builder = self._builder
+        builder.write1(Kind.MESSAGE)
+        builder.write8(MESSAGE_SIZE + len(value))
+        builder.write2(row.channel)
+        builder.write4(row.sequence)
+        builder.write8(row.time_ns)
+        builder.write8(row.publish_time)
+        head = builder.end()
+        size = len(head) + len(value)
+        packed, checksum = Spool(HELD), 0
+        engine = zstandard.ZstdCompressor(level=3).compressobj(size)
+        for piece in chain([head], value):
+            checksum = zlib.crc32(piece, checksum)
+            packed.add(engine.compress(piece))
+        packed.add(engine.flush())
+        self._close(packed.take(), size, checksum)
+
     def _end_chunk(self) -> None:
-        records, out = self._records, self._out
         data = self._builder.end()
-        packed = codecs.compress("zstd", data)
+        self._close(codecs.compress("zstd", data), len(data), zlib.crc32(data))
+
+    def _close(self, packed: bytes | memoryview, size: int, checksum: int) -> None:
+        """Put a chunk out, its content compressed, and the indexes of its channels."""
+        records = self._records
         times = [time for places in self._places.values() for time, _ in places]
         first, last = min(times), max(times)
-        start = out.count
+        out = library("data_stream").RecordBuilder()
         chunk = records.Chunk(
             compression="zstd",
-            data=packed,
+            data=b"",
             message_start_time=first,
             message_end_time=last,
-            uncompressed_crc=zlib.crc32(data),
-            uncompressed_size=len(data),
+            uncompressed_crc=checksum,
+            uncompressed_size=size,
         )
-        chunk.write(out)
-        end = out.count
+        chunk.write(out)  # a copy of the data would be in it
+        content = out.end()[HEAD_SIZE:-SIZE_BYTES]
+        out.write1(Kind.CHUNK)
+        out.write8(len(content) + SIZE_BYTES + len(packed))
+        out.write(content)
+        out.write8(len(packed))
+        self._out += out.end(), packed
+        start, end = self._size, self._size + HEAD_SIZE + len(content) + SIZE_BYTES + len(packed)
         offsets = {}
         for channel, places in self._places.items():
-            offsets[channel] = out.count
+            offsets[channel] = end + out.count
             records.MessageIndex(channel_id=channel, records=places).write(out)
             self._counts[channel] += len(places)
         index = records.ChunkIndex(
@@ -277,11 +343,13 @@ class _Chunks:
             chunk_start_offset=start,
             chunk_length=end - start,
             message_index_offsets=offsets,
-            message_index_length=out.count - end,
+            message_index_length=out.count,
             compression="zstd",
             compressed_size=len(packed),
-            uncompressed_size=len(data),
+            uncompressed_size=size,
         )
+        self._size = end + out.count
+        self._out.append(out.end())
         self._indexes.append(index)
         self._times.append((first, last))
         self._places = {}
@@ -301,7 +369,7 @@ class _Chunks:
             metadata_count=0,
             schema_count=0,
         )
-        return Piece(self._out.end(), 0, _Summed(self._indexes, statistics), frozenset(self._channels))
+        return Piece(self._out, 0, _Summed(self._indexes, statistics), frozenset(self._channels))
 
 
 class Joined:
@@ -313,7 +381,7 @@ class Joined:
         self._declared = declared
         self._channels: set[int] = set()
         self._size = 0
-        self._put(head.data)
+        self._put(*head.data)
 
     def add(self, piece: Piece) -> None:
         """Append messages."""
@@ -332,7 +400,7 @@ class Joined:
         total.message_start_time, total.message_end_time = more.message_start_time, more.message_end_time
         total.message_count += more.message_count
         total.chunk_count += more.chunk_count
-        self._put(piece.data)
+        self._put(*piece.data)
 
     def finish(self) -> None:
         """End the file with the channels and schemas that have no messages, and its summary."""
@@ -372,6 +440,7 @@ class Joined:
         footer.write(builder)
         self._put(data + builder.end() + library("writer").MCAP0_MAGIC)
 
-    def _put(self, data: bytes) -> None:
-        self._file.write(data)
-        self._size += len(data)
+    def _put(self, *data: bytes | memoryview) -> None:
+        for piece in data:
+            self._file.write(piece)
+            self._size += len(piece)
