@@ -48,7 +48,7 @@ types:
         type: ark_rbuf::guid
         doc: The GUID that manifests call this file by; also its name.
       - id: ofs_index
-        -lint-ok: A file cut short opens as far as it goes; reading past its end is refused.
+        -lint-ok: A file truncated opens as far as it goes; reading past its end is refused.
         -orig-id: index_offset
         type: u4
         doc: Offset of the index in the file.

@@ -55,7 +55,7 @@ types:
         enum: metadata_types
         valid:
           in-enum: true
-        doc: How the metadata are written.
+        doc: How the metadata is written.
       - id: metadata_length
         type: u1
         enum: metadata_lengths

@@ -53,7 +53,7 @@ instances:
     valid:
       expr: _.length.as<u8> == header.len_archive - ofs_files
     if: not metadata.is_stored
-    doc: The sections, back to back; only the metadata have their offsets.
+    doc: The sections, back to back; only the metadata states their offsets.
   file_entries:
     value: metadata_payload.packets[1].body.content.as<clp_s_msgpack>.map_items[0].value.array_items
     if: metadata.is_stored

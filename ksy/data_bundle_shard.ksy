@@ -26,7 +26,7 @@ seq:
       max: _io.size - _io.pos - 4
     doc: Bytes of the header message.
   - id: ofs_data
-    -lint-ok: A shard cut short opens as far as it goes; the header may be here without the records.
+    -lint-ok: A shard truncated opens as far as it goes; the header may be here without the records.
     -orig-id: data_offset
     type: u4
     valid:

@@ -49,7 +49,7 @@ class Count:
 
 
 def coverage(*arguments: str) -> None:
-    """Run coverage.py; its data are stored in `build/coverage/`."""
+    """Run coverage.py; its data is stored in `build/coverage/`."""
     KEPT.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "coverage", *arguments], cwd=ROOT, check=True)
 

@@ -1179,7 +1179,7 @@ class ClpS(KaitaiStruct):
 
     @property
     def files(self):
-        """The sections, back to back; only the metadata have their offsets."""
+        """The sections, back to back; only the metadata states their offsets."""
         if hasattr(self, '_m_files'):
             return self._m_files
 

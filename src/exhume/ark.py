@@ -34,7 +34,7 @@ def open(
     Args:
         target: Manifest file, directory of a log, single split, their URL, `Source` or `Tree`.
         log: Which log of a directory that holds several: its GUID, or the start of it.
-        on_missing: What to do about split files that are missing.
+        on_missing: What to do about missing split files.
         unfinished: Whether to take a manifest that its writer did not close.
         by_manifest: Whether to count messages by the manifest's statistics, not by the index of each split.
         limits: What hostile input may cost.

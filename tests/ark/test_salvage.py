@@ -192,7 +192,7 @@ def test_files_that_are_not_of_the_log(log: Log, tmp_path: Path) -> None:
     assert {s.span.source: s.span.end for s in report.spans}["README"] == 7
     assert (report.recovered, report.lost) == ({"messages": 6}, {"splits that no manifest names": 2})
     assert report.notes[1].startswith("splits/dangling: ")
-    assert report.notes[2:] == ["a split that no manifest names can be salvaged by itself: name its file"]
+    assert report.notes[2:] == ["a split that no manifest names can be salvaged separately: pass its file"]
     alone = salvaged_file(log.manifest_path, tmp_path / "alone")
     assert not [s for s in alone.spans if s.span.source.endswith(("README", "renamed"))]
 
@@ -456,7 +456,7 @@ def test_filters(log: Log, tmp_path: Path) -> None:
     other = Log(tmp_path / "other")
     other_registry(other)
     report = salvaged(other.root, tmp_path / "other-out")
-    assert "a filter that is not understood was left out: more may be shown than before" in report.notes
+    assert "an unknown filter was omitted: more messages may be shown than before" in report.notes
     assert manifest_of(tmp_path / "other-out").sections[0].filter.is_understood
     assert len(read(tmp_path / "other-out")) == 6
 

@@ -189,7 +189,7 @@ def test_only_chunks_below_named_folders_are_read(tmp_path: Path, exhume_cli: Cl
         assert "EX-613" in ran.err
         assert "--chunks-in" in ran.err
         assert exhume_cli("catalog", "check", path).code == 1
-        with pytest.raises(SourceError, match="outside the places"):
+        with pytest.raises(SourceError, match="outside the folders"):
             CafCatalogFileSystem(fo=str(path), skip_instance_cache=True).cat("a")
         assert exhume_cli("catalog", "find", path, "a").code == 0  # where it is may be asked
     path = naming(inside / "c.db", str(secret), 6)

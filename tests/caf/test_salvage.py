@@ -213,7 +213,7 @@ def test_offsets_in_notes_and_spans_are_those_of_the_image(tmp_path: Path) -> No
     for index, expected in (
         (WHOLE + b"????", "the footer does not lead to the index; found it at offset 1064"),
         (b"#" * 40 + WHOLE[33:], "the start of the index is gone; entries from offset 1104 were read"),
-        (shared, "2 files start at offset 1008 and end one after the other"),
+        (shared, "2 files start at offset 1008 and end in sequence"),
     ):
         report = salvage(b"#" * 1000 + chunk(index), tmp_path / "out", format="caf", offset=1000)
         (tmp_path / "out").unlink()

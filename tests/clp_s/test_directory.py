@@ -341,7 +341,7 @@ def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
     written(tmp_path / "logs")
     with pytest.raises(OutputExistsError):
         write(tmp_path / "logs", directory=True)
-    with pytest.raises(WriterError, match="a directory is not replaced"):
+    with pytest.raises(WriterError, match="the output is a directory"):
         write(tmp_path / "logs", directory=True, overwrite=True)
     assert content(tmp_path / "logs") == WHOLE
 

@@ -154,7 +154,7 @@ def test_leveldb_logs_and_blocks(sound: dict[str, Path], tmp_path: Path) -> None
     assert {key: text.split(",")[0] for key, text in other.items()} == {
         ("000005.ldb/data@0/trailer", "leveldb_table::block_trailer.checksum"): "MISMATCH",
         ("000006.log", "[0].fragments[0].checksum"): "MISMATCH",
-        ("000003.log", "[0].fragments[0].checksum"): "not checked: the fragment is cut short",
+        ("000003.log", "[0].fragments[0].checksum"): "not checked: truncated fragment",
     }
 
 

@@ -283,6 +283,6 @@ def test_unread_bytes_are_no_gap_and_not_complete() -> None:
     data = (SAMPLES / "clp_s" / "demo.clps").read_bytes()[:-5]
     with exhume.inspect(data) as archive:
         unread = [s for s in archive.sections() if s.kind is SectionKind.UNREAD]
-        assert [s.note for s in unread] == ["cut short: 5 bytes are not there"]
+        assert [s.note for s in unread] == ["truncated: 5 bytes missing"]
         items = list(explain_archive(archive, Selection()))
         assert [item.section.name for item in items if not item.complete][:1] == [unread[0].name]

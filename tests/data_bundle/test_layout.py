@@ -37,7 +37,7 @@ def test_a_start_that_is_cut(size: int) -> None:
         shard_header_end(head, where(head))
     error = caught.value
     assert (error.code, error.span) == (SHARD_HEADER.code, where(head))
-    assert error.message.endswith("it is cut short")
+    assert error.message.endswith("it is truncated")
     assert (error.expected, error.actual) == (f"{FIXED_HEADER} bytes", f"{size} bytes")
 
 

@@ -1,4 +1,4 @@
-"""Reading from a failing disk: every read fails or is short once, and is reported; all other data are right.
+"""Reading from a failing disk: every read fails or is short once, and is reported; all other data is right.
 
 Spec: none; docs/testing.md, "Failing disks".
 """

@@ -1,4 +1,4 @@
-"""Following streams that are still being written: KV-IR and text, open and in zstd frames, replaced and cut short."""
+"""Following streams that are still being written: KV-IR and text, open and in zstd frames, replaced and truncated."""
 
 from __future__ import annotations
 

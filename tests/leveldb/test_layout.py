@@ -157,7 +157,7 @@ def test_restarts_that_pass_the_block() -> None:
     error = caught.value
     assert (error.span, error.field_path) == (Span("file", AT + 9, AT + 13), "num_restarts")
     assert (error.expected, error.actual) == ("at most 2", 3)
-    with pytest.raises(StructureError, match="the restart points pass the block"):
+    with pytest.raises(StructureError, match="the restart points exceed the block"):
         parse_tail(b"abc" + u32(1), where(bytes(7)))
     with pytest.raises(ExhumeError) as short:
         parse_tail(b"abc", where(b"abc"))

@@ -38,7 +38,7 @@ def check(path: Path, rows: Rows) -> None:
         assert {v.checksum for v in versions} <= {Verdict.GOOD}
         for key in list(rows)[::17]:
             assert database.get(key) == rows[key]
-        live = {f.name for f in database.files if f.role is not Role.ORPHAN}  # a compaction may have been cut short
+        live = {f.name for f in database.files if f.role is not Role.ORPHAN}  # a compaction may have been truncated
         found = [f for f in archive.verify() if f.severity is not Severity.NOTE]
         assert [str(f) for f in found if f.span is None or f.span.source in live] == []
         assert archive.sections().gaps() == []

@@ -164,7 +164,7 @@ def test_a_damaged_manifest_is_none(tmp_path: Path) -> None:
     report, rows = salvaged(files, tmp_path / "2")
     assert rows == {b"apple": b"golden", b"elder": b"black", b"fig": b"late"}
     assert report.lost == {"tables": 1}
-    assert report.notes == [f"{TABLE} is missing", "what is lost may have replaced or deleted rows that are written"]
+    assert report.notes == [f"{TABLE} is missing", "the lost rows may have replaced or deleted rows that were written"]
     assert {row[0] for row in told(report)} == {"CURRENT", MANIFEST, OLD_LOG, LOG}
 
 
@@ -232,7 +232,7 @@ def test_a_table_of_zeros_is_given_up_soon(tmp_path: Path, size: int) -> None:
     write_files(tmp_path / "db", build_database() | {"000005.ldb": bytes(size)})
     report = exhume.salvage(tmp_path / "db", tmp_path / "out")
     assert report.lost["tables"] == 1
-    assert "what is lost may have replaced or deleted rows that are written" in report.notes
+    assert "the lost rows may have replaced or deleted rows that were written" in report.notes
 
 
 def test_a_table_of_range_deletions_alone_is_not_lost(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def compare_with(plain: Any, type: Type, data: bytes, arguments: list[Any]) -> b
         if _elsewhere(type, error, refused):
             return False
         if any("process" in one.raw for each in type.root.all() for one in each.seq) and place is not None:
-            place = (place[0], None)  # encoded data have no offset
+            place = (place[0], None)  # encoded data has no offset
         assert isinstance(error, LayoutError)
         # Columns do not take the bytes of an element first: they name the field at its beginning instead.
         if place is not None and (

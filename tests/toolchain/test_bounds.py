@@ -1,6 +1,6 @@
 """Lengths, counts and places that cannot be true: what follows them is an error, and neither empty nor allocated.
 
-A field that holds such a number is not always wrong by itself, for a file that was cut short is to open as far as it
+A field that holds such a number is not always wrong by itself, for a file that was truncated is to open as far as it
 goes.  So the error is at the field, or at the instance that follows the number, in Python and in the parser of the Web
 IDE alike.  2^32 more than the true number is what JavaScript takes for the true one when it truncates sizes to 32 bits.
 """

@@ -159,7 +159,7 @@ def test_columns_of_what_is_repeated_until_the_last_are_of_nothing_more(more: di
     seq = [{"id": "items", "type": "item", "repeat": "eos"}]
     spec = {"meta": {"id": "some", "endian": "le"}, "seq": seq, "types": {"item": item}}
     if more:
-        with pytest.raises(UnsupportedError, match="what is repeated inside has no column"):
+        with pytest.raises(UnsupportedError, match="a repeated field inside a row has no column"):
             compile_specs({"some": spec})
         return
     made = compile_specs({"some": spec})

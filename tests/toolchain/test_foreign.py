@@ -107,7 +107,7 @@ def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_p
         (SEQ + "[{id: a, size: b}]", "{file}: one has no b, line 2, field one.a: size [EX-404]"),
         (
             SEQ + "[{id: a, type: u1}, {id: a, type: u1}]",
-            "{file}: there is another field of this name, line 2, field one.a [EX-404]",
+            "{file}: another field has the same name, line 2, field one.a [EX-404]",
         ),
         (
             INSTANCES + "{a: {value: b}, b: {value: a}}",
@@ -655,11 +655,11 @@ def test_names_that_are_no_columns_are_fields_of_objects(compiled: Any, seq: str
     ("path", "said"),
     [
         ("row", r"no such field \(did you mean 'rows'\?\), field row \[EX-402\]"),
-        ("num_rows", r"nothing is repeated there, field num_rows \[EX-402\]"),
+        ("num_rows", r"the field is not repeated, field num_rows \[EX-402\]"),
         ("rows[7].id", r"no element 7, field rows\[7\].id \[EX-402\]"),
-        ("rows[0].at", "nothing is repeated there"),
-        ("rows[0]", "nothing is repeated there"),
-        ("", "nothing is repeated there"),
+        ("rows[0].at", "the field is not repeated"),
+        ("rows[0]", "the field is not repeated"),
+        ("", "the field is not repeated"),
     ],
 )
 def test_what_is_no_table(compiled: Any, path: str, said: str) -> None:

@@ -563,11 +563,15 @@ enums:
             "{}: `size` is an integer, not a value of an enum, line 19, field one::sub.y: size [EX-404]",
         ),
         ("pos: 0", "pos: a == 1", "{}: `pos` is an integer, not a truth value, line 22, field one.i: pos [EX-404]"),
-        ("    1: cat", "    1: cat\n    2: cat", "{}: two values of one name, line 25, field one::pets [EX-404]"),
+        (
+            "    1: cat",
+            "    1: cat\n    2: cat",
+            "{}: two values have the same name, line 25, field one::pets [EX-404]",
+        ),
         (
             "id: one",
             "id: one\n  ks-version: 0.12",
-            "{}: `ks-version: 0.12` is newer than 0.11, the language that is covered, line 3, "
+            "{}: `ks-version: 0.12` is newer than 0.11, the newest supported version, line 3, "
             "field one: meta: ks-version [EX-404]",
         ),
     ],

@@ -190,7 +190,7 @@ def test_rows_before_damage_come_first(tmp_path: Path, text: str) -> None:
 
 def test_nothing_is_repeated(tmp_path: Path) -> None:
     specification = compiled(EVENTS, tmp_path)
-    with pytest.raises(EntryNotFoundError, match="nothing is repeated there"):
+    with pytest.raises(EntryNotFoundError, match="the field is not repeated"):
         specification.batches(DATA, "version")
     with pytest.raises(QueryError):
         specification.batches(DATA, "events", rows=0)

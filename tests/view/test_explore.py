@@ -366,7 +366,7 @@ def test_a_checksum_of_the_whole_file_is_left_to_verifying(words: Asked, monkeyp
     monkeypatch.setattr(explained_engine.checked_nearby, "__defaults__", (100,))
     near = outcomes(0)
     assert sorted(outcome for outcome, _ in near.values()) == ["matches", "not_checked"]
-    assert "bytes elsewhere: only verifying the archive compares it" in near["sha256_data"][1]
+    assert "bytes elsewhere: only `exhume verify` compares it" in near["sha256_data"][1]
 
 
 def test_verdicts_are_told_as_they_are_computed(tmp_path: Path) -> None:

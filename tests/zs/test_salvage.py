@@ -68,7 +68,7 @@ def test_what_the_header_contradicts_is_kept_and_not_called_proven(tmp_path: Pat
     assert records
     assert report.complete
     assert report.verified_by is VerifiedBy.STRUCTURE
-    assert report.notes == ["every block is intact, but the SHA-256 in the header is that of other data"]
+    assert report.notes == ["every block is intact, but the data does not match the SHA-256 in the header"]
 
 
 def test_whole_file_is_kept_whole(whole: bytes, tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_offsets_in_notes_and_spans_are_those_of_the_image(tmp_path: Path) -> No
     tree = Tree()
     damaged = tree.without(tree.root, tree.data[1])
     report = salvage(b"#" * 1000 + damaged, tmp_path / "out", format="zs", offset=1000)
-    assert f"nothing after offset {1000 + tree.root[0]} could be read" in report.notes
+    assert f"no data after offset {1000 + tree.root[0]} could be read" in report.notes
     assert [outcome.span.start for outcome in report.spans if outcome.outcome is Outcome.LOST] == [
         1000 + tree.data[1][0], 1000 + tree.root[0],
     ]  # fmt: skip

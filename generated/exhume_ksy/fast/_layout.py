@@ -1,4 +1,4 @@
-"""What all readers raise, and how they say which field is cut short.  Written by `make generated`."""
+"""What all readers raise, and how they say which field is truncated.  Written by `make generated`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-SOURCE = "c3c2da6752dade30"
+SOURCE = "31ce0508d6f9d732"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'c3c2da6752dade30'
+SOURCE = '31ce0508d6f9d732'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -66,7 +66,7 @@ class Preamble:
     encoding: int
     """How wide variables are; a value says it again."""
     metadata_type: int
-    """How the metadata are written."""
+    """How the metadata is written."""
     metadata_length: int
     """How wide the next length is."""
     len_metadata1: int | None

@@ -90,7 +90,7 @@ class ClpS:
 
     @property
     def files(self) -> View | None:
-        """The sections, back to back; only the metadata have their offsets."""
+        """The sections, back to back; only the metadata states their offsets."""
         try:
             return self._files
         except AttributeError:

@@ -15,8 +15,10 @@ from exhume.errors import MissingDependencyError
 
 @click.command("browse", cls=Verb)
 @click.argument("target", metavar="TARGET")
-@click.option("--ksy", "ksy", metavar="SPEC.ksy", help="TARGET is any file, and this is the specification of it.")
-@click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds what it imports, too.")
+@click.option("--ksy", "ksy", metavar="SPEC.ksy", help="Read TARGET, a file of any format, by this specification.")
+@click.option(
+    "--import", "imports", multiple=True, metavar="DIR", help="Another folder with specifications that --ksy imports."
+)
 @common_options
 def command(run: Run, target: str, ksy: str | None, imports: tuple[str, ...]) -> ExitCode:
     """Browse sections, fields and bytes of an archive in the terminal.
@@ -30,7 +32,7 @@ def command(run: Run, target: str, ksy: str | None, imports: tuple[str, ...]) ->
     if imports and ksy is None:
         raise click.UsageError("--import is for --ksy")
     if run.machine or target == "-":
-        raise click.UsageError("browse is for people: use explain --json")
+        raise click.UsageError("browse is interactive: use explain --json")
     if not has_terminal():
         raise click.UsageError("browse needs a terminal")
     with opened(run, target, ksy, imports) as archive:

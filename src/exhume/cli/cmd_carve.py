@@ -36,7 +36,11 @@ _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 @click.option("-o", "--output", metavar="DIR", help="Also write the archives found below DIR.")
 @click.option("--range", "span", type=BYTE_RANGE, metavar="A:B", help="Only archives that start in bytes A to B.")
 @click.option(
-    "--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Leave out what is less sure."
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Omit archives with less confidence.",
 )
 @click.option(
     "--chunk-size",
@@ -61,11 +65,11 @@ def command(
     Writes only with -o, where each of several images gets a directory named after it.  With --jobs, threads search an
     image in chunks; several images, or one with --chunk-size or --cluster, are searched by processes, with the same
     result.  Exit code 4 if nothing is found, 3 if a limit or an unsupported feature prevented a check, 1 if an image
-    or a part of it could not be read.  The first segment of a split raw image (.000, .001, .aa) stands for all of them.
+    or a part of it could not be read.  A split raw image (.000, .001, .aa) is named by its first segment.
 
-    A verdict is verified by checksums of the contents; by their structure, where they were decoded or each part of them
-    begins or ends as it must; or by nothing, where the format states nothing that the contents could be compared with:
-    such an archive is incomplete, not complete.  The confidence says how sure it is that the bytes are of that format.
+    The basis of a verdict is: checksums of the contents; their structure, if they were decoded or each part of them
+    begins or ends correctly; or none, if the format provides no way to check the contents:
+    such an archive is incomplete, not complete.  The confidence is that of the format identification.
     """
     from exhume.distributed.carving import SPAN, Search, carve_each
 

@@ -84,7 +84,7 @@ def cat_one(
         if cli.cat is not None:
             return cli.cat(run, archive, names, cli.verb_options("cat", mine | _range(span, described.content)))
         if not isinstance(archive, MemberArchive):
-            raise click.UsageError(f"{described.id} archives hold nothing that can be printed", ctx)
+            raise click.UsageError(f"{described.id} archives have no content that can be printed", ctx)
         cat_members(run, archive, names, *(span or (0, None)))
     return None
 

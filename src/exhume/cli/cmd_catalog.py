@@ -34,7 +34,7 @@ def command() -> None:
 @command.command("build", cls=Verb)
 @click.argument("database", metavar="DB")
 @click.argument("targets", nargs=-1, metavar="CHUNK|DIR|URL...")
-@click.option("--add", is_flag=True, help="Keep what the catalog says about other chunks.")
+@click.option("--add", is_flag=True, help="Keep the catalog's entries for other chunks.")
 @many_options
 @common_options
 def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bool) -> ExitCode:
@@ -79,7 +79,7 @@ _CHUNKS_IN = click.option(
 @command.command("find", cls=Verb)
 @click.argument("database", metavar="DB")
 @click.argument("patterns", nargs=-1, required=True, metavar="PATH|GLOB...")
-@click.option("--cat", "cat", is_flag=True, help="Print the bytes of the members instead of their places.")
+@click.option("--cat", "cat", is_flag=True, help="Print the members' bytes instead of their locations.")
 @click.option("--exit-code", is_flag=True, help="Exit code 4 when nothing matches.")
 @_CHUNKS_IN
 @common_options
@@ -119,7 +119,7 @@ def find(
 @command.command("check", cls=Verb)
 @click.argument("database", metavar="DB")
 @click.argument("targets", nargs=-1, metavar="[CHUNK|DIR|URL...]")
-@click.option("--quick", is_flag=True, help="Trust chunks whose size and tail digest are the cataloged ones.")
+@click.option("--quick", is_flag=True, help="Trust chunks whose size and tail digest match the catalog.")
 @_CHUNKS_IN
 @common_options
 def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks_in: tuple[str, ...]) -> ExitCode:
@@ -143,7 +143,7 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks
     else:
         for one in found:
             run.print(cell(redact(str(one))))
-        run.note(counted(len(found), "differences") if found else "the catalog and the chunks agree")
+        run.note(counted(len(found), "differences") if found else "the catalog matches the chunks")
     return ExitCode.NO if found else ExitCode.DONE
 
 

@@ -15,7 +15,13 @@ from exhume.counts import counted
 @click.command("compile", cls=Verb)
 @click.argument("spec", metavar="SPEC.ksy")
 @click.option("-o", "--output", metavar="DIR", help="The package of readers to write (default: only check).")
-@click.option("--import", "imports", multiple=True, metavar="DIR", help="Where imports are found, too (repeatable).")
+@click.option(
+    "--import",
+    "imports",
+    multiple=True,
+    metavar="DIR",
+    help="Another folder with imported specifications (repeatable).",
+)
 @click.option("--native", is_flag=True, help="Build the readers with the C compiler of this machine (extra native).")
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @plain_options
@@ -23,7 +29,7 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], n
     """Compile a .ksy specification to standalone Python readers.
 
     An unsupported construct is an error that names it and its field.  Needs the extra ksy.  With --native the package
-    has an extension module as well, which reads the same many times as fast; if none can be built, it prints the
+    has an extension module as well, which reads many times faster; if it cannot be built, the command prints the
     reason.
     """
     from exhume.io.output.tree import OutputTree

@@ -34,7 +34,7 @@ WITHOUT_EFFECT = {
 
 @click.command("explain", cls=Verb)
 @click.argument("target", metavar="TARGET")
-@click.option("--at", "at", type=SIZE, metavar="OFFSET", help="Say what the byte at OFFSET is, innermost field first.")
+@click.option("--at", "at", type=SIZE, metavar="OFFSET", help="Explain the byte at OFFSET, innermost field first.")
 @click.option(
     "--range",
     "span",
@@ -52,8 +52,10 @@ WITHOUT_EFFECT = {
 @click.option("--hex/--no-hex", "hex_", default=None, help="With --at or --range: a hex dump (default: on a terminal).")
 @click.option("--verify", is_flag=True, help="With --at or --range: verify all of the archive, and note findings.")
 @click.option("--no-verify", is_flag=True, help="Compute no checksum and look for no finding.")
-@click.option("--ksy", "ksy", metavar="SPEC.ksy", help="TARGET is any file, and this is the specification of it.")
-@click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds what it imports, too.")
+@click.option("--ksy", "ksy", metavar="SPEC.ksy", help="Read TARGET, a file of any format, by this specification.")
+@click.option(
+    "--import", "imports", multiple=True, metavar="DIR", help="Another folder with specifications that --ksy imports."
+)
 @partial(recursive_options, also="Without it: to verify with, or to find sections with --coverage.")
 @common_options
 def command(

@@ -14,11 +14,15 @@ from exhume.errors import MissingDependencyError, Span
 @click.argument("target", metavar="TARGET")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on this machine (default: any free one).")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option("--idle", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="End after so long unused.")
+@click.option(
+    "--idle", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Exit after this time without requests."
+)
 @click.option("--no-verify", is_flag=True, help="Check an archive, or search an image, only when the page asks for it.")
-@click.option("--image", is_flag=True, help="TARGET is a disk image or a dump, whatever it begins or ends with.")
-@click.option("--ksy", "ksy", metavar="SPEC.ksy", help="TARGET is any file, and this is the specification of it.")
-@click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds what it imports, too.")
+@click.option("--image", is_flag=True, help="Treat TARGET as a disk image or dump, even if it looks like an archive.")
+@click.option("--ksy", "ksy", metavar="SPEC.ksy", help="Read TARGET, a file of any format, by this specification.")
+@click.option(
+    "--import", "imports", multiple=True, metavar="DIR", help="Another folder with specifications that --ksy imports."
+)
 @common_options
 def command(
     run: Run,
@@ -33,10 +37,10 @@ def command(
 ) -> ExitCode:
     """Open a page in the browser that shows every byte, field, record and finding of an archive.
 
-    Sections, payloads and records load when they are looked at, so the size of the archive does not matter.  In a disk
+    Sections, payloads and records load when they are shown, so the size of the archive does not matter.  In a disk
     image or a dump, the page lists the archives that are found and opens each of them.
 
-    The address has a random token and works on this machine only; nothing can be changed through it.  A remote archive
+    The address contains a random token and works on this machine only; the page changes nothing.  A remote archive
     is checked when the page asks for it.  The process ends with Ctrl-C, or after --idle.  (Extra: explore.)
     """
     import sys

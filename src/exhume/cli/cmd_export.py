@@ -117,9 +117,9 @@ def command(
     path: str | None,
     **values: Any,
 ) -> ExitCode:
-    """Write the content of TARGET in another form.
+    """Convert archives to Parquet, Arrow, CSV, JSON lines, MCAP, tar or zip.
 
-    With several targets FILE is a directory, new or empty without --overwrite, that gets a file per target, named after
+    With several targets FILE is a directory (new or empty without --overwrite). It gets a file per target, named after
     it, or a file per channel of one Ark log.  Exit code 3 if values had to be coerced or omitted; the counts name the
     kinds.
 

@@ -49,7 +49,7 @@ def command(
     _, opening = split_options(ctx, "extract", described, values)
     with run.open(target, **opening) as archive:
         if not isinstance(archive, MemberArchive):
-            raise click.UsageError(f"{described.id} archives hold records, not members: use cat or export", ctx)
+            raise click.UsageError(f"{described.id} archives contain records, not members: use cat or export", ctx)
         chosen = archive.match(names) if names else None
         with run.progress("extract") as progress:
             if output is not None:

@@ -20,7 +20,9 @@ from exhume.redaction import redact
 
 @click.command("info", cls=FormatCommand, verb="info")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
-@click.option("--stats", is_flag=True, help="Also scan the archive for counts and sizes that its header does not hold.")
+@click.option(
+    "--stats", is_flag=True, help="Also scan the archive for counts and sizes that its header does not state."
+)
 @ksy_options
 @partial(recursive_options, also="With --stats also without it, of a zs, databundle or leveldb.")
 @common_options

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("-l", "--long", "long", is_flag=True, help="Also offsets, sizes and the format's own columns.")
 @click.option("--glob", metavar="PATTERN", help="Only entries whose name matches.")
-@click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
+@click.option("--sections", is_flag=True, help="List the sections of the file, which cover every byte, instead.")
 @partial(recursive_options, also="With --sections also without it, and of a leveldb.")
 @common_options
 def command(

@@ -15,7 +15,7 @@ from exhume.layout.sections import SectionKind
 @click.option("--svg", metavar="FILE", help="Write the picture as SVG.")
 @click.option("--png", metavar="FILE", help="Write the picture as PNG (extra: picture).")
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
-@click.option("--no-verify", is_flag=True, help="Look for no damage; the picture says so.")
+@click.option("--no-verify", is_flag=True, help="Do not check for damage; the picture states this.")
 @click.option(cls=Jobs)
 @common_options
 def command(

@@ -14,7 +14,7 @@ from exhume.counts import counted
 @click.command("repair", cls=Verb)
 @click.argument("target", metavar="TARGET")
 @click.option("--name", "name", help="Name of the new log (default: that of the old one).")
-@click.option("--log", "log", metavar="GUID", help="Which log of a directory that holds several.")
+@click.option("--log", "log", metavar="GUID", help="GUID of one log, for a directory of several logs.")
 @common_options
 def command(run: Run, target: str, name: str | None, log: str | None) -> ExitCode | None:
     """Write a readable manifest for a damaged or unfinished Ark log.

@@ -47,7 +47,11 @@ TOLD = {
 @click.option("--records", multiple=True, metavar="FILE", help="Audit records for the timeline (see exhume audit).")
 @click.option("--only", multiple=True, type=FORMAT, metavar="FORMAT", help="Only this format (repeatable).")
 @click.option(
-    "--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Leave out what is less sure."
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Omit archives with less confidence.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing page.")
 @click.option(cls=Jobs)

@@ -10,7 +10,7 @@ from exhume.cli.runtime import Run, plain_options
 
 @click.command("schema", cls=Verb)
 @click.argument("specification", metavar="[NAME]", required=False)
-@click.option("--bundle", is_flag=True, help="Self-contained: what it imports as nested types (extra: ksy).")
+@click.option("--bundle", is_flag=True, help="Self-contained: imported types become nested types (extra: ksy).")
 @plain_options
 def command(run: Run, specification: str | None, bundle: bool) -> None:
     """Print a Kaitai Struct specification, or list them.

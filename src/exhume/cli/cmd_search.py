@@ -38,7 +38,9 @@ PRECHECKED = 64
 @click.option(
     "-H", "--with-filename", "named", flag_value=True, default=None, help="Print each match after its target."
 )
-@click.option("-h", "--no-filename", "named", flag_value=False, help="Print no names of targets (default for one).")
+@click.option(
+    "-h", "--no-filename", "named", flag_value=False, help="Do not print target names (default for one target)."
+)
 @click.option("--exit-code", is_flag=True, help="Exit code 4 when nothing matches.")
 @recursive_option
 @many_options
@@ -234,7 +236,7 @@ class _Answers(Player):
         options = {name: value for name, value in self._values.items() if name in self._given}
         if any(options.get(name) not in (None, False, b"\n") for name in ("terminator", "length_prefixed")):
             if self._named:
-                raise click.UsageError("-H takes records that end with a line end", click.get_current_context())
+                raise click.UsageError("-H requires records that end with a newline", click.get_current_context())
             return b""
         if any(options.get(name) not in (None, False) for name in ("explain_plan", "count_by_time")):
             return b""

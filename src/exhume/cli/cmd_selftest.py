@@ -15,15 +15,17 @@ from exhume.counts import counted
 
 @click.command("selftest", cls=Verb)
 @click.option("-o", "--output", metavar="DIR", help="Also write report.json and report.html into this new directory.")
-@click.option("--count", type=click.IntRange(1), default=40, show_default=True, help="Damages and faults of each kind.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Which of them are drawn.")
+@click.option(
+    "--count", type=click.IntRange(1), default=40, show_default=True, help="Number of damages and faults of each kind."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choice of damages and faults.")
 @plain_options
 def command(run: Run, output: str | None, count: int, seed: int) -> ExitCode:
     """Test this installation with damaged archives and simulated disk errors.
 
     It makes small archives in a temporary directory, damages bits and sectors of them, truncates them, hides them in
     images as in the NIST plan for testing carvers (contiguous, fragmented, interleaved, truncated, nested, decoys), and
-    makes system calls fail during writes.  Exit code 4 if a result is not as it must be.
+    makes system calls fail during writes.  Exit code 4 if a result is incorrect.
     """
     from exhume.cli.about import about
     from exhume.io.jsonout import dumps

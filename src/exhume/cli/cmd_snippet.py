@@ -16,7 +16,7 @@ from exhume.cli.runtime import Run, common_options
 @click.option("--topic", "topic", multiple=True, metavar="NAME", help="Only this channel: name or regular expression.")
 @click.option("--hide", "hide", multiple=True, metavar="NAME", help="Not this channel: name or regular expression.")
 @click.option("--name", "name", help="Name of the new log (default: that of the old one).")
-@click.option("--log", "log", metavar="GUID", help="Which log of a directory that holds several.")
+@click.option("--log", "log", metavar="GUID", help="GUID of one log, for a directory of several logs.")
 @click.option(
     "-o",
     "--output",

@@ -18,9 +18,13 @@ from exhume.findings import Finding, Severity, Verdict
 
 @click.command("verify", cls=Verb)
 @click.argument("targets", nargs=-1, metavar="TARGET...")
-@click.option("--quick", is_flag=True, help="Leave out what needs the payloads to be decompressed.")
+@click.option("--quick", is_flag=True, help="Omit checks that need decompressed payloads.")
 @click.option(
-    "--fail-on", type=Choice(["error", "warning"]), default="error", show_default=True, help="What exit code 4 needs."
+    "--fail-on",
+    type=Choice(["error", "warning"]),
+    default="error",
+    show_default=True,
+    help="Lowest severity that causes exit code 4.",
 )
 @recursive_option
 @many_options

@@ -20,10 +20,14 @@ def ksy_options(command: Callable[..., Any], path: str = "") -> Callable[..., An
     """The options of a verb that takes a file and its specification, with the help of `--path` if it has that."""
     if path:
         command = click.option("--path", "path", metavar="PATH", help=path)(command)
-    command = click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds imports, too.")(
-        command
-    )
-    said = "TARGET is any file, and this is the specification of it."
+    command = click.option(
+        "--import",
+        "imports",
+        multiple=True,
+        metavar="DIR",
+        help="Another folder with specifications that --ksy imports.",
+    )(command)
+    said = "Read TARGET, a file of any format, by this specification."
     return click.option("--ksy", "ksy", metavar="SPEC.ksy", help=said)(command)
 
 

@@ -62,7 +62,7 @@ class VerbGroup(Group):
     no_args_is_help=True,
 )
 @click.option("--version", is_flag=True, help="Show the version and exit.")
-@click.option("-v", "--verbose", is_flag=True, help="With --version: the kernel and the libraries that run, too.")
+@click.option("-v", "--verbose", is_flag=True, help="With --version: also the kernel and the libraries in use.")
 @click.pass_context
 def main(context: click.Context, version: bool, verbose: bool) -> None:
     """Read, write, verify, explain, salvage and carve clp-s, ZS, Ark, CAF and DataBundle archives.

@@ -22,8 +22,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option(cls=Jobs),
-    click.option("--cluster", metavar="ADDRESS", help="Work on a dask cluster: address of the scheduler, or file."),
-    click.option("--targets-from", metavar="FILE", help="Also the targets that FILE names, one per line ('-': stdin)."),
+    click.option("--cluster", metavar="ADDRESS", help="Work on a dask cluster: scheduler address or file."),
+    click.option("--targets-from", metavar="FILE", help="Also the targets listed in FILE, one per line ('-': stdin)."),
     click.option(
         "--retries", type=click.IntRange(0), default=2, show_default=True,
         help="With --jobs or --cluster: further attempts at a target that could not be read.",
@@ -196,7 +196,7 @@ recursive_option = click.option(
     "-r",
     "--recursive",
     is_flag=True,
-    help="Every archive in the directory TARGET and below it; each other file is accounted for.",
+    help="Process archives in TARGET recursively; list the other files.",
 )
 
 
@@ -216,6 +216,6 @@ def recursive_options(function: F, *, also: str = "") -> F:
         many = Many(jobs=1 if jobs is None else jobs) if recursive else None
         return function(*args, recursive=many, **kwargs)
 
-    told = f"With --recursive: jobs at a time (default 1; 0: one per core). {also}".rstrip()
+    told = f"With --recursive: parallel jobs (default 1; 0: one per core). {also}".rstrip()
     jobs = click.option(cls=Jobs, default=None, help=told)
     return recursive_option(jobs(wrapper))  # type: ignore[return-value]

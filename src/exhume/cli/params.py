@@ -164,7 +164,7 @@ class Jobs(click.Option):
 
     def __init__(self, param_decls: Sequence[str] = (), *, default: int | None = 1, help: str = "") -> None:
         said = f"default {default}; 0" if default else "default and 0"
-        told = help or f"Jobs at a time ({said}: one per core)."
+        told = help or f"Parallel jobs ({said}: one per core)."
         super().__init__(["--jobs", "-j", *param_decls], type=click.IntRange(0), default=default, help=told)
 
 

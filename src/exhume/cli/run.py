@@ -349,7 +349,7 @@ def standard_input() -> Source:
     from exhume.io.output.scratch import scratch_file
 
     if sys.stdin.isatty():
-        raise UsageError("- is standard input, and nothing is piped into it")
+        raise UsageError("- is standard input, but nothing is piped into it")
     file = scratch_file()
     shutil.copyfileobj(sys.stdin.buffer, file)
     return OwnFileSource(file, "-")

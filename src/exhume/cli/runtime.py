@@ -39,7 +39,7 @@ _COMMON_OPTIONS: dict[str, Callable[[Any], Any]] = {
         "--color", type=Choice(["auto", "always", "never"]), default="auto", show_default=True, help="Colors in text."
     ),
     "quiet": click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),
-    "verbose": click.option("-v", "--verbose", count=True, help="Say more."),
+    "verbose": click.option("-v", "--verbose", count=True, help="Print more detail."),
 }
 
 

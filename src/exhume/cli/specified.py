@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from exhume.layout.foreign import Specification
 
 NAMED = 20
-"""Fields without a column that are named on standard error; the schema's metadata have all."""
+"""Fields without a column that are named on standard error; the schema's metadata names all of them."""
 
 WITHOUT = "fields without a column"
 SAME = "always the same"

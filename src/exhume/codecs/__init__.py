@@ -1,7 +1,7 @@
 """The only place that decompresses: every decoder has an output budget and reports where the stream ended.
 
 Each function takes the stored bytes and `max_size`, the most bytes that it may return, and raises `CodecError`
-(corrupt, cut short, or followed by forbidden bytes) or `LimitExceededError`.  Formats turn these into their own rule
+(corrupt, truncated, or followed by forbidden bytes) or `LimitExceededError`.  Formats turn these into their own rule
 with `raise RULE.error(...) from error`.
 """
 

@@ -32,9 +32,7 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
     end, out = len(data), 0
     while out < size:
         if at >= end:
-            raise CodecError(
-                "snappy: the block is cut short", expected=counted(size, "bytes"), actual=counted(out, "bytes")
-            )
+            raise CodecError("snappy: truncated block", expected=counted(size, "bytes"), actual=counted(out, "bytes"))
         tag = data[at]
         at += 1
         kind = tag & 3
@@ -54,12 +52,10 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
             at += 2 if kind == 2 else 4
         out += length
         if at > end:
-            raise CodecError(
-                "snappy: the block is cut short", expected=counted(size, "bytes"), actual=counted(out, "bytes")
-            )
+            raise CodecError("snappy: truncated block", expected=counted(size, "bytes"), actual=counted(out, "bytes"))
     if out != size:
         raise CodecError(
-            "snappy: elements pass the declared length", expected=counted(size, "bytes"), actual=counted(out, "bytes")
+            "snappy: elements exceed the declared length", expected=counted(size, "bytes"), actual=counted(out, "bytes")
         )
     return at, size
 

@@ -32,12 +32,12 @@ def over_budget(codec: str, max_size: int, actual: Any = None) -> LimitExceededE
 
 
 def none(data: Buffer, max_size: int, size: int | None) -> Decoded:
-    """Bytes stored as they are.  Raises `CodecError` when cut short, `LimitExceededError` beyond `max_size`."""
+    """Bytes stored as they are.  Raises `CodecError` when truncated, `LimitExceededError` beyond `max_size`."""
     length = len(data) if size is None else size
     if length > max_size:
         raise over_budget("none", max_size, length)
     if length > len(data):
         raise CodecError(
-            "none: the payload is cut short", expected=counted(length, "bytes"), actual=counted(len(data), "bytes")
+            "none: truncated payload", expected=counted(length, "bytes"), actual=counted(len(data), "bytes")
         )
     return Decoded(bytes(data[:length]), length)

@@ -19,7 +19,7 @@ def _ended(name: str, engine: Any, data: Buffer, out: bytes, max_size: int) -> D
     if len(out) > max_size:
         raise over_budget(name, max_size)
     if not engine.eof:
-        raise CodecError(f"{name}: the stream is cut short", actual=f"{counted(len(data), 'bytes')} without an end")
+        raise CodecError(f"{name}: truncated stream", actual=f"{counted(len(data), 'bytes')} without an end")
     return Decoded(out, len(data) - len(engine.unused_data))
 
 

@@ -90,7 +90,7 @@ class FrameIndex:
         except (LimitExceededError, UnsupportedFeatureError) as error:
             raise CodecError("zstd: not such a frame") from error
         if not found or not all(sizes):
-            raise CodecError("zstd: no frame that states its size")
+            raise CodecError("zstd: frame without a stated size")
         ends = list(accumulate(filter(None, sizes), initial=self.ends[-1]))[1:]
         stop = found[-1][1]
         if size is not None and (ends[-1] > size or (ends[-1] == size) != (stop == self._left)):
@@ -402,5 +402,5 @@ class PayloadPrefix:
                 except zstandard.ZstdError as error:
                     raise CodecError("zstd: corrupt frame", actual=str(error)) from error
             if stop > self._done:
-                raise CodecError("zstd: the frame is cut short")
+                raise CodecError("zstd: truncated frame")
         return self.view[start:stop]

@@ -31,14 +31,14 @@ def raw_block_header(size: int, *, last: bool) -> bytes:
 
 
 def skip_skippable(data: Buffer, at: int) -> int:
-    """The offset where the skippable frames that start at `at` end.  Raises `CodecError` when one is cut short."""
+    """The offset where the skippable frames that start at `at` end.  Raises `CodecError` when one is truncated."""
     while bytes(data[at : at + DESCRIPTOR_AT]) in SKIPPABLE:
         try:
             _, at = read_skippable_body(memoryview(data), at + DESCRIPTOR_AT, len(data))
         except LayoutError as error:
             if error.short:
                 return at
-            raise CodecError("zstd: a skippable frame is cut short", expected=counted(error.found, "bytes")) from error
+            raise CodecError("zstd: truncated skippable frame", expected=counted(error.found, "bytes")) from error
     return at
 
 

@@ -27,7 +27,7 @@ FEED: Final = 1 << 9
 
 _ALL: Final = 1 << 63
 
-_CUT: Final = "{}: the stream is cut short"
+_CUT: Final = "{}: truncated stream"
 
 
 class PayloadStream:
@@ -52,7 +52,9 @@ class PayloadStream:
         self._codec, self._max_size, self._size, self._trailing = codec, max_size, size, trailing
         self._stored = iter(stored)
         if codec not in _READERS:
-            raise UnsupportedFeatureError(f"{codec}: not read in chunks", expected=f"one of {', '.join(_READERS)}")
+            raise UnsupportedFeatureError(
+                f"{codec}: cannot be decompressed in chunks", expected=f"one of {', '.join(_READERS)}"
+            )
 
     def __iter__(self) -> Iterator[bytes]:
         total = 0
@@ -237,7 +239,7 @@ class Forward:
     def number(self, size: int) -> int:
         """A little-endian number.  Raises `CodecError`."""
         if not self.has(size):
-            raise CodecError("the block is cut short")
+            raise CodecError("truncated block")
         found = self._data[self._from : self._from + size]
         self._from += size
         self.at += size
@@ -265,10 +267,10 @@ class _Window:
         """Add content that was made before.  Raises `CodecError`, and `LimitExceededError` if it is not there."""
         made = self._made
         if not 0 < offset <= self.total:
-            raise CodecError("a copy from before the beginning", actual=offset)
+            raise CodecError("a copy refers to bytes before the start of the block", actual=offset)
         if offset > len(made):
             raise LimitExceededError(
-                "a copy from too far back to be read in chunks (raise the limit payload_size)",
+                "a copy refers too far back to be decompressed in chunks (raise the limit payload_size)",
                 expected=f"at most {len(made)}", actual=offset,
             )  # fmt: skip
         start = len(made) - offset
@@ -317,7 +319,7 @@ def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
             while length:
                 made.add(part := held.some(length))
                 if not part:
-                    raise CodecError("snappy: the block is cut short")
+                    raise CodecError("snappy: truncated block")
                 length -= len(part)
                 yield from made.full()
         elif kind == 1:
@@ -326,7 +328,7 @@ def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
             made.copy(held.number(2 if kind == 2 else 4), (tag >> 2) + 1)
         yield from made.full()
     if made.total != stated:
-        raise CodecError("snappy: elements pass the declared length", expected=counted(stated, "bytes"))
+        raise CodecError("snappy: elements exceed the declared length", expected=counted(stated, "bytes"))
     yield from made.rest()
     stream.end(held.left())
 
@@ -349,7 +351,7 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
         while length:
             made.add(part := held.some(length))
             if not part:
-                raise CodecError("lz4: the block is cut short")
+                raise CodecError("lz4: truncated block")
             length -= len(part)
             yield from made.full()
         if not held.has(1):
@@ -442,6 +444,6 @@ class Stepwise:
         self._rest = getattr(self._engine, "unconsumed_tail", b"")  # zlib hands back what the others keep
         if not piece and not self.finished:
             raise CodecError(
-                f"{self._codec}: the stream is cut short", actual=f"{counted(self._size, 'bytes')} without an end"
+                f"{self._codec}: truncated stream", actual=f"{counted(self._size, 'bytes')} without an end"
             )
         return piece

@@ -62,7 +62,7 @@ class Cursor:
             self._restart()
             raise CodecError("zstd: corrupt frame", actual=str(error)) from error
         if not size:
-            raise CodecError("zstd: the frame is cut short")
+            raise CodecError("zstd: truncated frame")
         self._at += size
         return size
 

@@ -47,7 +47,7 @@ def _family(name: str, make: Callable[[], Any]) -> Decoder:
                 raise over_budget(name, max_size)
             raise CodecError(f"{name}: wrong decompressed size", expected=counted(size, "bytes"), actual="more")
         if not engine.eof:
-            raise CodecError(f"{name}: the stream is cut short", actual=f"{counted(len(data), 'bytes')} without an end")
+            raise CodecError(f"{name}: truncated stream", actual=f"{counted(len(data), 'bytes')} without an end")
         return Decoded(out, len(data) - len(engine.unused_data))
 
     return decode
@@ -85,7 +85,7 @@ def lzma2_extent(data: Buffer) -> tuple[int, int]:
             at += 3 + stored
         else:
             raise CodecError("lzma2: invalid chunk header", actual=f"control byte 0x{control:02x}")
-    raise CodecError("lzma2: the stream is cut short", actual=f"{counted(end, 'bytes')} without an end marker")
+    raise CodecError("lzma2: truncated stream", actual=f"{counted(end, 'bytes')} without an end marker")
 
 
 _standard_lzma2 = _family("lzma2", lzma2_decoder)

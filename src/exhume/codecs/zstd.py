@@ -90,7 +90,7 @@ def zstd_one(
             return Decoded(b"".join(parts) if len(parts) != 1 else parts[0], at - len(engine.unused_data))
         # A frame of constant bytes grows 2^14-fold and more; continue in small steps when little space is left.
         step = max(1024, min(1 << 16, (max_size - total) // 8192))
-    raise CodecError("zstd: the frame is cut short", actual=f"{counted(len(data), 'bytes')} without an end")
+    raise CodecError("zstd: truncated frame", actual=f"{counted(len(data), 'bytes')} without an end")
 
 
 def is_plausible(size: int, stored: int) -> bool:
@@ -203,7 +203,7 @@ def zstd_stream(pieces: Iterable[Buffer], step: int = STREAM_STEP) -> Iterator[t
             yield at, content, engine.eof
             engine = None if engine.eof else engine
     if engine is not None:
-        raise CodecError("zstd: the frame is cut short", actual=f"{counted(at, 'bytes')} without an end")
+        raise CodecError("zstd: truncated frame", actual=f"{counted(at, 'bytes')} without an end")
 
 
 def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:

@@ -332,7 +332,7 @@ def checked_nearby(section: Section, most: int = NEARBY) -> Section:
         left -= size
         if left < 0:
             left += size
-            return Check.skipped(f"covers {counted(size, 'bytes')} elsewhere: only verifying the archive compares it")
+            return Check.skipped(f"covers {counted(size, 'bytes')} elsewhere: only `exhume verify` compares it")
         return compare(chain)
 
     return section._replace(check=check)
@@ -342,9 +342,9 @@ def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
     if unchecked:
         return Check.skipped(unchecked)
     if chain[-1].value is None:
-        return Check.skipped("the field itself is cut short")
+        return Check.skipped("the field itself is truncated")
     if section.check is None:
-        return Check.skipped("exhume has no computation for this field")
+        return Check.skipped("exhume cannot compute this field")
     try:
         return section.check(chain)
     except ExhumeError as error:

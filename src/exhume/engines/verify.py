@@ -83,7 +83,7 @@ class Verification(Iterator[Finding]):
         return f"<{type(self).__name__} {name!r}{f', {self.format}' if self.format else ''}: {state}>"
 
     def __bool__(self) -> bool:
-        raise TypeError("a verification is neither true nor false: ask for its verdict, or ok, or list its findings")
+        raise TypeError("a verification has no truth value: use its verdict or ok, or list its findings")
 
     @property
     def verdict(self) -> Verdict:
@@ -240,7 +240,7 @@ def check_evidence(source: EvidenceSource, progress: Progress = no_progress) -> 
     Raises `SourceError` where it cannot be read.
     """
     if not source.digest:
-        return Check.skipped("the container stores no MD5 of its content")
+        return Check.skipped("the EWF image stores no MD5 of its content")
     from exhume.codecs.checksums import md5
 
     computed = md5()

@@ -140,7 +140,7 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
             return report.without_zeros()
         if output == "-":
             names = ", ".join(list(tables)[:20])
-            raise WriterError(f"several tables do not go to one stream: choose one, or name a directory: {names}")
+            raise WriterError(f"one stream contains only one table: choose one, or name a directory: {names}")
         with contextlib.ExitStack() as stack:  # at whose end all files get their names, or none does
             there = Path(output) if overwrite and Path(output).is_dir() else None
             folder = there or stack.enter_context(AtomicDirectory(output)).temporary

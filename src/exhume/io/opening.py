@@ -36,7 +36,7 @@ def open_stream(target: str, storage_options: Mapping[str, Any] | None = None) -
         return
     with open_target(target, storage_options={**(storage_options or {}), "allow_full_download": True}) as opened:
         if isinstance(opened, Tree):
-            raise SourceError("a directory: name its files", span=Span(opened.name, 0, 0))
+            raise SourceError("a directory: pass its files", span=Span(opened.name, 0, 0))
         opened.will_read(0, opened.size)
         yield io.BufferedReader(SourceReader(opened), STREAM_CHUNK)
 

@@ -176,5 +176,5 @@ class SpecificationRows:
                     raise EntryNotFoundError(f"no element {index}", field_path=self.path)
                 value, field = value[int(index)], None
         if field is None or not field.repeat or _STEP.sub("", self.path).strip("."):
-            raise EntryNotFoundError("nothing is repeated there", field_path=self.path)
+            raise EntryNotFoundError("the field is not repeated", field_path=self.path)
         return field, value if value is not None else []

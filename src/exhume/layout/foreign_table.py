@@ -69,7 +69,7 @@ class _Room:
             self.bytes -= sum(len(one) for one in values if one is not None)
         if self.values < 0 or self.bytes < 0:
             raise LimitExceededError(
-                "the specification makes a table of more than one may hold",
+                "the specification describes a table of too many values",
                 expected=f"at most {counted(MOST_VALUES + VALUES_PER_BYTE * self.size, 'values')}",
                 actual="more",
             )

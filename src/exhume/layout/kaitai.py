@@ -83,7 +83,7 @@ def translate(error: BaseException, stream: Any, where: Span, field: str | None 
     if isinstance(error, RecursionError):
         return StructureError("structures nest too deeply", span=here, field_path=path)
     if isinstance(error, MemoryError):
-        return StructureError("a size or count is absurd", span=here, field_path=path)
+        return StructureError("a size or count is impossible", span=here, field_path=path)
     return StructureError("the layout does not fit", span=here, field_path=path, actual=shorten(error))
 
 

@@ -205,7 +205,7 @@ def parse_yaml(path: Path, lines: Lines | None = None, room: Room | None = None)
         raise MissingDependencyError("specifications are YAML, which needs PyYAML: pip install 'exhume[ksy]'") from None
     with one_file(open_target(os.fspath(path))) as source:
         if source.size > (budgets.SIZE if room is None else room.bytes):
-            raise wrong(path, f"a specification, with what it imports, of more than {budgets.SIZE} bytes")
+            raise wrong(path, f"a specification that, with its imports, has more than {budgets.SIZE} bytes")
         data = source.read_at(0, source.size)
     room = room or Room()
     room.bytes -= len(data)
@@ -245,7 +245,7 @@ def _document(events: Iterator[Any], lines: Lines, room: Room) -> Any:
             continue
         room.nodes -= 1
         if room.nodes < 0:
-            raise _YamlError(f"a specification, with what it imports, of more than {budgets.NODES} parts", event)
+            raise _YamlError(f"a specification that, with its imports, has more than {budgets.NODES} parts", event)
         if event.anchor is not None:
             raise _YamlError("anchors and aliases (`&`, `*`) are not supported", event)
         if event.tag not in (None, "!"):

@@ -296,7 +296,7 @@ def _clipped(parts: Iterable[SectionItem], end: int) -> Iterator[SectionItem]:
         elif isinstance(section, Run):
             yield from _clipped(section, end)
         elif span.start < end:
-            note = f"cut short: {counted(span.end - end, 'bytes')} are not there"
+            note = f"truncated: {counted(span.end - end, 'bytes')} missing"
             note = f"{section.note}; {note}" if section.note else note
             yield section._replace(span=span._replace(end=end), kind=SectionKind.UNREAD, note=note)
 

@@ -142,7 +142,7 @@ def partitions_of(
     target = archive.source.location
     if target is None:
         raise UnsupportedOperationError(
-            "only archives that a path or URL leads to can be read in partitions", span=Span(archive.name, 0, 0)
+            "only archives opened by path or URL can be read in partitions", span=Span(archive.name, 0, 0)
         )
     template = Partition(
         target,

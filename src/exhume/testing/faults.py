@@ -1,4 +1,4 @@
-"""A failing disk, simulated in this process: one system call fails, is cut short, or is the last one.
+"""A failing disk, simulated in this process: one system call fails, is truncated, or is the last one.
 
 Whatever Python code does with files goes through functions of `os` while a `Disk` is entered: `open` is the standard
 library's own Python form of it.  What extension modules do by themselves (SQLite, the compiled kernel) does not.

@@ -288,7 +288,7 @@ class Explored:
         if at is not None:
             marks = [Span(section.span.source, at, at + 1) if part == "tree" else section.span.in_payload(at, at + 1)]
         if not unchecked and section.span.size > NEARBY:
-            unchecked = f"covers {counted(section.span.size, 'bytes')}: only verifying the archive compares it"
+            unchecked = f"covers {counted(section.span.size, 'bytes')}: only `exhume verify` compares it"
         section = checked_nearby(section)
         with self._lock:
             looked = self._looked.pop(number, None)

@@ -130,7 +130,7 @@ class Outline:
             looked = Looked(lambda: self.payload(number), PATIENCE)
             unchecked = ""
             if section.span.size > NEARBY:
-                unchecked = f"covers {counted(section.span.size, 'bytes')}: only verifying the archive compares it"
+                unchecked = f"covers {counted(section.span.size, 'bytes')}: only `exhume verify` compares it"
             known = explain_section(self.found, section, whole=True, stream=True, unchecked=unchecked, looked=looked)
             for tree in known.trees():
                 check_fields(section, tree, [], unchecked)

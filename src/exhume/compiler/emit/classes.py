@@ -75,7 +75,7 @@ class Class(Statements):
             slots.append("_run")
         slots += self.more_slots
         if len(set(slots)) < len(slots):
-            raise UnsupportedError("two fields whose names become one", type.where)
+            raise UnsupportedError("two fields have the same name in Python", type.where)
         base = self.base
         if self.module.beside is not None:
             with self.module.plain():

@@ -60,7 +60,7 @@ def _size_of(kind: Kind, bits: bool = False) -> int:
         size = kind.size
     width = kind.width if isinstance(kind, Bits) else None if size is None else 8 * size
     if width is None:
-        raise UnsupportedError("the size of what has no fixed one")
+        raise UnsupportedError("the size of a type without a fixed size")
     if isinstance(kind, Structure):
         width -= spare_bits(kind.type)
     return width if bits else -(-width // 8)
@@ -296,7 +296,7 @@ class Code(abc.ABC):
             else None
         )
         if size is None:
-            raise UnsupportedError("the size of what has no fixed one")
+            raise UnsupportedError("the size of a type without a fixed size")
         return size
 
     def _name(self, id: str, level: int) -> str:

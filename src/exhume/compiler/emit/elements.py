@@ -303,7 +303,7 @@ class Element:
         """Numbers of one width, as many as another field states."""
         many, count = numbers_of(field), field.expr("repeat-expr")
         if many is None or field.repeat != "expr" or field.condition is not None or count is None:
-            raise UnsupportedError("what is repeated is not supported by compiled code")
+            raise UnsupportedError("a repeated field is not supported by compiled code")
         if not self._unsigned(count):
             raise UnsupportedError("a count with a sign is not supported by compiled code")
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
@@ -315,7 +315,7 @@ class Element:
         """Structures up to one that is the last."""
         kind, last = field.one, field.last
         if last is None or not isinstance(kind, Structure):
-            raise UnsupportedError("what is repeated is not supported by compiled code")
+            raise UnsupportedError("a repeated field is not supported by compiled code")
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
         inner = Element(kind.type, self, f"{self.prefix}{field.id}_")
         self.lines.add(f"{at} = at")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exhume.compiler import budgets
 
-LAYOUT = '''"""What all readers raise, and how they say which field is cut short.  Written by `make generated`."""
+LAYOUT = '''"""What all readers raise, and how they say which field is truncated.  Written by `make generated`."""
 
 from __future__ import annotations
 
@@ -667,7 +667,7 @@ def inflated(run: Run, data: View, path: str, at: int) -> bytes:
     more = <STEPS_PER_BYTE> * min(len(out), <INFLATED> * len(data))
     run.steps, run.most = run.steps + more, run.most + more
     if not inflate.eof:
-        raise LayoutError(path, at, at + len(data), "a whole stream (zlib)", "one that is cut short")
+        raise LayoutError(path, at, at + len(data), "a whole stream (zlib)", "one that is truncated")
     return out
 
 

@@ -115,7 +115,7 @@ class OutwardScan(Scan):
         while steps and steps[0] in ("_parent", "_root"):
             if steps[0] == "_parent" and here.outer is not None and here.within is not None:
                 if "parent" in here.within.raw or here.type.root is not here.outer.type.root:
-                    raise UnsupportedError("a structure whose parent is another one has no columns")
+                    raise UnsupportedError("a structure with a parent of a different type has no columns")
                 here = here.outer
             elif steps[0] == "_root" and (found := here.own_root()) is not None:
                 here = found
@@ -131,7 +131,7 @@ class OutwardScan(Scan):
         here: OutwardScan | None = self
         while here is not None:
             if here.type.parent is None and here.type.inside:
-                raise UnsupportedError("a root within others has no columns")
+                raise UnsupportedError("a root type inside other types has no columns")
             if here.type is self.type.root:
                 return here
             here = here.outer
@@ -142,12 +142,12 @@ class OutwardScan(Scan):
     def known_before(self, steps: list[str]) -> str:
         """The variable for a field of what is around the rows.  Raises `UnsupportedError` if rows may change it."""
         if self.outer is not None and steps[0] == "_parent":
-            raise UnsupportedError("a structure whose parent is another one has no columns")
+            raise UnsupportedError("a structure with a parent of a different type has no columns")
         row = self.row
         for number in range(1, len(steps)):
             kind = row.type.kind_of(_path(steps[:number]))
             if not isinstance(kind, Structure) or kind.type.opaque:
-                raise UnsupportedError("what is around the rows is not known")
+                raise UnsupportedError("the structures around the rows are not known")
         expr = _path(steps)
         kind = combined(row.type.kind_of(expr))
         if family(kind) not in ("integer", "enum", "bool", "float", "text", "bytes"):

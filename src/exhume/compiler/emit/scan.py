@@ -64,7 +64,7 @@ class Scan(Reader):
     def _column(self, field: Field) -> None:
         into = self.local(field)
         if field.repeat:
-            raise UnsupportedError("what is repeated inside has no column")
+            raise UnsupportedError("a repeated field inside a row has no column")
         made = rows.columns(field, self.prefix)
         if not made:
             return
@@ -90,7 +90,7 @@ class Scan(Reader):
             lines.add(f"at_{into} = at", f"end_{into} = {stop}", after)
             return
         if rows.way_of_one(field) is Way.CODED:
-            raise UnsupportedError("what ends with a terminator has no column")
+            raise UnsupportedError("a field that ends with a terminator has no column")
         lines.add(f"at_{into} = at")
         stop = self.sized_end(field, path)
         if field.one == TEXT:
@@ -134,7 +134,7 @@ class Scan(Reader):
         if self.module.foreign and len(self.lines.lines) > MOST_LINES:
             raise UnsupportedError("a row of too many fields")
         if self.module.foreign and (field.to_end or rows.way_of_one(field) is Way.CODED or kind.type.opaque):
-            raise UnsupportedError("a structure in bytes that are cut out otherwise has no columns")
+            raise UnsupportedError("a structure in bytes that are not limited by a size has no columns")
         inner = self.__class__(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         self.begin_nested(inner, field)
         inner.above_path = f"{self.above_path}{field.id}."
@@ -161,7 +161,7 @@ class Scan(Reader):
         kind, lines, into = field.one, self.lines, self.local(field)
         last = field.last
         if self.module.foreign or last is None or not isinstance(kind, Structure):
-            raise UnsupportedError("what is repeated inside has no column")
+            raise UnsupportedError("a repeated field inside a row has no column")
         inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         lines.add(f"at_{into} = at", f"many_{into} = 0")
         with lines.block("try:"), lines.block("while True:"):
@@ -180,7 +180,7 @@ class Scan(Reader):
         """Positions of numbers of one width, counted by another field, without copying them."""
         many = self._many(field)
         if many is None:
-            raise UnsupportedError("what is repeated inside has no column")
+            raise UnsupportedError("a repeated field inside a row has no column")
         self.count_numbers(field, many.size)
         into, name = self.local(field), f"{self.prefix}{many.name}"
         self.lines.add(f"at_{into} = at", f"at += {many.size} * many", f"end_{into} = at")
@@ -198,13 +198,13 @@ class Scan(Reader):
 
     def above(self, name: str) -> str:
         """The structure around, which columns do not have. Raises `UnsupportedError`."""
-        raise UnsupportedError("a structure that looks around itself has no columns")
+        raise UnsupportedError("a structure that refers to its surroundings has no columns")
 
     def named(self, field: Field) -> tuple[str, int]:
         """A field as Python. Raises `UnsupportedError` for what only an object knows."""
         moving = field.id in (self.type.root.model.moving or ())
         if field.parameter or moving or (field.instance and (field.value is None or is_position(field.value))):
-            raise UnsupportedError("this is not known where there is no object")
+            raise UnsupportedError("this is known to objects only")
         if field.one == BYTES and not field.instance and {"contents", "terminator", "pad-right"}.isdisjoint(field.raw):
             if field.id not in self.read or field.size == ex.Literal(0):
                 return super().named(field)
@@ -218,7 +218,7 @@ class Scan(Reader):
     def begin(self) -> str:
         """Where the stream of a structure within begins. Raises `UnsupportedError` for that of the element itself."""
         if not self.base:
-            raise UnsupportedError("a structure that looks around itself has no columns")
+            raise UnsupportedError("a structure that refers to its surroundings has no columns")
         return self.base
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:

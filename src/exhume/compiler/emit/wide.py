@@ -112,7 +112,7 @@ class WideScan(OutwardScan):
     def _ended(self, field: Field, kind: Kind, into: str, path: str, said: str) -> None:
         """Bytes or a string that something ends or pads."""
         if "process" in field.raw:
-            raise UnsupportedError("what is decoded is nowhere in the file")
+            raise UnsupportedError("decoded bytes have no position in the file")
         self.lines.add(f"at_{into} = at")
         self._read_raw(field, kind, into, path, said)
 
@@ -194,7 +194,7 @@ class WideScan(OutwardScan):
             self._numbers(field)
             return
         if not takes_bytes(field):
-            raise UnsupportedError("a list of what may take no bytes has no column")
+            raise UnsupportedError("a list of elements that may take no bytes has no column")
         count, until = field.expr("repeat-expr"), field.expr("repeat-until")
         opening = "while at < end:" if field.repeat == "eos" else "while True:"
         if field.repeat == "expr":
@@ -218,7 +218,7 @@ class WideScan(OutwardScan):
                 else:
                     raise UnsupportedError("what asks for an element has no column")
         if not made:
-            raise UnsupportedError("a list of nothing has no column")
+            raise UnsupportedError("a list of empty elements has no column")
         self.bounded = ""
         self.columns.append((f"{name}_until", "q", f"len(columns.{made[0][0]})"))
 
@@ -281,7 +281,7 @@ class WideScan(OutwardScan):
         """A field of a structure within.  Raises `UnsupportedError` for one that may be absent."""
         inner = self.inner.get(id)
         if inner is not None and inner.type.field(name).condition is not None:
-            raise UnsupportedError("what may be absent is known to objects only")
+            raise UnsupportedError("an optional structure is known to objects only")
         return super().in_place(id, name)
 
 

@@ -179,7 +179,7 @@ class _Parser:
     def whole(self) -> Expr:
         parsed = self.choice()
         if self.tokens[self.at][0] != "end":
-            raise UnsupportedError(f"expression {self.text!r}: {self.tokens[self.at][1]!r} is one too many")
+            raise UnsupportedError(f"expression {self.text!r}: {self.tokens[self.at][1]!r} was not expected")
         return parsed
 
     def take(self, *wanted: str) -> str | None:
@@ -241,7 +241,7 @@ class _Parser:
             elif self.take("."):
                 kind, name = self.tokens[self.at]
                 if kind != "name":
-                    raise UnsupportedError(f"expression {self.text!r}: a name is missing after the point")
+                    raise UnsupportedError(f"expression {self.text!r}: a name is missing after the dot")
                 self.at += 1
                 if name == "as":
                     of = Cast(of, self.type_name())
@@ -333,7 +333,7 @@ def _format_parts(text: str) -> Iterator[Expr]:
     while at < len(text):
         found = _FORMAT.match(text, at)
         if found is None:
-            raise UnsupportedError(f"format string {text!r}: a brace is alone")
+            raise UnsupportedError(f"format string {text!r}: unmatched brace")
         inner, at = found[1], found.end()
         yield Literal(_unescape(found[2])) if inner is None else _Parser(inner.replace('\\"', '"')).whole()
 

@@ -168,9 +168,9 @@ def _version(found: Any, where: str) -> None:
     version = tuple(int(one or 0) for one in parsed.groups())
     if version < _OLDEST:
         hint = ", which YAML makes of 0.10: write '0.10'" if found == 0.1 else ""
-        raise UnsupportedError(f"`ks-version: {found}` is less than 0.6, the least there is{hint}", where)
+        raise UnsupportedError(f"`ks-version: {found}` is below 0.6, the lowest version{hint}", where)
     if version[:2] > _NEWEST:
-        raise UnsupportedError(f"`ks-version: {found!s:.60}` is newer than 0.11, the language that is covered", where)
+        raise UnsupportedError(f"`ks-version: {found!s:.60}` is newer than 0.11, the newest supported version", where)
 
 
 def encoding(found: Any, where: str) -> None:
@@ -191,7 +191,7 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
         found = _mapping(said, where).get("id") if isinstance(said, Mapping) else said
         taken.add(name(str(found).lower() if isinstance(found, bool) else found, where))
     if len(taken) < len(raw):
-        raise UnsupportedError("two values of one name", where)
+        raise UnsupportedError("two values have the same name", where)
 
 
 _EVERY = frozenset(("id", "doc", "doc-ref", "type", "if", "repeat", "repeat-expr", "repeat-until", "valid"))
@@ -227,7 +227,7 @@ def _keys_of_instance(raw: Any) -> frozenset[str]:
 def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset[str]) -> None:
     id = where.rpartition(".")[2]
     if id in taken:
-        raise UnsupportedError("there is another field of this name", where)
+        raise UnsupportedError("another field has the same name", where)
     taken.add(id)
     _keys(raw, known, where)
     _said(raw, where)

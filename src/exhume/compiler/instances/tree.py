@@ -175,7 +175,7 @@ class Evaluator(ABC):
             case ex.Index(of, at):
                 many, index = self._value(of, scope), self._value(at, scope)
                 if index < 0:
-                    raise UnknownError("an index below 0")
+                    raise UnknownError("negative index")
                 return self.byte(many, index) if isinstance(many, Raw) else many[index]
             case ex.Call(of, name, arguments):
                 return self._call(self._value(of, scope), name, [self._value(one, scope) for one in arguments])

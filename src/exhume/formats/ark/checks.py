@@ -110,7 +110,7 @@ INDEX_OUTSIDE = rule(
     "index reaches outside the file",
     spec=_SPLIT,
     error=TruncatedError,
-    hint="The file was cut, or its header damaged. Salvage keeps the entries that are there.",
+    hint="The file was truncated, or its header is damaged. Salvage keeps the entries that are there.",
 )
 INDEX_CAPACITY = rule(323, "more indexed items than the maximum", spec=_SPLIT, severity=Severity.WARNING)
 INDEX_ORDER = rule(

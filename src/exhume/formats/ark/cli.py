@@ -23,15 +23,15 @@ _FROM = click.Option(["--start-ns", "start_ns"], type=NS, help="First time, nano
 _TO = click.Option(["--stop-ns", "stop_ns"], type=NS, help="Time to stop before, nanoseconds.")
 
 _NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
-_SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go on after damaged messages (exit 3).")
+_SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Skip damaged messages (exit 3).")
 
 OPTIONS = {
     "open": [
-        click.Option(["--log", "log"], metavar="GUID", help="Which log of a directory that holds several."),
+        click.Option(["--log", "log"], metavar="GUID", help="GUID of one log, for a directory of several logs."),
         click.Option(
             ["--on-missing", "on_missing"],
             type=Choice(["error", "skip"]),
-            help="What to do about split files that are missing (default: error).",
+            help="What to do about missing split files (default: error).",
         ),
     ],
     "describe": [
@@ -45,13 +45,15 @@ OPTIONS = {
         _TOPIC,
         _FROM,
         _TO,
-        click.Option(["--raw", "raw"], is_flag=True, help="The messages' bytes, one after another."),
+        click.Option(["--raw", "raw"], is_flag=True, help="The messages' bytes, without separators."),
         _NO_LATCHED,
         click.Option(["--reverse", "reverse"], is_flag=True, help="Latest message first."),
         _SKIP,
         Jobs(),
     ],
-    "salvage": [click.Option(["--log", "log"], metavar="GUID", help="Which log of a directory that holds several.")],
+    "salvage": [
+        click.Option(["--log", "log"], metavar="GUID", help="GUID of one log, for a directory of several logs.")
+    ],
     "search": [_FROM, _TO, click.Option(["--count"], is_flag=True, help="Print the number of matches."), Jobs()],
     "export": [
         _TOPIC,

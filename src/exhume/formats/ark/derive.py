@@ -81,7 +81,7 @@ def fit(registry: Registry, name: str, value: Mapping[str, Any]) -> dict[str, An
     for key, item in value.items():
         if key not in out and item not in (None, 0, False, "", [], {}):
             raise WriterError(
-                "the manifest's own schema has no place for this", field_path=f"{name}.{key}", actual=item
+                "the manifest's own schema has no field for this", field_path=f"{name}.{key}", actual=item
             )
     return out
 

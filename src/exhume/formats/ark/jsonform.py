@@ -154,7 +154,7 @@ def _parts(path: Path, file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
             if lines:
                 yield number - len(lines), lines
             raise FormatError(
-                f"no end of line {number} in sight",
+                f"line {number} is too long",
                 span=Span(str(path), 0, 0),
                 expected=f"at most {LONGEST_LINE} bytes",
             )

@@ -34,7 +34,7 @@ def _probe_tree(tree: Tree) -> Identification | None:
         inner = _probe_file(source)
     evidence = [f"{len(found)} manifest(s) named by a GUID below {name.rpartition('/')[0]}/"]
     if name.endswith(PARTIAL_SUFFIX):
-        evidence.append("its writer did not finish it")
+        evidence.append("not finished by its writer")
     confidence = 0.6
     if inner is not None:
         confidence = max(confidence, inner.confidence)

@@ -102,7 +102,7 @@ def _write_lines(root: Path, output: Path, limits: Limits, jobs: int, report: Sa
                 shutil.copyfileobj(kept, file.file)
     if shown != (stored := report.recovered["messages"]):
         report.recovered["messages"] = shown
-        report.notes.append(f"of {counted(stored, 'messages')} the log shows {shown}, by its columns and filters")
+        report.notes.append(f"the log's columns and filters show {shown} of {counted(stored, 'messages')}")
 
 
 def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkArchive:
@@ -200,7 +200,7 @@ class _Salvage:
                 report.notes.append(f"{name}: {error}")
         if unnamed:
             report.add_lost("splits that no manifest names", unnamed)
-            report.notes.append("a split that no manifest names can be salvaged by itself: name its file")
+            report.notes.append("a split that no manifest names can be salvaged separately: pass its file")
 
     def _manifest(self, new: dict[str, SplitDeclaration | None]) -> Manifest:
         old = self.reader.manifest
@@ -217,7 +217,7 @@ class _Salvage:
                     )
                 )
             if not section.filter.is_understood:  # only the part that is understood is written
-                self.report.notes.append("a filter that is not understood was left out: more may be shown than before")
+                self.report.notes.append("an unknown filter was omitted: more messages may be shown than before")
             sections.append(section._replace(columns=tuple(columns)))
         fresh = new_guid()
         common = old.common_identifier if old.common_identifier != NIL else fresh

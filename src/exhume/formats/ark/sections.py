@@ -147,7 +147,7 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
         out += _messages(limits, split, label, name, inside[number], codec)
     for position, start in [one for one in cut if one[1] < source.size][:1]:
         start = max(start, *(end for _, end in runs), index_end)
-        note = f"message {position} is cut short, not all there: {counted(len(cut), 'messages')}"
+        note = f"truncated: {counted(len(cut), 'messages')}, the first is message {position}"
         if start < source.size:
             out.append(Section(f"{label} unread", source.span(start, source.size), SectionKind.UNREAD, note=note))
     return out
@@ -197,7 +197,7 @@ def _streamer(limits: Limits, split: Split, start: int, stored: int, codec: str)
 
 
 def _runs(split: Split) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Touching or overlapping messages as joined half-open ranges, in file order, and messages that are cut short.
+    """Touching or overlapping messages as joined half-open ranges, in file order, and messages that are truncated.
 
     The latter are given by their position in the index and their offset.
     """

@@ -49,7 +49,7 @@ def write_snippet(
     """
     stop = None if stop_ns is None else stop_ns - (1 if MAXIMUM_TIME_INCLUSIVE else 0)
     if start_ns is not None and stop is not None and stop < start_ns:
-        raise WriterError("an empty range of time", expected=f"more than {start_ns}", actual=stop_ns)
+        raise WriterError("the time range is empty", expected=f"more than {start_ns}", actual=stop_ns)
     chosen = Filter(start_ns, stop, tuple(allow), tuple(deny))
     for pattern in (*chosen.allow, *chosen.deny):
         compile_pattern(pattern)
@@ -73,5 +73,5 @@ def manifest_folder(log: ArkArchive) -> Path:
     """
     location = log.manifest_source.location if log.manifest_source is not None else None
     if location is None or "://" in location:
-        raise UnsupportedOperationError("the log is not on the local disk: say where the new manifest goes")
+        raise UnsupportedOperationError("the log is not on a local disk: choose a path for the new manifest")
     return Path(location).parent

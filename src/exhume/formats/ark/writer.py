@@ -302,7 +302,7 @@ class ArkWriter(Writer):
         Raises `WriterError` for a name that exists and an unknown compression.
         """
         if name in self._columns:
-            raise WriterError("a column of that name exists", actual=name)
+            raise WriterError("a column of this name exists already", actual=name)
         codec = (self._compression or "none") if compression is None else compression
         _check_compression(codec)
         if level is not None and codec in ("none", ""):
@@ -361,7 +361,9 @@ class ArkWriter(Writer):
         self, column: ColumnWriter, declaration: ObjectDeclaration, encoder: Encoder | None
     ) -> ChannelWriter:
         if any(each.identifier == declaration.identifier for each in column.objects):
-            raise WriterError("a channel of that identifier exists in the column", actual=declaration.identifier)
+            raise WriterError(
+                "a channel of this identifier exists already in the column", actual=declaration.identifier
+            )
         channel = ChannelWriter(column, declaration, encoder)
         column.objects.append(declaration)
         self._channels.setdefault(declaration.name, channel)

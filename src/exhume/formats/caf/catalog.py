@@ -133,7 +133,7 @@ class Catalog:
                     self._enter(entry)
             if known and failed and not add:
                 raise SourceError(
-                    f"{counted(len(failed), 'chunks')} could not be read, so the catalog stays as it was"
+                    f"{counted(len(failed), 'chunks')} could not be read, so the catalog is unchanged"
                     " (the others can be added to it)",
                     code="EX-611",
                     span=Span(self._store.name, 0, 0),
@@ -356,7 +356,7 @@ class Catalog:
         found: dict[str, tuple[int, int]] = {}
         try:
             if outside:
-                raise SourceError("not among the chunks given", span=Span(location, 0, 0))
+                raise SourceError("not one of the given chunks", span=Span(location, 0, 0))
             self.places.check(location)
             with open_chunk(location, self._limits, self._storage) as archive:
                 size, digest = archive.source.size, tail_digest(archive.source)

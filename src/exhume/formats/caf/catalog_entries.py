@@ -117,8 +117,7 @@ class Places:
         """Raise `SourceError` (EX-613) if chunks may not be read here; links are followed, and nothing is requested."""
         if location not in self._named and not self._below(location):
             raise SourceError(
-                "the catalog names a chunk outside the places from which it may be read (its own folder, if no others"
-                " are given)",
+                "the catalog names a chunk outside the folders from which chunks may be read (by default only its own)",
                 code="EX-613",
                 span=Span(location, 0, 0),
             )
@@ -252,7 +251,7 @@ def open_location(place: Location, storage_options: Mapping[str, Any] | None = N
         actual = "a directory" if isinstance(source, Tree) else counted(source.size, "bytes")
         source.close()
         raise SourceChangedError(
-            "the chunk is not the cataloged one any more (see: exhume catalog check)",
+            "the chunk has changed since it was cataloged (see: exhume catalog check)",
             span=Span(place.location, 0, 0),
             expected=counted(place.chunk_size, "bytes"),
             actual=actual,

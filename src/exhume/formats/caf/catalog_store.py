@@ -276,7 +276,7 @@ class SqliteStore(Store):
         try:
             for (name,) in self.query(_FOREIGN):
                 raise SourceError(
-                    "the database holds more than a catalog, which would be lost: give the catalog a file of its own",
+                    "the database also contains other data, which would be lost: use a separate file for the catalog",
                     code="EX-617",
                     span=Span(self.name, 0, 0),
                     actual=shorten(name),

@@ -41,7 +41,7 @@ NOT_AN_INDEX = _rule(
     "footer does not point to a JSON object",
     spec=INDEX,
     error=UnrecognizedFormatError,
-    hint="The size in the footer is wrong, the file is cut, or it is not a CAF.",
+    hint="The size in the footer is wrong, the file is truncated, or it is not a CAF.",
 )
 BAD_VERSION = _rule(
     105,

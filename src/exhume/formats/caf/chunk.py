@@ -393,7 +393,7 @@ class Chunk:
         index_size = self.position - data_size
         if index_size != self.index_size or index_size > self.max_index:
             raise WriterError(
-                "the index came out larger than the footer can say",
+                "the index is larger than the footer can state",
                 format="caf",
                 expected=counted(self.index_size, "bytes"),
                 actual=counted(index_size, "bytes"),

@@ -14,16 +14,16 @@ OPTIONS = {
         click.Option(["--any-version"], is_flag=True, help="Read an unknown format_version as if it were 1.0."),
     ],
     "export": [
-        click.Option(["--url"], metavar="URL", help="What references name as the chunk (fsspec-reference)."),
+        click.Option(["--url"], metavar="URL", help="URL of the chunk in the references (fsspec-reference)."),
         click.Option(
             ["--digest"],
             type=Choice(["stored", "sha256"]),
-            help="Tables: the checksum that the archive keeps (default), or a computed SHA-256.",
+            help="Tables: the stored checksum (default), or a computed SHA-256.",
         ),
     ],
     "salvage": [
         click.Option(
-            ["--unreferenced"], is_flag=True, help="Also keep bytes that no entry names, below unreferenced/."
+            ["--unreferenced"], is_flag=True, help="Also keep bytes that no entry refers to, below unreferenced/."
         ),
     ],
 }

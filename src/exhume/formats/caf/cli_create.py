@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 @click.option("--from-tar", multiple=True, metavar="FILE", help="Add the files of a tar archive ('-': standard input).")
 @click.option("--from-zip", multiple=True, metavar="FILE", help="Add the files of a zip archive.")
 @click.option("--stdin-name", metavar="NAME", help="Add standard input as a member of this name.")
-@click.option("--replace", is_flag=True, help="A name added twice replaces the first, whose bytes stay as dead data.")
-@click.option("--catalog", metavar="DB", help="Enter the new chunks in a catalog (SQLite file or SQLAlchemy URL).")
+@click.option("--replace", is_flag=True, help="A name added twice replaces the first; its bytes stay, unreferenced.")
+@click.option("--catalog", metavar="DB", help="Add the new chunks to a catalog (SQLite file or SQLAlchemy URL).")
 @click.option("--overwrite", is_flag=True, help="Replace existing chunks.")
 @plain_options
 def create(
@@ -119,7 +119,7 @@ def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> Exit
         click.echo(f"exhume: left out: {printable(path)}: {reason}", err=True)
     if writer.lossy_names:
         click.echo(
-            f"exhume: stored with U+FFFD signs, because they are not UTF-8: {counted(writer.lossy_names, 'names')}",
+            f"exhume: names stored with U+FFFD because they are not UTF-8: {counted(writer.lossy_names, 'names')}",
             err=True,
         )
     if run.machine:

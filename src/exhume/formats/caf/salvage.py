@@ -290,8 +290,8 @@ def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[in
             ranges[ordinal] = (at, ranges[ordinal][1])
             at = ranges[ordinal][1]
         found.notes.append(
-            f"{counted(len(members), 'files')} start at offset {origin + start} and end one after the other, "
-            "as concurrent writing leaves them: each was cut at the end of the one before"
+            f"{counted(len(members), 'files')} start at offset {origin + start} and end in sequence, "
+            "as after concurrent writes: each was cut at the end of the previous one"
         )
 
 

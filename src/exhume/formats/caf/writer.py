@@ -210,7 +210,7 @@ class CafWriter(Writer):
             raise WriterError(f"the name is in {where} already", format="caf", actual=shorten(name.text))
         if name.text in chunk.files and chunk.raw.get(name.text) != name.raw:
             raise WriterError(
-                "two names that differ in bytes that are not UTF-8 would be stored as one",
+                "two names that differ only in invalid UTF-8 would be stored under one name",
                 format="caf",
                 actual=shorten(name.text),
             )

@@ -41,7 +41,7 @@ NO_END = _rule(
     "stream has no end",
     spec=UNITS,
     error=TruncatedError,
-    hint="The logger is still writing or was stopped, or the file was cut between two events. All events are read.",
+    hint="The logger is still writing or was stopped, or the file ends between two events. All events are read.",
 )
 UNIT_CUT = _rule(304, "stream ends inside an event", spec=UNITS, error=TruncatedError)
 UNKNOWN_TAG = _rule(305, "invalid token tag", spec=UNITS, hint="Where the next event begins is not known.")
@@ -66,7 +66,7 @@ TRAILING_BYTES = _rule(
 METADATA_JSON = _rule(401, "metadata is not a JSON object", spec=PREAMBLE)
 REFERENCE_TIME = _rule(
     402,
-    "metadata does not state the time that the first event counts from",
+    "metadata does not state the reference time of the first event",
     spec=TIMES,
     hint="Times are read as if it were 0: their differences are right, the times are not.",
 )

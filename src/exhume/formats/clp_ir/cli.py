@@ -28,7 +28,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     "cat": [_TIMES, FOLLOW],
     "search": [
         click.Option(["--ignore-case", "-i"], is_flag=True, help="Ignore the case of ASCII letters."),
-        click.Option(["--whole"], is_flag=True, help="QUERY has to match a whole message, line end included."),
+        click.Option(["--whole"], is_flag=True, help="QUERY must match a whole message, including its line end."),
         click.Option(["--tge"], type=int, metavar="MS", help="Events at or after this time (epoch milliseconds)."),
         click.Option(["--tle"], type=int, metavar="MS", help="Events at or before this time (epoch milliseconds)."),
         click.Option(["--count"], is_flag=True, help="Print the number of matches."),
@@ -36,7 +36,7 @@ OPTIONS: dict[str, list[click.Option]] = {
             ["--count-by-time"],
             type=click.IntRange(1),
             metavar="MS",
-            help="Count matches in spans of so many milliseconds.",
+            help="Count matches per interval of MS milliseconds.",
         ),
         _TIMES,
         FOLLOW,

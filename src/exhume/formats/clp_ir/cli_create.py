@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
 @click.option("-o", "--output", required=True, type=click.Path(), help="The stream; inside a zstd frame for *.zst.")
 @click.option("--timestamp-key", metavar="KEY", default="timestamp", show_default=True,
-              help="The key of the time, in milliseconds since the epoch.")  # fmt: skip
-@click.option("--message-key", metavar="KEY", default="message", show_default=True, help="The key of the message.")
-@click.option("--pattern", metavar="PATTERN", help="How times are printed, as SimpleDateFormat has it.  "
+              help="Key of the time, in milliseconds since the epoch.")  # fmt: skip
+@click.option("--message-key", metavar="KEY", default="message", show_default=True, help="Key of the message.")
+@click.option("--pattern", metavar="PATTERN", help="Pattern for printing times, as in Java's SimpleDateFormat.  "
               "[default: yyyy-MM-dd HH:mm:ss.SSSXXX]")  # fmt: skip
 @click.option("--zone", metavar="NAME", help="The time zone of the logger.  [default: UTC]")
 @click.option("--encoding", type=Choice(["four-byte", "eight-byte"]), default="four-byte",
-              help="How wide variables are.  [default: four-byte]")  # fmt: skip
+              help="Width of encoded variables.  [default: four-byte]")  # fmt: skip
 @click.option(
-    "--codec", type=Choice(["none", "zstd"]), help="Whether to put it in a zstd frame (default: by its name)."
+    "--codec", type=Choice(["none", "zstd"]), help="Compress the stream with zstd or not (default: by its name)."
 )
 @click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
@@ -51,7 +51,7 @@ def create(
 ) -> None:
     """Write JSON lines with times and messages as an IR stream of text.
 
-    The lines are those that `exhume export --to jsonl` writes of such a stream; further keys are refused.  gzip and
+    The lines have the form that `exhume export --to jsonl` writes; other keys are rejected.  gzip and
     zstd are recognized; - is standard input.
     """
     from exhume.formats.clp_ir.layout import DEFAULT_PATTERN, DEFAULT_ZONE

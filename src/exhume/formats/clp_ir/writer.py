@@ -67,7 +67,7 @@ class ClpIrWriter(Writer):
         try:
             raw = build_metadata(wide=wide, reference_ms=reference_ms, pattern=pattern, zone=zone)
         except UnicodeEncodeError:
-            raise WriterError("a lone surrogate, which UTF-8 cannot hold") from None
+            raise WriterError("a lone surrogate, which UTF-8 cannot encode") from None
         head = build_preamble(ENCODINGS[encoding], raw)
         self.events: int = 0
         self._encoder: Any = ClpIrEncoder(wide, reference_ms)
@@ -93,7 +93,7 @@ class ClpIrWriter(Writer):
             try:
                 message = message.encode("utf-8", "surrogateescape")
             except UnicodeEncodeError:
-                raise WriterError("a lone surrogate, which UTF-8 cannot hold", actual=ascii(message)) from None
+                raise WriterError("a lone surrogate, which UTF-8 cannot encode", actual=ascii(message)) from None
         if len(message) > MAX_MESSAGE:
             raise WriterError("a message is too long", expected=f"at most {MAX_MESSAGE} bytes", actual=len(message))
         self._encoder.add(time_ms, message)
@@ -259,5 +259,5 @@ def milliseconds(time: Any) -> int:
             raise WriterError("a stream stores whole milliseconds", actual=time[:80])
         return since // timedelta(milliseconds=1)
     if not isinstance(time, int) or isinstance(time, bool):
-        raise WriterError("a time is a number of milliseconds or a string of ISO 8601", actual=repr(time)[:80])
+        raise WriterError("a time must be a number of milliseconds or an ISO 8601 string", actual=repr(time)[:80])
     return time

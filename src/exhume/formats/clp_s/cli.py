@@ -27,7 +27,9 @@ INPUT = click.option(
     help="What inputs are: text logs, JSON, streams of CLP loggers (auto: determined by their content).",
 )
 LISTING = (
-    click.option("-f", "--files-from", metavar="FILE", help="Also the inputs that FILE names, one path or URL a line."),
+    click.option(
+        "-f", "--files-from", metavar="FILE", help="Also read the inputs listed in FILE, one path or URL per line."
+    ),
     click.option("--normalize-paths", is_flag=True, help="Record absolute paths of inputs, without links."),
     click.option("--remove-path-prefix", metavar="DIR", help="Record paths of inputs without this directory."),
     click.option("--remove-leading-slash", is_flag=True, help="Record paths of inputs without a slash before them."),
@@ -85,7 +87,7 @@ def cat(run: Run, archive: ClpSArchive, names: tuple[str, ...], options: CatOpti
                     run.out.write(chunk)
             return
         if options.ordered and any(one.schema_tree.log_event_idx is None for one in archives):
-            run.note("made without log order: records come in table order")
+            run.note("written without log order: records are in table order")
         shown: ClpSArchive | Dataset = archive
         if names:
             from exhume.formats.clp_s.read.dataset import Dataset

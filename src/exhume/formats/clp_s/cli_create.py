@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 )
 @INPUT
 @click.option("--timestamp-key", metavar="PATH", help="The timestamp field, such as t.x (dots in keys as \\.).")
-@click.option("--structurize-arrays", is_flag=True, help="Open arrays up into columns instead of keeping their text.")
+@click.option("--structurize-arrays", is_flag=True, help="Store arrays as columns instead of as text.")
 @click.option("--disable-log-order", is_flag=True, help="Do not record the order of records (nor a range index).")
-@click.option("--no-retain-float-format", is_flag=True, help="Keep the value of floats, not their spelling.")
+@click.option("--no-retain-float-format", is_flag=True, help="Store floats as numbers, not with their exact spelling.")
 @click.option(
     "--compression-level", type=click.IntRange(1, 19), default=3, show_default=True, help="zstd level (1 to 19)."
 )
@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 )
 @click.option("--min-table-size", type=SIZE, default=1 << 20, help="Tables compressed together.  [default: 1M]")
 @click.option("--max-document-size", type=SIZE, default=512 << 20, help="Largest record.  [default: 512M]")
-@click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Say this about every input.")
+@click.option(
+    "--property", "properties", multiple=True, metavar="NAME=VALUE", help="Store this property for every input."
+)
 @click.option("--creator-id", metavar="TEXT", help="Use this creator id: the same input then produces the same bytes.")
 @click.option(
     "--on-error",
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to do with records that cannot be stored.",
 )
-@click.option("--allow-loss", is_flag=True, help="Store, as clp-s does, values that do not come back the same.")
+@click.option("--allow-loss", is_flag=True, help="Store values that change on a round trip, as clp-s does.")
 @click.option(cls=Jobs)
 @click.option("--directory", is_flag=True, help="Write a directory, one file per section, as clp-s c does.")
 @click.option("--overwrite", is_flag=True, help="Replace existing archives.")
@@ -90,7 +92,7 @@ def create(
 ) -> ExitCode:
     """Compress JSON records, text logs and KV-IR streams (gzip and zstd are recognized; - is standard input).
 
-    JSON records are one per line, or are otherwise separated.  An event of a plain-text log is a line that begins with
+    JSON records may be on one line each or just concatenated.  An event of a plain-text log is a line that begins with
     a timestamp, and the following lines that do not; exhume cat --text prints the log again.
 
     Exit code 3 when records were skipped or values changed (--on-error skip, --allow-loss).

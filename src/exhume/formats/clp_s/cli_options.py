@@ -33,12 +33,14 @@ class ColumnsOption(click.Option):
 _IGNORE_CASE = click.Option(["--ignore-case", "-i"], is_flag=True, help="Values match in any case.")
 _TGE = click.Option(["--tge"], type=int, metavar="TS", help="Only records at or after TS (epoch milliseconds).")
 _TLE = click.Option(["--tle"], type=int, metavar="TS", help="Only records at or before TS (epoch milliseconds).")
-TEXT = click.Option(["--text"], is_flag=True, help="The text log that it was made of, byte for byte.")
+TEXT = click.Option(["--text"], is_flag=True, help="The original text log, byte for byte.")
 
 OPTIONS = {
     "cat": [
         click.Option(["--ordered"], is_flag=True, help="Records in the order in which they were compressed."),
-        click.Option(["--complete"], is_flag=True, help="Also what clp-s does not print: root arrays, auto keys."),
+        click.Option(
+            ["--complete"], is_flag=True, help="Also values that clp-s omits: root arrays, auto-generated keys."
+        ),
         TEXT,
         Jobs(),
     ],
@@ -48,17 +50,19 @@ OPTIONS = {
         _TGE,
         _TLE,
         click.Option(["--ordered"], is_flag=True, help="jsonl: records in the order in which they were compressed."),
-        click.Option(["--complete"], is_flag=True, help="jsonl: also what clp-s does not print."),
+        click.Option(["--complete"], is_flag=True, help="jsonl: also values that clp-s omits."),
         Jobs(),
     ],
     "salvage": [
-        click.Option(["--partial"], is_flag=True, help="Also records of cut tables, with their complete columns."),
+        click.Option(
+            ["--partial"], is_flag=True, help="Also records of truncated tables, with their complete columns."
+        ),
     ],
     "recode": [
         click.Option(
             ["--directory/--single-file"],
             default=None,
-            help="The other form, or the same, with all stored bytes as they are.",
+            help="Convert to this form; stored bytes do not change.",
         ),
     ],
     "search": [
@@ -69,7 +73,7 @@ OPTIONS = {
             ["--projection"],
             multiple=True,
             metavar="COLUMN...",
-            help="Print only these columns; behind TARGET and QUERY, or once for each column.",
+            help="Print only these columns; after TARGET and QUERY, or once per column.",
         ),
         click.Option(["--count"], is_flag=True, help="Print the number of matches."),
         click.Option(
@@ -79,9 +83,9 @@ OPTIONS = {
             help="Print the number of matches in each span of MS milliseconds.",
         ),
         click.Option(["--min"], metavar="FIELD", help="Print the smallest number of a field in the matches."),
-        click.Option(["--max"], metavar="FIELD", help="Print the largest."),
+        click.Option(["--max"], metavar="FIELD", help="Print the largest number of a field in the matches."),
         click.Option(["--unique"], metavar="FIELD", help="Print the different values of a field as JSON."),
-        click.Option(["--explain-plan"], is_flag=True, help="Print what would be read and why; read no table."),
+        click.Option(["--explain-plan"], is_flag=True, help="Print which tables would be read and why; read none."),
         click.Option(["--ordered"], is_flag=True, help="Matches of each archive in the order of its input."),
         Jobs(),
     ],

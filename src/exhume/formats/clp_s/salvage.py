@@ -96,7 +96,7 @@ def salvage(
                     dropped |= wrong
                     report.add_lost("metadata packets", len(wrong))
                     report.notes.append(
-                        "damaged metadata packets were made anew: bounds, patterns or file names are gone"
+                        "damaged metadata packets were rebuilt: their bounds, patterns or file names are lost"
                     )
                     continue
                 if findings and (bad := _faulty(draft, limits, report, jobs)):
@@ -110,7 +110,7 @@ def salvage(
                 report.set_verified_by(VerifiedBy.STRUCTURE)  # every value was decoded; the format has no checksums
                 return report
             _tell_partial(report, streams.partial, kept, False)
-    report.notes.append("no table survives: nothing was written")
+    report.notes.append("no table is intact: nothing was written")
     return report
 
 

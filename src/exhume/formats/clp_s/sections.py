@@ -86,7 +86,7 @@ def _head(archive: TableArchive) -> Iterator[Section]:
         span(HEADER_SIZE, stop),
         SectionKind.UNREAD if is_cut else SectionKind.STRUCTURE,
         codec="zstd",
-        note="cut short" if is_cut else "",
+        note="truncated" if is_cut else "",
         schema="zstd_frame",
         payload_schema="clp_s_metadata",
         load=lambda: archive.metadata_payload,

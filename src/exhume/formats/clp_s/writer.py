@@ -325,7 +325,7 @@ class ClpSWriter(Writer):
         return self._advance(data, at, len(data) if newline < 0 else newline + 1)
 
     def _ingest_events(self, events: Ingest, piece: bytes, final: bool) -> None:
-        """Encode the events of a KV-IR stream, which is one ingestion unit; its metadata are properties of that."""
+        """Encode the events of a KV-IR stream, which is one ingestion unit; its metadata goes into properties."""
         if events.ended:
             self._reject_trailing(events, piece)
             return

@@ -25,19 +25,19 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(
             ["--sequence-rule"],
             type=Choice(["per-operation", "per-batch", "per-sub-batch"]),
-            help="How a log numbers the operations of a batch (default: told from the log).",
+            help="How a log numbers the operations of a batch (default: detected).",
         )
     ],
     "list": [
         click.Option(["--all-versions"], is_flag=True, help="Also replaced, deleted and unreferenced versions."),
         click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N."),
-        click.Option(["--directory"], metavar="DIR", help="Only what is directly in this directory ('' for the top)."),
+        click.Option(["--directory"], metavar="DIR", help="Only direct children of this directory ('' for the top)."),
     ],
     "export": [
         click.Option(
             ["--digest"],
             type=Choice(["stored", "sha256"]),
-            help="Tables: the checksum that the archive keeps (default), or a computed SHA-256.",
+            help="Tables: the stored checksum (default), or a computed SHA-256.",
         ),
     ],
     "cat": [
@@ -47,15 +47,17 @@ OPTIONS: dict[str, list[click.Option]] = {
     "salvage": [
         click.Option(["--include-deleted"], is_flag=True, help="Also files that were deleted on purpose."),
         click.Option(
-            ["--unreferenced"], is_flag=True, help="Also keep bytes that no entry names, below unreferenced/."
+            ["--unreferenced"], is_flag=True, help="Also keep bytes that no entry refers to, below unreferenced/."
         ),
     ],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="Codec (default: the same): none, snappy, zlib."),
         click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),
-        click.Option(["--record-size"], type=SIZE, help="Uncompressed bytes per record (default: the same)."),
-        click.Option(["--alignment"], type=click.IntRange(1), help="Where stored records start (default: the same)."),
-        click.Option(["--shards"], type=click.IntRange(1), help="Shard files (default: as many)."),
+        click.Option(["--record-size"], type=SIZE, help="Uncompressed bytes per record (default: unchanged)."),
+        click.Option(
+            ["--alignment"], type=click.IntRange(1), help="Alignment of records in bytes (default: unchanged)."
+        ),
+        click.Option(["--shards"], type=click.IntRange(1), help="Number of shard files (default: unchanged)."),
     ],
 }
 

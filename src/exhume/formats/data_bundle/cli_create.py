@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Most files to spread the data over; none stays empty.",
+    help="Maximum number of shard files; none is empty.",
 )
 @click.option(cls=Jobs)
 @click.option(

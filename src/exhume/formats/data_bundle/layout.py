@@ -32,7 +32,7 @@ def shard_header_end(head: bytes, where: Span) -> int:
         )
     if len(head) < FIXED_HEADER:
         raise checks.SHARD_HEADER.error(
-            "it is cut short", span=where, expected=f"{FIXED_HEADER} bytes", actual=counted(len(head), "bytes")
+            "it is truncated", span=where, expected=f"{FIXED_HEADER} bytes", actual=counted(len(head), "bytes")
         )
     _, size, _ = SHARD_START.unpack(head)
     return FIXED_HEADER + int(size)

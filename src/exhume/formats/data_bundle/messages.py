@@ -178,7 +178,7 @@ class BundleConfig(NamedTuple):
 
 
 class ShardHeader(NamedTuple):
-    """The header message of a shard, and where its data start (absolute in the shard file)."""
+    """The header message of a shard, and where its data starts (absolute in the shard file)."""
 
     shard_index: int = 0
     shard_count: int = 0

@@ -138,7 +138,7 @@ def read_header(source: Source, limits: Limits = DEFAULT_LIMITS) -> ShardHeader:
     head = source.read_up_to(0, layout.FIXED_HEADER)
     end = layout.shard_header_end(head, source.span(0, len(head)))
     if end > source.size:
-        raise checks.SHARD_HEADER.error("it passes the end of the file", span=source.span(0, source.size), actual=end)
+        raise checks.SHARD_HEADER.error("it exceeds the end of the file", span=source.span(0, source.size), actual=end)
     limits.check("structure_size", end, source.span(0, source.size))
     return layout.parse_shard_header(source.read_at(0, end), source.span(0, end))
 
@@ -164,7 +164,7 @@ class Shard:
             )
         if self.header.data_offset > source.size:
             raise checks.SHARD_HEADER.error(
-                "data start past the end of the file",
+                "data starts past the end of the file",
                 span=source.span(*layout.OFS_DATA),
                 actual=self.header.data_offset,
             )

@@ -29,7 +29,7 @@ def build_preamble(encoding: Encodings, metadata: bytes) -> bytes:
     elif len(metadata) < 1 << 16:
         length = bytes((MetadataLengths.TWO_BYTES,)) + struct.pack(LENGTHS.len_metadata2, len(metadata))
     else:
-        raise WriterError("the metadata are too large", expected="at most 65535 bytes", actual=len(metadata))
+        raise WriterError("the metadata is too large", expected="at most 65535 bytes", actual=len(metadata))
     return head + length + metadata
 
 

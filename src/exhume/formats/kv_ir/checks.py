@@ -49,7 +49,7 @@ NO_END = _rule(
     "stream has no end",
     spec=UNITS,
     error=TruncatedError,
-    hint="The logger is still writing or was stopped, or the file was cut between two events. All events are read.",
+    hint="The logger is still writing or was stopped, or the file ends between two events. All events are read.",
 )
 UNIT_CUT = _rule(304, "stream ends inside a unit", spec=UNITS, error=TruncatedError)
 UNKNOWN_TAG = _rule(305, "invalid token tag", spec=UNITS, hint="The units after this byte cannot be located.")

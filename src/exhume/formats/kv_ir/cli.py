@@ -23,14 +23,14 @@ _PAIRS = click.Option(
     ["--pairs"],
     type=Choice(["user", "auto", "both"]),
     default="user",
-    help="Pairs of the user (as clp-s prints), of the logger (auto), or both.",
+    help="Key-value pairs of the user (as clp-s prints), of the logger (auto), or both.",
 )
 
 _PAIRS_FOUND = click.Option(
     ["--pairs"],
     type=Choice(["user", "auto", "both"]),
     default="both",
-    help="Pairs of the user, of the logger (auto), or both (as clp-s prints of a stream).",
+    help="Key-value pairs of the user, of the logger (auto), or both (as clp-s prints for a stream).",
 )
 
 _TIME = click.Option(

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 @click.command("kv-ir", cls=Verb, short_help="Log events as key-value pairs, one after the other.")
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
 @click.option("-o", "--output", required=True, type=click.Path(), help="The stream; inside a zstd frame for *.zst.")
-@click.option("--metadata", metavar="JSON", help="A JSON object that is said about the stream.")
+@click.option("--metadata", metavar="JSON", help="User-defined metadata of the stream, a JSON object.")
 @click.option("--pairs", type=Choice(["user", "both"]), default="user", show_default=True,
-              help="What a record is: pairs of the user, or both as cat prints them.")  # fmt: skip
-@click.option("--codec", type=Choice(["none", "zstd"]), help="Whether to write a zstd frame (default: by the name).")
+              help="Input records: pairs of the user only, or both kinds as cat prints them.")  # fmt: skip
+@click.option(
+    "--codec", type=Choice(["none", "zstd"]), help="Compress the stream with zstd or not (default: by its name)."
+)
 @click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
 @INPUT
 @click.option(cls=Jobs)

@@ -45,7 +45,7 @@ def path_of(archive: OpenStream) -> str:
     source = archive.source
     path = source.location
     if path is None or "://" in path or source.origin or archive.name != source.name:
-        raise SourceError("only a local file can be followed, and only all of it", span=Span(archive.name, 0, 0))
+        raise SourceError("only a whole local file can be followed", span=Span(archive.name, 0, 0))
     return path
 
 

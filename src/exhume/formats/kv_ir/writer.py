@@ -87,7 +87,7 @@ class KvIrWriter(Writer):
         try:
             raw = default_metadata(metadata)
         except (TypeError, ValueError, RecursionError) as error:
-            raise WriterError(f"metadata are JSON values: {error}") from None
+            raise WriterError(f"metadata must be JSON values: {error}") from None
         head = build_preamble(Encodings.FOUR_BYTE, raw)
         self.events: int = 0
         self._trees: dict[bool, dict[tuple[int, str, int], int]] = {True: {}, False: {}}
@@ -222,7 +222,7 @@ def _value(value: Any) -> tuple[int, bytes | None]:
         return Tags.NODE_OBJECT, None if value else EMPTY
     if isinstance(value, list | tuple):
         return Tags.NODE_ARRAY, take_apart(_stored(array_text(value)))
-    raise WriterError("no value of JSON", actual=type(value).__name__)
+    raise WriterError("not a JSON value", actual=type(value).__name__)
 
 
 def _stored(text: str) -> bytes:
@@ -275,7 +275,7 @@ def array_text(value: Any) -> str:
     if isinstance(value, float):
         short = f"{value:g}"
         if value - value != 0:
-            raise WriterError("a float that JSON does not have, within an array", actual=short)
+            raise WriterError("NaN or infinity within an array, which JSON cannot store", actual=short)
         return short if float(short) == value else repr(value)
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
@@ -283,7 +283,7 @@ def array_text(value: Any) -> str:
         return "{" + ",".join(f"{array_text(key)}:{array_text(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(array_text, value)) + "]"
-    raise WriterError("no value of JSON", actual=type(value).__name__)
+    raise WriterError("not a JSON value", actual=type(value).__name__)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -98,7 +98,7 @@ class BlobFile:
         head, stored = layout.parse_blob_head(data), data[BLOB_RECORD:]
         if (head.len_key, head.len_value) != (len(key), size) or not stored.startswith(key):
             checks.raise_rule(
-                checks.BLOB_FILE, "an entry refers to what is not its record", span=self.source.span(start, offset)
+                checks.BLOB_FILE, "an entry does not refer to its own record", span=self.source.span(start, offset)
             )
         self._compare(head.head_checksum, masked_crc32c(data[:BLOB_HEAD_CHECKED]), start, offset + size)
         if held == size:

@@ -112,7 +112,7 @@ def block_codec(
     which primes RocksDB's codecs; None for one that cannot be read.  Raises `CodecError` and `UnsupportedFeatureError`.
     """
     if dictionary is None and compression in _PRIMED:
-        raise CodecError("the dictionary that it was compressed with cannot be read", actual=codec_name(compression))
+        raise CodecError("its compression dictionary cannot be read", actual=codec_name(compression))
     match compression:
         case Compressions.NONE:
             return BlockCodec("none")

@@ -50,8 +50,8 @@ COMPARATOR = _rule(
     "unknown comparator of keys",
     spec=_IMPL,
     error=UnsupportedFeatureError,
-    hint="Every version is read, and sorted as bytes. Rules about the order of keys are not checked, and two keys that "
-    "only the comparator takes for the same are told apart.",
+    hint="Every version is read, and sorted as bytes. Rules about the order of keys are not checked, and keys that "
+    "only the comparator treats as equal are distinct.",
 )
 BAD_MAGIC = _rule(
     104,

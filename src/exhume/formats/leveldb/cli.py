@@ -33,7 +33,7 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(
             ["--sequence-rule"],
             type=Choice(["per-operation", "per-batch", "per-sub-batch"]),
-            help="How a log numbers the operations of a batch (default: told from the log).",
+            help="How a log numbers the operations of a batch (default: detected).",
         )
     ],
     "list": [_ALL, _SEQUENCE, click.Option(["--key"], type=BYTES, help="Every version of this key."), Jobs()],
@@ -54,7 +54,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     "search": [
         _ALL,
         click.Option(["--count"], is_flag=True, help="Print the number of matches."),
-        click.Option(["--values"], is_flag=True, help="Look inside values instead of at the start of keys."),
+        click.Option(["--values"], is_flag=True, help="Search in values instead of at the start of keys."),
         Jobs(),
     ],
 }

@@ -60,7 +60,7 @@ def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Ite
         items, _ = table.block_items(block, (rank << 33) + 2 * number, report)
         if items:
             if last is not None and last[:2] != items[0][:2] and not table.follows(last, items[0]):
-                report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
+                report(checks.KEY_ORDER, "a block starts before the end of the previous one", span=block.span)
             last = items[-1]
             yield items
 

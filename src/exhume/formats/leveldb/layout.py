@@ -153,7 +153,7 @@ def check_flags(block: Any, size: int, where: Span) -> None:
         if error.short or not 0 <= error.found % MOST_RESTARTS <= size // RESTART.size:
             raise
         raise UnsupportedFeatureError(
-            "its keys and values are stored apart, or in a way that came later",
+            "its keys and values are stored separately, or in a newer layout",
             span=where, field_path="packed_num_restarts", actual=error.found,
         ) from error  # fmt: skip
 
@@ -176,7 +176,7 @@ def parse_tail(block: bytes, where: Span) -> Tail:
         end = raw.ofs_restarts
         if end < 0:
             raise StructureError(
-                "the restart points pass the block",
+                "the restart points exceed the block",
                 span=where.sub(max(0, len(block) - NUM_RESTARTS.size), len(block)),
                 field_path="num_restarts",
                 expected=f"at most {(len(block) - NUM_RESTARTS.size) // RESTART.size}",

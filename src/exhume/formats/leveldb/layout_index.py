@@ -68,7 +68,7 @@ def _complete(entries: Iterable[_Entry], path: str) -> list[tuple[bytes, Handle]
     for index, one in enumerate(entries):
         if one.shared > len(key):
             raise StructureError(
-                "an index key shares more than there is", span=one.counts,
+                "an index key shares more bytes than the previous key has", span=one.counts,
                 field_path=f"{path.format(index)}.len_shared", expected=f"at most {len(key)}", actual=one.shared,
             )  # fmt: skip
         key = key[: one.shared] + one.suffix

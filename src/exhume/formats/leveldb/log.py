@@ -305,7 +305,7 @@ class LogReader:
                 cut = last and data[at + CHECKED] in RECORDS
                 self._tell(
                     checks.LOG_TAIL if cut else checks.FRAGMENT_LENGTH,
-                    "the last fragment is cut" if cut else "",
+                    "the last fragment is truncated" if cut else "",
                     span=span,
                     field_path=error.path,
                     expected=error.expected,

@@ -253,7 +253,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
 def _note_manifest(database: Database, report: SalvageReport) -> None:
     """Report that it is not known which files belong to the database."""
     if any(file.kind == PEBBLE for file in database.files):
-        report.notes.append("of a database of Pebble only tables are read: which of them it uses is not known")
+        report.notes.append("only the tables of a Pebble database are read: which of them it uses is not known")
     elif not _has_manifest(database):
         report.add_lost("manifests")
         report.notes.append("the manifest is missing or damaged: which files belong to the database is not known")
@@ -275,7 +275,7 @@ def _note_missing(database: Database, report: SalvageReport, *, everything: bool
         report.add_lost("logs")
         report.notes.append(f"{database.missing_log} is missing")
     if not everything and any(report.lost[kind] for kind in _NEWER_MAY_BE_LOST):
-        report.notes.append("what is lost may have replaced or deleted rows that are written")
+        report.notes.append("the lost rows may have replaced or deleted rows that were written")
 
 
 _NEWER_MAY_BE_LOST = ("logs", "files of Pebble", "tables", "ends of tables", "spans", "versions with a bad checksum")

@@ -433,7 +433,7 @@ def fragment_check(source: Source, where: Span | None) -> Check:
     try:
         stop, stored, size, kind, _, _, _ = layout.flat_fragment(data, 0, len(data))
     except layout.LayoutError:
-        return Check.skipped("the fragment is cut short, or its length is wrong")
+        return Check.skipped("truncated fragment, or its length is wrong")
     if kind == FragmentTypes.ZERO and not size:
         return Check.skipped("filler, which has no checksum")
     return Check.compare(f"{stored:08x}", f"{mask_crc32c(crc32c(data[CHECKED:stop])):08x}")

@@ -136,7 +136,7 @@ class TableWriter:
         if before is not None and key <= before:
             raise WriterError("table entries must be sorted and unique", actual=key)
         if len(value) > LARGEST:
-            raise WriterError("a value of a table has at most 32 bits of length", actual=len(value))
+            raise WriterError("a value of a table is at most 4 GiB long", actual=len(value))
         entries = [
             (InternalKey(one, number, ValueTypes.VALUE).build(), stored)
             for number, (one, stored) in enumerate([*waiting, (key, b"")], self.count + 1)

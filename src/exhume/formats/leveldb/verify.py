@@ -368,7 +368,7 @@ class TableVerifier:
     ) -> None:
         report = self.report
         if previous is not None and not self.table.follows(previous, items[0]):
-            report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
+            report(checks.KEY_ORDER, "a block starts before the end of the previous one", span=block.span)
         if self.order.precedes(separator, items[-1][0]):
             report(
                 checks.INDEX_KEY,

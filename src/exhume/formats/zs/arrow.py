@@ -74,7 +74,7 @@ class RecordFormat:
         if not isinstance(separator, str) or not separator:
             raise QueryError("record format: the separator is not a string", actual=shorten(separator))
         if names is None and types is None:
-            raise QueryError("record format: neither column-names nor column-types: give one that has them")
+            raise QueryError("record format has neither column-names nor column-types: pass one that has them")
         if names is None:
             names = [f"column_{number}" for number in range(1, len(types) + 1)] if _texts(types) else types
         if types is None:
@@ -83,7 +83,7 @@ class RecordFormat:
             raise QueryError("record format: column-names is not a list of different strings", actual=shorten(names))
         if not _texts(types) or len(types) != len(names):
             raise QueryError(
-                "record format: column-types do not go with the names",
+                "record format: column-types do not match column-names",
                 expected=counted(len(names), "texts"),
                 actual=types,
             )
@@ -181,7 +181,7 @@ def _misfit(archive: OpenFile, form: _Whole, records: Any) -> ExhumeError:
             message = "a record does not fit the record format" if what == BAD_RECORD else "a text is not UTF-8"
             span = archive.source.span(0, archive.source.size)
             return StructureError(message, format="zs", actual=record.as_py(), span=span)
-    raise AssertionError("records fit one by one but not together")
+    raise AssertionError("each record fits, but not all of them together")
 
 
 class _Whole:

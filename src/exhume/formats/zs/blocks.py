@@ -55,7 +55,7 @@ FRAME_WINDOW = 4096
 
 
 def header_check(source: Source) -> Check:
-    """The checksum of a header that is not cut short, computed and compared."""
+    """The checksum of a header that is not truncated, computed and compared."""
     start = PREAMBLE.size
     end = start + parse_preamble(source.read_at(0, start))[1]
     stored = parse_checksum(source.read_at(end, CRC.size))

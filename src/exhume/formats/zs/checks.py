@@ -66,7 +66,7 @@ DATA_SHA256 = _rule(
     "data SHA-256 mismatch",
     spec="Header, SHA-256 of data",
     error=ChecksumError,
-    hint="All blocks may be fine one by one while some are missing, doubled or in another order.",
+    hint="Each block may be intact while some are missing, duplicated or in a different order.",
 )
 
 # 3xx: structure and order
@@ -76,13 +76,13 @@ HEADER_LAYOUT = _rule(
     302,
     "header fields do not fit its length",
     spec="Header",
-    hint="The header is shorter than its fixed fields, or the metadata pass its end.",
+    hint="The header is shorter than its fixed fields, or the metadata exceeds its end.",
 )
 FILE_LENGTH = _rule(
     303,
     "file size differs from the header",
     spec="Header, Total file length",
-    hint="Too short: truncated, perhaps at a block boundary, which no checksum detects. Too long: data were appended.",
+    hint="Too short: truncated, perhaps at a block boundary, which no checksum detects. Too long: data was appended.",
 )
 BLOCK_CUT = _rule(304, "file ends inside a block", spec="Blocks", error=TruncatedError)
 BLOCK_LENGTH = _rule(

@@ -21,7 +21,7 @@ _START = click.Option(
 _STOP = click.Option(["--stop", "stop_record"], type=BYTES, metavar="BYTES", help="Record to stop before.")
 _PREFIX = click.Option(["--prefix"], type=BYTES, metavar="BYTES", help="Only records that start with this.")
 _TERMINATOR = click.Option(
-    ["--terminator"], type=BYTES, metavar="BYTES", help="What follows each record (default: \\n)."
+    ["--terminator"], type=BYTES, metavar="BYTES", help="Terminator of each record (default: \\n)."
 )
 _LENGTH_PREFIXED = click.Option(
     ["--length-prefixed"],
@@ -42,9 +42,7 @@ OPTIONS = {
         _STOP,
         _PREFIX,
         click.Option(["--text"], is_flag=True, help="Tables: records are text (UTF-8), not bytes."),
-        click.Option(
-            ["--split"], is_flag=True, help="Tables: split records as the record-format of the metadata says."
-        ),
+        click.Option(["--split"], is_flag=True, help="Tables: split records by the metadata's record-format."),
         _RECORD_FORMAT,
         Jobs(),
     ],
@@ -53,9 +51,9 @@ OPTIONS = {
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="Codec (default: the same): none, deflate, lzma."),
         click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),
-        click.Option(["--block-size"], type=SIZE, help="Payload bytes per data block (default: the same blocks)."),
-        click.Option(["--branching-factor"], type=click.IntRange(2), help="Most entries of an index block."),
-        click.Option(["--short-keys"], is_flag=True, default=None, help="Index keys as short as is legal."),
+        click.Option(["--block-size"], type=SIZE, help="Payload bytes per data block (default: unchanged)."),
+        click.Option(["--branching-factor"], type=click.IntRange(2), help="Maximum number of entries per index block."),
+        click.Option(["--short-keys"], is_flag=True, default=None, help="Index keys as short as allowed."),
     ],
 }
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 @click.option(
     "--record-format",
     metavar="NAME:TYPE,...",
-    help="Say in the metadata that records are tab-separated fields, e.g. ngram:utf8,count:int.",
+    help="Declare in the metadata that records are tab-separated fields, e.g. ngram:utf8,count:int.",
 )
-@click.option("--terminator", type=BYTES, metavar="BYTES", help="What follows each record (default: \\n).")
+@click.option("--terminator", type=BYTES, metavar="BYTES", help="Terminator of each record (default: \\n).")
 @click.option(
     "--length-prefixed", type=Choice(["uleb128", "u64le"]), help="Each record is preceded by its length instead."
 )
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     type=click.IntRange(2),
     default=1024,
     show_default=True,
-    help="Most entries of an index block.",
+    help="Maximum number of entries per index block.",
 )
 @click.option("--short-keys", is_flag=True, help="Index keys as short as allowed, not whole records.")
 @click.option(cls=Jobs, default=0)

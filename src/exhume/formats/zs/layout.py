@@ -1,7 +1,7 @@
 """Converts ZS bytes to values and back, without I/O: the results of the generated readers in the terms of the format.
 
 This module adds what a schema cannot express: that a header is read whatever its magic number and checksum are, which
-rule is broken by bytes that do not fit, and how many bytes a block that is cut short would need.  Positions are
+rule is broken by bytes that do not fit, and how many bytes a block that is truncated would need.  Positions are
 relative to the given data; offsets inside index entries are those of the file.
 
 Spec: zs.txt, "Integer representations" to "Index block payload".
@@ -260,7 +260,7 @@ def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
 
 
 def _bad_entry(error: LayoutError, size: int, where: Span) -> ExhumeError:
-    """ZS-310 for an entry that is cut short, ZS-311 for an integer not in its shortest form, ZS-330 and ZS-333 for an
+    """ZS-310 for an entry that is truncated, ZS-311 for an integer not in its shortest form, ZS-330 and ZS-333 for an
     offset and a length that no file can have.
     """
     path, at = _integer(error)

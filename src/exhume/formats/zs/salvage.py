@@ -145,7 +145,7 @@ def _compare_with_header(recovery: Recovery) -> None:
     """What the header's SHA-256 and length prove about records that could not be read."""
     header, size = recovery.file.header, recovery.file.source.size
     if recovery.digest == header.data_sha256:
-        recovery.notes.append("the SHA-256 of the kept data is the one in the header: no record is missing")
+        recovery.notes.append("the recovered data matches the SHA-256 in the header: no record is missing")
         recovery.lost_blocks = 0
         recovery.ranges = [
             replace(one, outcome=Outcome.IGNORED) if one.outcome is Outcome.LOST else one for one in recovery.ranges
@@ -157,7 +157,7 @@ def _compare_with_header(recovery: Recovery) -> None:
         recovery.lost_blocks = max(1, recovery.lost_blocks)
     elif recovery.header_holds and header.file_size == size and not recovery.lost_blocks:
         recovery.contradicted = True
-        recovery.notes.append("every block is intact, but the SHA-256 in the header is that of other data")
+        recovery.notes.append("every block is intact, but the data does not match the SHA-256 in the header")
 
 
 def _believe(head: Head) -> tuple[Header, bool]:
@@ -376,7 +376,7 @@ def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, 
             recovery.lost_blocks += 1
         recovery.ranges.append(FileRange(at, end, Outcome.LOST, "unreadable bytes", why, code))
     if end == source.size and not named:
-        recovery.notes.append(f"nothing after offset {source.origin + start} could be read")
+        recovery.notes.append(f"no data after offset {source.origin + start} could be read")
 
 
 def _guess_codec(recovery: Recovery, block: RawBlock) -> bool:

@@ -290,7 +290,7 @@ class ZsWriter(Writer):
             self._flush_buffer()
             self._drain()
             if not self._pending:
-                raise WriterError("no records: there is no empty ZS file", span=Span(self.name, 0, 0))
+                raise WriterError("no records: a ZS file cannot be empty", span=Span(self.name, 0, 0))
             root = self._finish_index()
             self._header = self._header._replace(
                 root_offset=root.offset,
@@ -353,7 +353,7 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
             rest = data
             if len(rest) > LARGEST_RECORD:
                 raise WriterError(
-                    "no end of a record in sight",
+                    "a record is too long",
                     expected=f"at most {LARGEST_RECORD} bytes",
                     actual=counted(len(rest), "bytes"),
                 )

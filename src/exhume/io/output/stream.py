@@ -159,7 +159,7 @@ class AppendOnlyLog:
             raise SourceError("not a regular file", span=self._span(0))
 
     def last(self) -> bytes | None:
-        """The last line, without its end; None when there is none.  Raises `WriterError` when it was cut short."""
+        """The last line, without its end; None when there is none.  Raises `WriterError` when it was truncated."""
         with naming(self.path):
             end = os.fstat(self._fd).st_size
             tail = b""

@@ -62,7 +62,7 @@ def _tokens(text: str) -> Iterator[_Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise _error(line, "a character that does not belong here", text[at])
+            raise _error(line, "unexpected character", text[at])
         kind = match.lastgroup or ""
         if kind != "space":
             yield _Token(kind, match.group(), line)
@@ -93,7 +93,7 @@ class _Parser:
     def _next(self, expected: str) -> _Token:
         token = self._peek()
         if token.kind == "end":
-            raise _error(token.line, "the text ends too early", expected=expected)
+            raise _error(token.line, "unexpected end of the text", expected=expected)
         self._at += 1
         return token
 
@@ -207,7 +207,7 @@ class _Parser:
         schema = Schema(name, tuple(fields), tuple(groups), "final" in attributes)
         names = [each.name for each in schema.visible_fields()]
         if len(set(names)) != len(names):
-            raise _error(token.line, "two fields of one name", name)
+            raise _error(token.line, "two fields have the same name", name)
         self._schemas[name] = schema
 
     def _field(self) -> Field:
@@ -313,7 +313,7 @@ class _Parser:
             each = each._replace(variants=tuple(variants))
         if each.type == "object":
             if each.constant:
-                raise WriterError("IDL: constants are of simple types", code="ARK-701", actual=each.name)
+                raise WriterError("IDL: constants must have simple types", code="ARK-701", actual=each.name)
             namespace, line = (each.constant_value or "\n0").split("\n")
             name, type_ = self._lookup(each.object_type or "", namespace, int(line), enums=True)
             each = each._replace(type=type_, object_type=name, constant_value=None)

@@ -356,7 +356,7 @@ def _parse_schema(raw: Any, path: str) -> Schema:
         comments if isinstance(comments, str) else "",
     )
     names = [each.name for each in schema.visible_fields()]
-    _need(len(set(names)) == len(names), "two fields of one name", path)
+    _need(len(set(names)) == len(names), "two fields have the same name", path)
     return schema
 
 

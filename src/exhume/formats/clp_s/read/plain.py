@@ -30,7 +30,7 @@ def text_chunks(archive: TableArchive, *, jobs: int = 1) -> Iterator[bytes]:
     tables = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
     places = [_places(table) for table in tables]
     if len(tables) > 1 and archive.schema_tree.log_event_idx is None:
-        raise UnsupportedOperationError("made without log order: the lines of the log cannot be put in order")
+        raise UnsupportedOperationError("written without log order: the order of the lines is unknown")
     patterns = _unquoted(archive.texts.patterns) if any(TIMESTAMP in found for found in places) else None
     streams = [_events(table, patterns) for table in tables]
     if len(tables) == 1:

@@ -55,7 +55,7 @@ def parts_of_archive(
         numbers.frombytes(found)
     plan = plan_streams(sizes, options.min_table_size)
     if plan and not any(size for _, size in plan):
-        raise WriterError("an archive of nothing but empty records needs log order: clp-s cannot read it otherwise")
+        raise WriterError("an archive with only empty records requires log order: clp-s cannot read it otherwise")
 
     framing = Framing(options.level)
     dictionaries = [encoder.dictionary(which) for which in range(3)]

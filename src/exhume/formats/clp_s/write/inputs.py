@@ -297,7 +297,7 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     too_many = len(looked_at) - len(looked_at.translate(None, _CONTROL)) > len(looked_at) // _RARE
     if too_many and text_log().last(looked_at) < 0:
         raise WriterError(
-            "neither JSON nor text nor a stream of a CLP logger: it has control bytes",
+            "neither JSON nor text nor a CLP logger stream: it contains control bytes",
             expected="text; the input kind `text` stores any bytes",
             actual=head[:_SHOWN],
             format="clp-s",

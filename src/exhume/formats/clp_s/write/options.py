@@ -122,7 +122,7 @@ class WriterOptions:
             if getattr(self, name) < 1:
                 raise WriterError(name, expected="at least 1", actual=getattr(self, name))
         if self.directory and self.overwrite:
-            raise WriterError("a directory is not replaced: remove it first")
+            raise WriterError("the output is a directory: remove it first")
         if self.jobs < 0:
             raise WriterError("jobs", expected="at least 0", actual=self.jobs)
         if self.timestamp_key is not None:
