@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import zstandard
 from exhume_ksy.facts.clp_kv_ir import Tags
 
+from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.findings import MAX_PER_RULE
 from exhume.formats.kv_ir.build import END, build_integer
 from exhume.formats.kv_ir.locate import locate
@@ -62,3 +64,32 @@ def test_a_stream_without_an_end_is_in_part_there() -> None:
     carved = found(SMALL[:-1])
     assert carved.verdict is CarveVerdict.PARTIAL
     assert carved.span.start == len(BEFORE)
+
+
+def test_a_stream_inside_frames_ends_with_the_last_of_its_own() -> None:
+    """Whatever is next to it: another stream, a frame of something else, the end of the image."""
+    whole, half = wrapped(SMALL), len(SMALL) // 2
+    for data, others in (
+        (whole, (b"", whole, whole[:-1], wrapped(b"of something else"), ZSTD_MAGIC + b"no frame")),
+        (wrapped(SMALL[:half]) + wrapped(SMALL[half:]), (b"", whole)),
+    ):
+        for other in others:
+            carved = locate(BytesSource(BEFORE + data + other), len(BEFORE))
+            assert carved is not None
+            assert (carved.verdict, carved.findings) == (CarveVerdict.COMPLETE, ())
+            assert (carved.span.start, carved.span.size) == (len(BEFORE), len(data))
+
+
+def test_a_stream_in_a_frame_that_is_cut_is_in_part_there() -> None:
+    """Even if all of the stream is there, and only the end of the frame is not."""
+    frame = zstandard.ZstdCompressor(write_checksum=True).compress(SMALL)
+    carved = locate(BytesSource(frame[:-4]), 0)
+    assert carved is not None
+    assert (carved.verdict, carved.span.size) == (CarveVerdict.PARTIAL, len(frame) - 4)
+    assert [one.code for one in carved.findings] == [one.code for one in verify_source(BytesSource(frame[:-4]))]
+
+
+def test_bytes_after_the_stream_in_its_frame_are_told() -> None:
+    carved = found(frame := wrapped(SMALL + b"more"))
+    assert (carved.verdict, carved.span.size) == (CarveVerdict.COMPLETE, len(frame))
+    assert [one.code for one in carved.findings] == [one.code for one in verify_source(BytesSource(frame))]

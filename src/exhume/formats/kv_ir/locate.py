@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from exhume.codecs.zstd import ZSTD_MAGIC
+from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import NOT_CHECKED, CappedFindings, Finding, Rule, deduplicated
 from exhume.formats.kv_ir import checks
@@ -57,11 +58,22 @@ def locate_stream(
     found = CappedFindings()
     for finding in deduplicated(walk(units)):
         found.append(finding)
-    findings = tuple(found.findings())
     _skip_to_the_end(units)
-    end = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at
+    end, cut = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at, not units.ended
+    if stream.wrapped and units.ended:
+        frame = units.frame_end()
+        cut = frame is None
+        if frame is None:
+            wrong = units.damage or stream.rules.frame_cut.error(span=source.span(hit, hit + end))
+            found.append(Finding.from_error(wrong))
+        else:
+            end = frame[1]
+            if size := frame[0] - units.at:
+                span = stream.span(units.at, frame[0])
+                found.append(stream.rules.trailing_bytes.finding(span=span, actual=counted(size, "bytes")))
     span = source.span(hit, hit + end)
-    if not units.ended:
+    findings = tuple(found.findings())
+    if cut:
         return CarvedArchive(format, span, CarveVerdict.PARTIAL, 0.9, findings, VerifiedBy.STRUCTURE)
     return CarvedArchive(
         format, span, CarveVerdict.of(findings, VerifiedBy.STRUCTURE), 1.0, findings, VerifiedBy.STRUCTURE

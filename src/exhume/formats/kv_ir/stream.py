@@ -4,6 +4,7 @@ memory.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -70,6 +71,7 @@ class Stream:
         size: Bytes of the stream that were read so far.
         stored: Bytes of the file that this took.
         short: Whether `head` met damage before it had as many bytes as requested.
+        frame_ends: Where zstd frames end that were read: bytes of the stream and of the file before that.
     """
 
     live = False
@@ -80,6 +82,7 @@ class Stream:
         self.wrapped: bool = source.read_up_to(0, len(ZSTD_MAGIC)) in FRAME_STARTS
         self.size = self.stored = 0
         self.short: bool = False
+        self.frame_ends: deque[tuple[int, int]] = deque()
 
     def span(self, start: int, end: int) -> Span:
         """A range of the stream."""
@@ -129,7 +132,8 @@ class Stream:
 
     def _decompressed(self) -> Iterator[bytes]:
         source = self.source
-        at = 0
+        at = total = 0
+        self.frame_ends.clear()
         while at < source.size:
             try:
                 zstd_frame_size(source.read_up_to(at, 18), 1 << 62)
@@ -160,6 +164,8 @@ class Stream:
                 step = min(2 * step, STEP) if len(out) < MUCH else max(step // 2, FINE)
                 if engine.eof:
                     at -= len(engine.unused_data)
+                    total += done
+                    self.frame_ends.append((total, at))
                 self.stored = at
                 if out:
                     yield out
@@ -382,6 +388,25 @@ class Units:
             raise self.damage
         return size
 
+    def frame_end(self) -> tuple[int, int] | None:
+        """Where the zstd frame ends that has the byte before `at`: bytes of the stream and of the file before that.
+
+        None if it does not end.
+        """
+        ends = self.stream.frame_ends
+        while True:
+            while ends and ends[0][0] < self.at:
+                ends.popleft()
+            if ends:
+                return ends[0]
+            try:
+                if not next(self._pieces, b""):
+                    return None
+            except SourceError:
+                raise
+            except ExhumeError as error:
+                self.damage = error
+
     def trailing(self) -> ExhumeError | None:
         """The error for bytes after the end of the stream, or after the zstd frames around it, such as those of a
         second stream; None without any.  Raises what is wrong with the wrapping.
@@ -436,6 +461,9 @@ class Units:
         self._flush()
         self._data = self._data[self.at - self._base :]
         self._base = self.at
+        ends = self.stream.frame_ends
+        while ends and ends[0][0] < self.at:
+            ends.popleft()
 
     def _check_tag(self, place: int, unit: int) -> None:
         """Raise KVIR-305 for a byte that is not a token, whatever follows it."""
