@@ -243,8 +243,10 @@ def table_sections(
     named, data = _blocks(table, footer), table.index(checks.collector(found.append)).handles
     notes = [one.message for one in found if one.severity is Severity.UNCHECKED]
     room = footer.offset - source.origin
+    spans: list[tuple[int, int, str]] = []
     if _follow_each_other(data, [handle for _, handle, _ in named], room):
         out.append(_data_run(table, data, rows, check, jobs))
+        spans.append((data.offsets[0], data[-1].stop, "data"))
     else:
         named += [("data", handle, rows) for handle in data]
     blocks: dict[Handle, tuple[str, str]] = {}
@@ -260,7 +262,8 @@ def table_sections(
     if notes:  # the index does not name all blocks
         out += _unread(source, sorted({*blocks, *data}), room, notes[0])
     else:
-        out += _padding(table, [(handle, name) for handle, (name, _) in blocks.items()], room)
+        spans += [(handle.offset, handle.stop, name) for handle, (name, _) in blocks.items()]
+        out += _padding(table, spans, room)
     start = footer.offset - source.origin
     span = source.span(start, start + footer.size)
     out.append(
@@ -297,11 +300,11 @@ def _unread(source: Source, blocks: list[Handle], room: int, note: str) -> Itera
         at = max(at, stop)
 
 
-def _padding(table: Table, blocks: list[tuple[Handle, str]], room: int) -> list[Section]:
-    """What aligns data blocks, in tables whose blocks are not consecutive."""
+def _padding(table: Table, blocks: list[tuple[int, int, str]], room: int) -> list[Section]:
+    """What aligns data blocks, given the spans of blocks before `room` and their names."""
     blocks.sort()
-    starts = [*(handle.offset for handle, _ in blocks[1:]), room]
-    ends = ((handle.stop, start, name) for (handle, name), start in zip(blocks, starts, strict=True))
+    starts = [*(start for start, _, _ in blocks[1:]), room]
+    ends = ((stop, start, name) for (_, stop, name), start in zip(blocks, starts, strict=True))
     gaps = [gap for gap in ends if gap[1] > gap[0]]
     if any(name != "data" for _, _, name in gaps) or not table.is_padding([(start, stop) for start, stop, _ in gaps]):
         return []
