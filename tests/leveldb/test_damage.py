@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -155,15 +156,16 @@ def blob_index(offset: int = 63, size: int = 13, number: int = 9, kind: int = 1)
     return bytes((kind,)) + b"".join(map(build_varint, (number, offset, size))) + b"\0"
 
 
-def blobs(index: bytes | None = None, data: bytes | None = None, garbage: int = 0) -> Change:
-    """Table 5 refers to a value in blob file 9."""
+def blobs(index: bytes | None = None, data: bytes | None = None, garbage: int = 0, *, named: bool = True) -> Change:
+    """Table 5 refers to a value in blob file 9, which the manifest names, unless it was repaired by RocksDB."""
 
     def change(files: Files) -> None:
         table_of((build_block([(InternalKey(b"k", 1, 17).build(), index or blob_index())]), KEY))(files)
         files["000009.blob"] = blob_file() if data is None else data
         record = edit(log=6, last=6, following=10, tables=[(1, 5, len(files["000005.ldb"]), key_of(b"a"), KEY)])
         record = record.replace(b"\x07\x01\x05", b"\x67\x01\x05") + b"\1\1\4\1\x09\1"  # with its oldest blob file
-        record += b"\x90\3\x09\1\x2e\0\0\0"  # the blob file
+        if named:
+            record += b"\x90\3\x09\1\x2e\0\0\0"
         if garbage:
             record += b"\x91\3\x09" + build_varint(garbage) + b"\x2e\0"
         files["MANIFEST-000004"] = build_log([record])
@@ -307,6 +309,7 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-341", blobs(blob_index(offset=62))),
     ("LDB-341", blobs(blob_index(offset=500))),
     ("LDB-341", blobs(data=blob_file(compression=7))),
+    ("LDB-341", blobs(named=False)),
     ("LDB-342", blobs(b"\1\x09")),
     ("LDB-342", blobs(b"\7\x09\1\1\0")),
     ("LDB-344", blobs(data=blob_file()[:80] + b"more")),
@@ -679,6 +682,22 @@ def test_a_blob_file_alone() -> None:
         assert names == ["header", "record@30", "footer"]
         assert archive.sections().coverage().total == len(data)
     assert [f.code for f in exhume.verify(flip(data, 70), format="leveldb")] == ["LDB-211"]
+
+
+@pytest.mark.parametrize("verb", ["list", "cat", "search"])
+@pytest.mark.parametrize(
+    "change",
+    [blobs(blob_index(offset=500)), both(blobs(), flip_at("000009.blob", 70)), blobs(b"\1\x09"), blobs(b"\0\7value")],
+)
+def test_every_verb_names_the_cause(change: Change, verb: str, tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    """Of a value that is not there, as `verify` does."""
+    files = build_database()
+    change(files)
+    write_files(tmp_path / "db", files)
+    told = {one.code for one in exhume.verify(tmp_path / "db") if one.is_problem}
+    ran = exhume_cli(verb, tmp_path / "db", *(["k"] if verb == "search" else []))
+    assert ran.code == 3
+    assert set(re.findall(r"LDB-\d+", ran.err)) == told
 
 
 def test_values_are_not_resolved_by_quick() -> None:

@@ -166,6 +166,10 @@ def _missing_blobs(found: set[int], manifest: Manifest | None, report: Report) -
             name = f"{number:06d}.blob"
             report(checks.MISSING_FILE, "a blob file", span=Span(name, 0, 0))
             out.append(DbFile(name, "blob", number, Role.MISSING, None, None, family))
+    for number in manifest.unnamed_blobs if manifest else ():
+        if number in found:  # what the old BlobDB kept elsewhere, no manifest names
+            told = "tables refer to it, and the manifest does not name it"
+            report(checks.BLOB_FILE, told, span=Span(f"{number:06d}.blob", 0, 0))
     return out
 
 

@@ -117,6 +117,14 @@ class Manifest:
         return {number: family for family, one in found for number in one.live_blobs}
 
     @property
+    def unnamed_blobs(self) -> list[int]:
+        """The blob files that tables refer to, and that the manifest does not name, as after a repair by RocksDB: it
+        cannot read their values.
+        """
+        found = {(one.column_family, one.oldest_blob_file) for one in self.tables if one.oldest_blob_file is not None}
+        return sorted(number for family, number in found if number not in self.families[family].blobs)
+
+    @property
     def writer(self) -> str:
         """The program whose tags the manifest carries: `leveldb`, `rocksdb`, `dacha`, or `leveldb or dacha` where both
         write the same.
