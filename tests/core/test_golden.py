@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import random
+from collections import deque
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -13,11 +16,14 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import ExhumeError, Span
-from exhume.findings import CappedFindings, Finding, RuleTable, Severity, deduplicated
+from exhume.findings import CappedFindings, Finding, RuleTable, Severity, Verdict, deduplicated
+from exhume.limits import Limits
+from exhume.recovery import CarveVerdict, VerifiedBy
 from exhume.registry import get_format
+from exhume.testing.damage import zero_sector
 from tests.broken import FORMATS, broken, describe, golden
 from tests.conftest import ROOT
-from tests.sizes import some
+from tests.sizes import size, some
 from tools.gen_docs import findings_page, folder_of
 
 CASES = [(format, name) for format in FORMATS for name in broken(format)]
@@ -74,6 +80,50 @@ def test_info_finds_nothing_that_verify_does_not(tmp_path: Path, format: str) ->
                 found = {finding.code for finding in archive.info().findings if finding.is_problem}
             others[name] = found - {finding["code"] for finding in golden(format)[name]["findings"]}
     assert {name: found for name, found in others.items() if found} == {}
+
+
+PRESENT = {CarveVerdict.COMPLETE: Verdict.OK, CarveVerdict.PARTIAL: Verdict.DAMAGED}
+"""The verdict of `verify` on an archive for those of `carve` that have another name; the others have the same."""
+
+
+def said_of(target: Any, format: str, limits: Limits) -> dict[str, Verdict]:
+    """The verdict on an archive by each verb that shows one."""
+    said = {"verify": exhume.verify(target, format=format, limits=limits).verdict}
+    with contextlib.suppress(ExhumeError), exhume.inspect(target, format=format, limits=limits) as archive:
+        facts = archive.info().to_dict()
+        if "verdict" in facts:
+            said["info"] = Verdict(facts["verdict"])
+        deque(archive.verify(), maxlen=0)
+        assert archive.verdict is not None
+        said["map, explain"] = archive.verdict
+    for found in exhume.carve(target, limits=limits) if isinstance(target, bytes) else ():
+        if (found.format, found.offset, found.length) == (format, 0, len(target)):
+            same = PRESENT.get(found.verdict)
+            said["carve"] = Verdict(str(found.verdict)) if same is None else same
+            if said["carve"] is Verdict.INCOMPLETE and found.verified_by is VerifiedBy.NONE:
+                del said["carve"]  # of bytes that may be of other files
+    return said
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.bulk
+def test_every_verb_has_the_same_verdict(tmp_path: Path, format: str) -> None:
+    """For the broken archives, and for each with more damage."""
+    differ: dict[str, dict[str, Verdict]] = {}
+    rng = random.Random(44)
+    for number, (name, case) in enumerate(broken(format).items()):
+        severities = {finding["severity"] for finding in golden(format)[name]["findings"]}
+        if number % size(9, 1) and not {"error", "unchecked"} <= severities:
+            continue  # they differed where one of two faults prevents a check
+        with case.target(tmp_path / str(number)) as target:
+            for how in range(2) if isinstance(target, bytes) else range(1):
+                if how:
+                    at = rng.randrange(len(target) or 1)
+                    target = target[:at] if at % 3 == 0 else zero_sector(target, at, 1 + at % 2 * 63)
+                said = said_of(target, format, case.limits)
+                if len(set(said.values())) > 1:
+                    differ[f"{name}, damaged at {at}" if how else name] = said
+    assert differ == {}
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
 from exhume.choices import check_keywords
-from exhume.errors import ExhumeError, MissingDependencyError, UnsupportedOperationError
+from exhume.errors import ExhumeError, MissingDependencyError, SourceError, UnsupportedOperationError
 from exhume.findings import Finding, Severity, Verdict
 from exhume.io.opening import Target
 from exhume.io.source import Source
@@ -77,9 +77,12 @@ def inspect_archive(
 
 @dataclass(frozen=True, slots=True)
 class PartialInfo(Info):
-    """What `info` can report: the archive's own values or those of its header, and why there are no others."""
+    """What `info` can report: the archive's own values or those of its header, why there are no others, and the verdict
+    of `verify`, if anything was found.
+    """
 
     facts: dict[str, Any]
+    verdict: Verdict
     findings: tuple[Finding, ...]
     omitted_: str = ""
 
@@ -88,7 +91,7 @@ class PartialInfo(Info):
             return dict(self.facts)
         return {
             **self.facts,
-            "verdict": str(Verdict.of(self.findings)),
+            "verdict": str(self.verdict),
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
@@ -154,10 +157,25 @@ class Inspection(Archive):
         found = self._attempt(self._archive.info) if self._archive is not None else None
         if found is not None:
             self.problems += [finding for finding in found.findings if finding not in self.problems]
-            return PartialInfo(found.to_dict(), tuple(self.problems), found.omitted)
+            return PartialInfo(found.to_dict(), self._known_verdict(), tuple(self.problems), found.omitted)
         sections = self.sections()
         facts = {"size": sum(source.size for source in sections.sources.values()), "fields": dict(_parsed(sections))}
-        return PartialInfo(facts, tuple(self.problems))
+        return PartialInfo(facts, self._known_verdict(), tuple(self.problems))
+
+    def _known_verdict(self) -> Verdict:
+        """The verdict of `verify`: the problems so far settle it only if one is an error, or there are none."""
+        from exhume.engines.verify import Verification
+
+        verdict = Verdict.of(self.problems)
+        if not self.problems or verdict is Verdict.DAMAGED:
+            return verdict
+        verification = Verification(self.source, format=self.format, limits=self.limits)
+        try:
+            if any(finding.severity is Severity.ERROR for finding in verification):
+                return Verdict.DAMAGED
+        except SourceError:
+            return Verdict.INCOMPLETE
+        return verification.verdict
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         opened = self._archive
