@@ -83,10 +83,8 @@ SMALL = {
 }
 """Modules below `LEAST_LINES` with the reason."""
 
-SHAPED = re.compile(
-    r"__init__|cli\.cmd_\w+|export\.\w+|formats\.(\w+\.)+(cli|kernel|locate|model|parts|probe|sections)"
-)
-"""Modules that are found by their name, whatever their size: packages, verbs, forms of exports, hooks of formats."""
+SHAPED = re.compile(r"__init__|cli\.cmd_\w+|formats\.(\w+\.)+(cli|kernel|locate|model|parts|probe|sections)")
+"""Modules that are found by their name, whatever their size: packages, verbs, hooks of formats."""
 
 
 @functools.cache

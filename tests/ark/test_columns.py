@@ -367,12 +367,12 @@ def test_tables_that_share_messages_are_read_by_themselves(tmp_path: Path) -> No
 def test_files_are_those_of_one_table_after_the_other(
     at_once: int, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from exhume.export import arrow
+    from exhume.export import table_files
 
-    monkeypatch.setattr(arrow.ArrowFile, "at_once", at_once)
+    monkeypatch.setattr(table_files.ArrowFile, "at_once", at_once)
     with exhume.open(log) as opened:
         assert isinstance(opened, ArkArchive)
-        report = arrow.export(opened, str(tmp_path / "out"), jobs=2)
+        report = table_files.export_arrow(opened, str(tmp_path / "out"), jobs=2)
         assert dict(report.written) == {"files": 2, "rows": 1800}
         for topic, name in (("/pose", "pose.arrow"), ("/some", "some.arrow")):
             table = pa.ipc.open_stream((tmp_path / "out" / name).read_bytes()).read_all()

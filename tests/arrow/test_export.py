@@ -16,7 +16,7 @@ import pytest
 
 import exhume
 from exhume.errors import StructureError, WriterError
-from exhume.export import _tables, arrow, csv, jsonl, parquet
+from exhume.export import _tables, table_files
 from exhume.export._tables import flat_column, json_column
 from exhume.formats.zs.head import separated_values
 from exhume.io import jsonout
@@ -58,7 +58,7 @@ def plain(table: Any) -> Any:
 
 def test_json_lines_of_long_values_are_the_same(path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = exhume_cli("export", path, "--to", "jsonl")
-    monkeypatch.setattr(jsonl, "LARGE", 0)
+    monkeypatch.setattr(table_files, "LARGE", 0)
     monkeypatch.setattr(jsonout, "PIECE", 3)
     ran = exhume_cli("export", path, "--to", "jsonl")
     assert (ran.code, ran.out, ran.err) == (usual.code, usual.out, usual.err)
@@ -211,7 +211,7 @@ def test_several_tables_replace_files_of_a_directory_when_asked(
     at_once: int, samples: Path, tmp_path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any number of tables written in parallel."""
-    monkeypatch.setattr(arrow.ArrowFile, "at_once", at_once)
+    monkeypatch.setattr(table_files.ArrowFile, "at_once", at_once)
     out = tmp_path / "out"
     command = ["export", samples / "ark/log", "--to", "arrow", "-o", out, "--overwrite"]
     assert exhume_cli(*command).code == 0, "a new directory"
@@ -286,13 +286,13 @@ def test_terminals_get_text_only(samples: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sys, "stdout", terminal)
     with exhume.open(samples / "caf/sorted.caf") as archive:
         with pytest.raises(WriterError, match="terminal"):
-            parquet.export(archive, "-")
-        assert csv.export(archive, "-", columns=["name", "size"]).complete
+            table_files.export_parquet(archive, "-")
+        assert table_files.export_csv(archive, "-", columns=["name", "size"]).complete
         assert raw.getvalue().startswith(b'"name","size"\n"10",3\n')
-        assert jsonl.export(archive, "-", columns=["name"]).written["rows"] == 8
+        assert table_files.export_jsonl(archive, "-", columns=["name"]).written["rows"] == 8
     with exhume.open(tmp_path / "x.zs") as archive:
-        assert csv.export(archive, "-").lost == {"texts with control characters": 1}
-        assert jsonl.export(archive, "-").complete, "JSON escapes them"
+        assert table_files.export_csv(archive, "-").lost == {"texts with control characters": 1}
+        assert table_files.export_jsonl(archive, "-").complete, "JSON escapes them"
     assert b"\x1b" not in raw.getvalue()
     terminal.detach()
 
@@ -313,12 +313,12 @@ def test_columns_that_csv_has_no_form_for() -> None:
 def test_row_groups_hold_many_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from pyarrow import parquet as pq
 
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 25)
+    monkeypatch.setattr(table_files, "GROUP_ROWS", 25)
     with exhume.create(tmp_path / "x.zs", "zs") as writer:
         writer.add_records(b"%03d" % number for number in range(100))
     seen: list[int] = []
     with exhume.open(tmp_path / "x.zs") as archive:
-        report = parquet.export(
+        report = table_files.export_parquet(
             archive, str(tmp_path / "x"), batch_rows=10, progress=lambda done, total, unit: seen.append(done)
         )
     file = pq.ParquetFile(tmp_path / "x")
@@ -330,13 +330,13 @@ def test_row_groups_hold_many_batches(monkeypatch: pytest.MonkeyPatch, tmp_path:
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A file of a hundred records, three per row group."""
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 3)
+    monkeypatch.setattr(table_files, "GROUP_ROWS", 3)
     with exhume.create(tmp_path / "x.zs", "zs") as writer:
         writer.add_records(b"%03d" % number for number in range(100))
     return tmp_path / "x.zs"
 
 
-@pytest.mark.parametrize(("size", "has_statistics"), [(9, True), (parquet.LONG_ROW + 9, False)])
+@pytest.mark.parametrize(("size", "has_statistics"), [(9, True), (table_files.LONG_ROW + 9, False)])
 def test_long_values_have_no_statistics(size: int, has_statistics: bool, tmp_path: Path, exhume_cli: Run) -> None:
     from pyarrow import parquet as pq
 
@@ -349,21 +349,21 @@ def test_long_values_have_no_statistics(size: int, has_statistics: bool, tmp_pat
     assert pq.read_table(tmp_path / "x.parquet").column(0).to_pylist()[2] == b"002" + b"x" * size
 
 
-@pytest.mark.parametrize("kind", [parquet, arrow])
-def test_files_do_not_depend_on_what_is_written_beside(kind: Any, small_groups: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("export", [table_files.export_parquet, table_files.export_arrow], ids=["parquet", "arrow"])
+def test_files_do_not_depend_on_what_is_written_beside(export: Any, small_groups: Path, tmp_path: Path) -> None:
     written = []
     for jobs in (1, 2):
         with exhume.open(small_groups) as archive:
-            report = kind.export(archive, str(tmp_path / f"{jobs}"), batch_rows=1, jobs=jobs)
+            report = export(archive, str(tmp_path / f"{jobs}"), batch_rows=1, jobs=jobs)
         written.append((report.to_dict(), (tmp_path / f"{jobs}").read_bytes()))
     assert written[0] == written[1]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("kind", [parquet, arrow])
+@pytest.mark.parametrize("export", [table_files.export_parquet, table_files.export_arrow], ids=["parquet", "arrow"])
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_an_error_of_writing_comes_before_later_ones(
-    kind: Any, jobs: int, at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    export: Any, jobs: int, at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes = 0
     schema = pa.schema([("a", pa.int64())])
@@ -387,13 +387,13 @@ def test_an_error_of_writing_comes_before_later_ones(
         return memoryview(data).nbytes
 
     monkeypatch.setattr(_tables._Sink, "write", full)
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 8)
+    monkeypatch.setattr(table_files, "GROUP_ROWS", 8)
     archive: Any = Damaged()
     with pytest.raises(OSError, match="No space left"):
-        kind.export(archive, str(tmp_path / "out"), jobs=jobs)
+        export(archive, str(tmp_path / "out"), jobs=jobs)
     monkeypatch.undo()
     with pytest.raises(StructureError, match="damage after them"):
-        kind.export(archive, str(tmp_path / "out"), jobs=jobs)
+        export(archive, str(tmp_path / "out"), jobs=jobs)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -401,7 +401,7 @@ def test_an_interruption_waits_for_what_is_being_written(
     small_groups: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-    interrupted, put, close = threading.Event(), parquet.ParquetFile._put, parquet.ParquetFile.close
+    interrupted, put, close = threading.Event(), table_files.ParquetFile._put, table_files.ParquetFile.close
 
     def slow(target: Any, part: Any) -> None:
         events.append("begins")
@@ -418,10 +418,10 @@ def test_an_interruption_waits_for_what_is_being_written(
         events.append("closes")
         close(target)
 
-    monkeypatch.setattr(parquet.ParquetFile, "_put", slow)
-    monkeypatch.setattr(parquet.ParquetFile, "close", closing)
+    monkeypatch.setattr(table_files.ParquetFile, "_put", slow)
+    monkeypatch.setattr(table_files.ParquetFile, "close", closing)
     with exhume.open(small_groups) as archive, pytest.raises(KeyboardInterrupt):
-        parquet.export(archive, str(tmp_path / "out"), batch_rows=1, jobs=2, progress=progress)
+        table_files.export_parquet(archive, str(tmp_path / "out"), batch_rows=1, jobs=2, progress=progress)
     assert events == ["begins", "ends", "closes"]
     assert [file.name for file in tmp_path.iterdir()] == ["x.zs"]
 
@@ -449,10 +449,10 @@ def test_lines_do_not_depend_on_the_processes_that_make_them(
 
 def test_what_a_process_renders_is_what_is_written_here() -> None:
     batch = pa.RecordBatch.from_pydict({"a": [1, 1 << 60, None], "b": [b"x", b"\xff", b""]})
-    part = next(text for _, text in _tables._rendered([batch], jsonl.lines_of, 2))
-    assert part == jsonl.lines_of(batch)
+    part = next(text for _, text in _tables._rendered([batch], table_files.lines_of, 2))
+    assert part == table_files.lines_of(batch)
     assert part.count(b"\n") == 3
-    assert _tables._Renderer(jsonl.lines_of).render(None) is None
+    assert _tables._Renderer(table_files.lines_of).render(None) is None
 
 
 def test_values_of_columns_are_printed_as_they_are_alone() -> None:
@@ -472,9 +472,9 @@ def test_values_of_columns_are_printed_as_they_are_alone() -> None:
         "list": pa.array([[1, 2], [], None, [None]]),
     }
     batch = pa.RecordBatch.from_pydict(columns)
-    for row, line in enumerate(jsonl.lines_of(batch).splitlines()):
+    for row, line in enumerate(table_files.lines_of(batch).splitlines()):
         alone = {
             name: json_column(pa, column.slice(row, 1))[0] for name, column in columns.items() if column[row].is_valid
         }
         assert line.decode() == jsonout.dumps(alone)
-    assert jsonl.lines_of(batch.slice(0, 0)) == b""
+    assert table_files.lines_of(batch.slice(0, 0)) == b""

@@ -10,7 +10,7 @@ import pytest
 
 import exhume
 from exhume.errors import FormatError
-from exhume.export import arrow, csv, jsonl, parquet
+from exhume.export import table_files
 from exhume.tabular import wide
 
 pa = pytest.importorskip("pyarrow", reason="the extra arrow (pyarrow) is not installed")
@@ -48,7 +48,7 @@ FLAT = [
 ]
 
 
-TARGETS: dict[str, Any] = {"arrow": arrow.export, "parquet": parquet.export}
+TARGETS: dict[str, Any] = {"arrow": table_files.export_arrow, "parquet": table_files.export_parquet}
 
 
 def merged(row: dict[str, Any]) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def test_rows_are_maps(stream: Path, target: str, tmp_path: Path) -> None:
 def test_json_lines_have_the_keys_of_the_rows(stream: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with exhume.open(stream) as archive:
-        report = jsonl.export(archive, str(out))
+        report = table_files.export_jsonl(archive, str(out))
     assert report.notes == [wide.NOTE]
     expected = [*FLAT]
     expected[1] = {"a": "mixed", r"e.f\.g.h": str(-(1 << 63))}  # as all integers beyond 2^53
@@ -87,10 +87,10 @@ def test_json_lines_have_the_keys_of_the_rows(stream: Path, tmp_path: Path) -> N
 @pytest.mark.usefixtures("narrow")
 def test_named_columns_and_csv_stay_columns(stream: Path, tmp_path: Path) -> None:
     with exhume.open(stream) as archive:
-        report = csv.export(archive, str(tmp_path / "out"))
+        report = table_files.export_csv(archive, str(tmp_path / "out"))
         assert report.notes == []
         assert (tmp_path / "out").read_text().splitlines()[0].count(",") > wide.WIDEST
-        report = jsonl.export(archive, str(tmp_path / "one"), columns=["a"])
+        report = table_files.export_jsonl(archive, str(tmp_path / "one"), columns=["a"])
         assert report.notes == []
         assert archive.to_arrow().schema.names[0] == "@level"
 

@@ -20,7 +20,7 @@ from exhume.archive import MemberArchive
 from exhume.engines import extract as engine
 from exhume.engines.extract import extract
 from exhume.errors import ExhumeError
-from exhume.export.zip import export as export_zip
+from exhume.export.members import export_zip
 from exhume.formats.data_bundle import content
 from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.index import FileRow

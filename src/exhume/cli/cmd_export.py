@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import pkgutil
 import re
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +11,6 @@ from typing import Any
 
 import click
 
-from exhume import export as _targets
 from exhume.choices import hint
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
@@ -24,23 +21,16 @@ from exhume.cli.playback import each_target, worst
 from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
+from exhume.export import TARGETS
 from exhume.late import resolve
 from exhume.registry import Format, formats
 from exhume.tabular.report import refuse_options
-
-_SUFFIXES = {"fsspec-reference": "json", "timesketch": "jsonl"}
-"""Endings of files where they are not the target's name."""
-
-
-def generic_targets() -> list[str]:
-    """Names of the targets in `exhume.export`."""
-    return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(_targets.__path__) if m.name[0] != "_")
 
 
 def all_targets() -> list[str]:
     """Names of the targets to which archives of at least one format can be exported."""
     own = (format_cli(described).exports for described in formats().values())
-    return sorted({*generic_targets(), *(name for table in own for name in table)})
+    return sorted({*TARGETS, *(name for table in own for name in table)})
 
 
 def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
@@ -53,12 +43,10 @@ def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
         found: Callable[..., Any] = resolve(described.package, own[to])
         return found, False
     possible = sorted(own)
-    for name in generic_targets():
-        module = importlib.import_module(f"{_targets.__name__}.{name.replace('-', '_')}")
-        if module.ACCEPTS in ("any", "tables", described.content):
+    for name, target in TARGETS.items():
+        if target.accepts in ("tables", described.content):
             if name == to:
-                generic: Callable[..., Any] = module.export
-                return generic, module.ACCEPTS == "tables"
+                return target.export(), target.accepts == "tables"
             possible.append(name)
     known = sorted(set(possible))
     raise click.UsageError(
@@ -141,7 +129,7 @@ def command(
     chosen = many.targets(run, targets)
     events = {"time": time, "message": message, "clock_start": clock_start}
     events = {name: value for name, value in events.items() if value is not None}
-    if events and to != "timesketch":
+    if not events.keys() <= set(TARGETS[to].options if to in TARGETS else ()):
         names = ", ".join(f"--{name.replace('_', '-')}" for name in events)
         raise click.UsageError(f"{names}: only for --to timesketch")
     options: dict[str, Any] = {"to": to, "columns": columns, "values": values, "given": given_options(ctx), **events}
@@ -150,7 +138,7 @@ def command(
         return _export(run, chosen.only, output, overwrite=overwrite, **options)
     _refuse_file(output, to)
     folder = prepare_directory(output, overwrite=overwrite)
-    chosen = chosen.with_outputs(f".{_SUFFIXES.get(to, to)}", keep_extension=False)
+    chosen = chosen.with_outputs(f".{TARGETS[to].suffix if to in TARGETS else to}", keep_extension=False)
     with made_together(folder, local=many.cluster is None, overwrite=overwrite) as together:
         try:
             options |= {"folder": str(folder), "overwrite": overwrite, "together": together}
@@ -163,7 +151,7 @@ def command(
 def _refuse_file(output: str, to: str) -> None:
     """Raise `click.UsageError` for an output that is named like a file where several targets need a directory."""
     stem, dot, ending = output.rpartition(".")
-    if dot and ending in (to, *_SUFFIXES.values()) and not Path(output).is_dir():
+    if dot and ending in (to, *(target.suffix for target in TARGETS.values())) and not Path(output).is_dir():
         raise click.UsageError(f"several targets make a file each: name a directory, -o {stem or 'DIR'}/")
 
 
@@ -203,7 +191,7 @@ def _export(
     function, is_table = exporter(described, to)
     if is_table:
         mine = table_options(described, to, mine)
-    if to in ("tar", "zip") or (is_table and described.content == "members"):
+    if (to in TARGETS and "jobs" in TARGETS[to].options) or (is_table and described.content == "members"):
         mine["jobs"] = jobs
     if columns:
         mine["columns"] = split_columns(columns)

@@ -102,12 +102,11 @@ def _exported(
     overwrite: bool,
     columns: list[str],
 ) -> tuple[Any, _Table]:
-    import importlib
-
+    from exhume.export import TARGETS
     from exhume.layout.foreign_rows import SpecificationRows
     from exhume.layout.ksy_files import one_file
 
-    known = ("arrow", "csv", "jsonl", "parquet")
+    known = tuple(name for name, target in TARGETS.items() if target.takes_lists)
     if to not in known:
         raise click.UsageError(f"with --ksy there is no --to {to}{hint(to, known)}: one of {', '.join(known)}")
     if path is None:
@@ -115,8 +114,7 @@ def _exported(
     specification = specification_of(ksy, imports)
     with one_file(run.take_source(target)) as source, run.progress(f"export to {to}") as progress:
         table = _Table(SpecificationRows(specification, source, path, ()), path)
-        export = importlib.import_module(f"exhume.export.{to}").export
-        report = export(table, output, overwrite=overwrite, progress=progress, columns=columns)
+        report = TARGETS[to].export()(table, output, overwrite=overwrite, progress=progress, columns=columns)
     return report, table
 
 

@@ -25,8 +25,6 @@ from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, import_pyarrow
 from exhume.tabular.report import ESCAPED, ExportReport, escape_controls
 
-ACCEPTS = "tables"
-
 REQUIRED: Final = ("datetime", "timestamp_desc", "message")
 """In this order, so that lines that are sorted as text are sorted by time."""
 

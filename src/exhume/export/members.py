@@ -1,0 +1,179 @@
+"""Targets for archives of members: a tar archive, a zip archive, and an index as a reference file system of fsspec.
+
+With the references, fsspec reads members straight from the archive:
+
+    fsspec.filesystem("reference", fo="refs.json").cat("dir/member")
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+from typing import Any
+
+from exhume.archive import Entry, MemberArchive, Progress, no_progress
+from exhume.engines.extract import checked_pieces, extract, read_ahead
+from exhume.errors import ExhumeError, OutputExistsError, SourceError, WriterError, shorten
+from exhume.io.output.names import safe_parts
+from exhume.io.output.stream import binary_output
+from exhume.redaction import redact
+from exhume.tabular.report import ExportReport, refuse_options
+
+ZIP64 = 1 << 30
+"""Members from this size on get 64-bit fields from the start."""
+
+
+def export_tar(
+    archive: MemberArchive,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    jobs: int = 1,
+    **options: Any,
+) -> ExportReport:
+    """Write every member to a tar archive at `output` (`-`: standard output), with pax headers and fixed metadata.
+
+    `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, here or on
+    Windows, are left out and reported.
+    """
+    from exhume.io.output.tar import TarSink
+
+    refuse_options("tar", options)
+    report = ExportReport()
+    with binary_output(output, overwrite=overwrite) as file, TarSink(file) as sink:
+        result = extract(archive, sink, stored_order(archive), jobs=jobs, progress=progress)
+    report.written["members"] = result.extracted
+    for _, error in result.refused:
+        lose(report, error)
+    return report
+
+
+def export_zip(
+    archive: MemberArchive,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    jobs: int = 1,
+    **options: Any,
+) -> ExportReport:
+    """Write every member to a zip archive at `output` (`-`: standard output), uncompressed, dated 1980-01-01.
+
+    `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, here or
+    on Windows, are left out and reported.  Raises `ExhumeError` for a large one whose damage comes after its beginning.
+    """
+    import zipfile
+
+    refuse_options("zip", options)
+    report = ExportReport()
+    with binary_output(output, overwrite=overwrite) as file, zipfile.ZipFile(file, "w") as target:
+        for entry, data in each_member(archive, report, progress, jobs):
+            name, size = entry.name or "", entry.size or 0
+            folder = entry.kind == "directory"
+            try:
+                safe_parts(name.rstrip("/") if folder else name, portable=True)
+                found = () if folder else checked_pieces(archive, name, size, jobs) if data is None else (data,)
+            except ExhumeError as error:
+                lose(report, error)
+                continue
+            info = zipfile.ZipInfo(name.rstrip("/") + "/" if folder else name)
+            info.external_attr = (0o40755 << 16 | 0x10) if folder else 0o100644 << 16
+            with target.open(info, "w", force_zip64=size >= ZIP64) as into:
+                for piece in found:
+                    into.write(piece)
+            report.written["members"] += 1
+    return report
+
+
+def export_references(
+    archive: MemberArchive,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    url: str | None = None,
+    **options: Any,
+) -> ExportReport:
+    """Write references (version 1) to `output`: for each member the archive's URL, offset and size in bytes.
+
+    `url` is the URL in the references, if it is not the one that the archive was read from.  Members that are not
+    stored uncompressed, and empty names, get no reference and are reported.  Raises `WriterError` when there is no URL.
+    """
+    refuse_options("fsspec-reference", options)
+    report = ExportReport()
+    with binary_output(output, overwrite=overwrite) as file:
+        text = io.TextIOWrapper(file, "utf-8", write_through=True)
+        text.write('{"version":1,"refs":{')
+        comma = "\n"
+        for entry, _ in each_member(archive, report, progress):
+            name = entry.name or ""
+            if entry.kind == "directory":
+                continue
+            try:
+                stored = archive.stored_range(name)
+            except ExhumeError as error:
+                lose(report, error)
+                continue
+            if stored is None or not name:
+                report.lost["members"] += 1
+                report.notes.append(f"no reference for {shorten(name)!r}")
+                continue
+            source, start, end = stored
+            place: Any = ""  # an empty member is its own content
+            if end > start:
+                place = [url or redact(_url(source.outermost.location)), source.origin + start, end - start]
+            text.write(f"{comma}{json.dumps(name)}:{json.dumps(place)}")
+            comma = ",\n"
+            report.written["references"] += 1
+        text.write("\n}}\n")
+        text.detach()
+    return report
+
+
+def _url(location: str | None) -> str:
+    if location is None:
+        raise WriterError("references need the URL of the archive: open it by path or URL, or name its URL")
+    if "://" in location or "::" in location:
+        return location
+    return "file://" + os.path.abspath(location)  # noqa: PTH100 - resolve() would follow links
+
+
+def stored_order(archive: MemberArchive) -> list[str]:
+    """Names in the order of their bytes, so that the input is read sequentially and repacking keeps the order."""
+    places = {
+        e.name: (e.source or "", e.offset, e.size or 0) for e in archive.entries() if e.name and e.offset is not None
+    }
+    names = list(archive.names())
+    return sorted(names, key=lambda name: (name not in places, places.get(name, ("", 0, 0))))
+
+
+def each_member(
+    archive: MemberArchive, report: ExportReport, progress: Progress, jobs: int | None = None
+) -> Iterator[tuple[Entry, memoryview | None]]:
+    """Every readable member, with the bytes of a small one, read by `jobs` threads; None: none are wanted.
+
+    The others are counted as lost, with a note each.
+    """
+    names = stored_order(archive)
+    found: Iterable[memoryview | None] = repeat(None, len(names)) if jobs is None else read_ahead(archive, names, jobs)
+    for done, (name, data) in enumerate(zip(names, found, strict=True)):
+        progress(done, len(names), "members")
+        try:
+            entry = archive.stat(name)
+        except ExhumeError as error:
+            lose(report, error)
+            continue
+        yield entry, data
+    progress(len(names), len(names), "members")
+
+
+def lose(report: ExportReport, error: ExhumeError) -> None:
+    """Count a member as lost; raise the error again when it is not the member's fault."""
+    if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
+        raise error
+    report.lost["members"] += 1
+    report.notes.append(str(error))

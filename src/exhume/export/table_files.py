@@ -1,0 +1,230 @@
+"""Targets for archives of tables: Arrow IPC streams, CSV, JSON lines and Parquet, each a file of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from exhume.export._tables import TableFile, exporter, flat_column, json_column
+from exhume.io.jsonout import SAFE_INTEGER, dump_bytes, dump_pieces, dump_text, dumps
+from exhume.tabular import wide
+from exhume.tabular.arrow import import_pyarrow
+from exhume.tabular.report import ESCAPED, escape_controls
+
+LARGE = 32 << 20
+LONG = 1 << 20
+"""Bytes of a batch, and of a row on average, above which it is written value by value."""
+
+GROUP_ROWS = 1 << 20
+"""A row group ends with the batch that reaches this many rows,"""
+
+GROUP_BYTES = 64 << 20
+"""or this many bytes in memory: small batches share one, and memory stays bounded.
+
+With several jobs one group is written in parallel with the making of the next."""
+
+
+LONG_ROW = 32 << 10
+"""Bytes of a row, on average over the first group, above which a file has neither dictionaries nor statistics.
+
+To make them, the writer copies values several times; it then stores no dictionary above 1 MiB, and no statistics of
+values above 4 KiB."""
+
+
+class ArrowFile(TableFile):
+    """An IPC stream, which can be written to a pipe; dictionaries change from batch to batch."""
+
+    suffix = "arrow"
+    is_text = False
+    maps = True
+    at_once = 16
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._writer = self.pa.ipc.new_stream(self.file, self.schema)
+
+    def write(self, batch: Any) -> None:
+        self._writer.write_batch(batch)  # which copies: a thread for it costs more than it saves
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+export_arrow = exporter(ArrowFile)
+
+
+class CsvFile(TableFile):
+    """A CSV file with a header line, written and escaped by `pyarrow.csv`.
+
+    Strings are quoted where necessary, quotes in them are doubled; null is an empty field and an empty string is `""`.
+    Control characters are escaped, and counted as changed.
+    """
+
+    suffix = "csv"
+    is_text = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        from pyarrow.csv import CSVWriter
+
+        pa = self.pa
+        self._flat = pa.schema(
+            [
+                pa.field(escape_controls(field.name), flat_column(pa, pa.nulls(0, field.type), self.report.lost).type)
+                for field in self.schema
+            ]
+        )
+        self.report.lost[ESCAPED] += sum(name != escape_controls(name) for name in self.schema.names)
+        self._writer = CSVWriter(self.file, self._flat)
+
+    def write(self, batch: Any) -> None:
+        columns = [flat_column(self.pa, column, self.report.lost) for column in batch.columns]
+        self._writer.write_batch(self.pa.RecordBatch.from_arrays(columns, schema=self._flat))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+export_csv = exporter(CsvFile)
+
+
+def lines_of(batch: Any) -> bytes:
+    """Return the lines of a batch; the work grows with the values that are present, not with rows times columns."""
+    if wide.is_wide(batch.schema):
+        return wide.lines_of(batch)
+    rows: list[list[str]] = [[] for _ in range(batch.num_rows)]
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        lead = f"{dumps(name)}:"
+        present, texts = _present(column)
+        for row, text in zip(present, texts, strict=True):
+            rows[row].append(lead + text)
+    return "".join(f"{{{','.join(row)}}}\n" for row in rows).encode("ascii")
+
+
+def _present(column: Any) -> tuple[Sequence[int], Iterable[str]]:
+    """Return the rows in which a column has a value, and the JSON text of these values."""
+    pa = import_pyarrow()
+    if not column.null_count:
+        return range(len(column)), _texts(pa, column)
+    if column.null_count == len(column):
+        return (), []
+    import pyarrow.compute as pc
+
+    present = pc.indices_nonzero(column.is_valid())
+    return present.to_pylist(), _texts(pa, column.take(present))
+
+
+def _texts(pa: Any, column: Any) -> Iterable[str]:
+    """What `dumps` makes of each value of a column; what they have in common is decided once."""
+    types, kind = pa.types, column.type
+    if types.is_dictionary(kind):
+        known = list(_texts(pa, column.dictionary))
+        return map(known.__getitem__, column.indices.to_pylist())
+    values = json_column(pa, column)
+    if column.null_count or not values:
+        return map(dumps, values)
+    if types.is_integer(kind) and min(values) >= -SAFE_INTEGER and max(values) <= SAFE_INTEGER:
+        return map(str, values)
+    if types.is_string(kind) or types.is_large_string(kind):
+        return map(dump_text, values)
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return map(dump_bytes, values)
+    if types.is_boolean(kind):
+        return ("true" if value else "false" for value in values)
+    return map(dumps, values)
+
+
+class JsonLinesFile(TableFile):
+    """A file of JSON objects, one per row and line, with the keys whose values are not null.
+
+    As in all JSON of exhume, integers beyond 2^53 are text, and bytes are `{"text": …}` with `"base64"` where the text
+    is not exact: nothing is lost.
+    """
+
+    suffix = "jsonl"
+    is_text = True
+    maps = True
+    render = staticmethod(lines_of)
+
+    def write(self, batch: Any) -> None:
+        if batch.nbytes > min(LARGE, LONG * batch.num_rows) and not wide.is_wide(self.schema):
+            self._write_large(self.schema.names, batch)
+        else:
+            self.file.write(lines_of(batch))
+
+    def _write_large(self, names: list[str], batch: Any) -> None:
+        present = [column.is_valid() for column in batch.columns]
+        for row in range(batch.num_rows):
+            values = {
+                name: self._value(column, row)
+                for name, column, there in zip(names, batch.columns, present, strict=True)
+                if there[row].as_py()
+            }
+            for piece in dump_pieces(values):
+                self.file.write(piece.encode("ascii"))
+            self.file.write(b"\n")
+
+    def _value(self, column: Any, row: int) -> Any:
+        """One value, without a copy where it is bytes."""
+        if self.pa.types.is_binary(column.type) or self.pa.types.is_large_binary(column.type):
+            import numpy
+
+            _, offsets, data = column.buffers()
+            kind = numpy.int64 if self.pa.types.is_large_binary(column.type) else numpy.int32
+            start, stop = numpy.frombuffer(offsets, kind)[column.offset + row : column.offset + row + 2].tolist()
+            return memoryview(data)[start:stop] if data is not None else b""
+        return json_column(self.pa, column.slice(row, 1))[0]
+
+    def close(self) -> None:
+        """Does nothing: every batch is written at once."""
+
+
+export_jsonl = exporter(JsonLinesFile)
+
+
+class ParquetFile(TableFile):
+    """A Parquet file, compressed with zstd; the Arrow types are kept in its metadata."""
+
+    suffix = "parquet"
+    is_text = False
+    maps = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._writer: Any = None
+        self._held: list[Any] = []
+        self._rows = self.gathered = 0
+
+    def write(self, batch: Any) -> None:
+        self._held.append(batch)
+        self._rows += batch.num_rows
+        self.gathered += batch.nbytes
+        if self._rows >= GROUP_ROWS or self.gathered >= GROUP_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._held:
+            self.background.submit(self._put, self.pa.Table.from_batches(self._held, self.schema))
+        self._held, self._rows, self.gathered = [], 0, 0
+
+    def _open(self, *, is_long: bool) -> None:
+        from pyarrow.parquet import ParquetWriter
+
+        more = {"use_dictionary": False, "write_statistics": False} if is_long else {}
+        self._writer = ParquetWriter(self.file, self.schema, compression="zstd", **more)
+
+    def _put(self, part: Any) -> None:
+        if self._writer is None:
+            self._open(is_long=part.nbytes > LONG_ROW * part.num_rows)
+        self._writer.write_table(part, row_group_size=part.num_rows)
+
+    def close(self) -> None:
+        if self.file.is_open:
+            self.flush()
+        self.background.wait()
+        if self._writer is None:
+            self._open(is_long=False)
+        self._writer.close()
+
+
+export_parquet = exporter(ParquetFile)
