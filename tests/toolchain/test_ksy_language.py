@@ -106,6 +106,15 @@ CASES = [
         {"bytes(r.b)": b"\x02\x01", "bytes(r.c)": b"\x30", "r.d.x": 1},
     ),
     Case(
+        "keys_out_of_range",
+        "seq: [{id: k, type: u2}, {id: n, type: u1}, {id: c, size: n, process: xor(k)}, {id: d, size: n + 1,\n"
+        "  process: xor(n + 5)}, {id: e, size: n, process: xor(k - 500)},\n"
+        "  {id: f, size: n, process: xor(k), type: sub}]\n"
+        "types: {sub: {seq: [{id: x, size-eos: true}]}}",
+        "2c010003",
+        {"(bytes(r.c), bytes(r.d), bytes(r.e), bytes(r.f.x))": (b"", b"\6", b"", b"")},
+    ),
+    Case(
         "pos_in_switch",
         "seq: [{id: a, type: u1}, {id: b, type: {switch-on: _io.pos, cases: {1: one, 2: two}}}, {id: c, size: 2,\n"
         "  type: {switch-on: _io.pos, cases: {2: one}}}]\n"
@@ -735,6 +744,25 @@ def test_the_interface_is_that_of_kaitais_classes(tmp_path: Path) -> None:
     assert (caught.value.path, caught.value.offset, caught.value.short) == ("a", 0, True)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("keys", ["k", "[k[0], 300, 7]", "[k[1]]", "m"])
+def test_lists_are_keys_as_for_the_runtime_of_kaitai(tmp_path: Path, keys: str) -> None:
+    text = (
+        "seq: [{id: k, type: u2, repeat: expr, repeat-expr: 2}, {id: m, type: s1, repeat: expr, repeat-expr: 2},\n"
+        f"  {{id: a, size-eos: true, process: 'xor({keys})'}}]"
+    )
+    specification = compiled(Case("", text, "", {}), tmp_path)
+    for rest in (b"", b"a", b"ab", b"abc"):
+        data = b"\1\0\x07\1\5\xfe" + rest
+        numbers = eval(keys, {"k": [1, 0x107], "m": [5, -2]})
+        try:
+            wanted = KaitaiStream.process_xor_many(rest, numbers)
+        except ValueError:
+            with pytest.raises(StructureError, match="range"):
+                specification.read(data)
+        else:
+            assert bytes(specification.read(data).a) == wanted
+
+
 def quoted(field: str) -> str:
     """A field with each of its values between quotes, so that YAML takes any expression."""
     return re.sub(r"([a-z-]+): (.*?)(?=, [a-z-]+: |$)", r"\1: '\2'", field)
@@ -755,6 +783,8 @@ def quoted(field: str) -> str:
         ("pos: 0, type: sub(many[9])", "i"),
         ("pos: 0, type: sub(1)", "i.x"),
         ("pos: 0, size: 2, process: xor(many[9])", "i"),
+        ("pos: 0, size: 2, process: xor(many[1] * 200)", "i"),
+        ("pos: 0, size: 0, process: zlib", "i"),
         ("pos: 0, type: u1, valid: 7", "i"),
         ("pos: 0, type: u1, if: absent.n == 1", "i"),
         ("value: absent.x", "i"),

@@ -262,7 +262,6 @@ MAPPED = 1 << 20
 def _mapped(file: Any) -> Any:
     """The bytes of a file, which need not fit into memory where they are mapped."""
     import mmap
-    import os
 
     size = os.fstat(file.fileno()).st_size
     if size < MAPPED:
@@ -672,9 +671,10 @@ def inflated(run: Run, data: View, path: str, at: int) -> bytes:
 
 
 def xored(run: Run, data: View, key: int | View) -> bytes:
-    """Bytes combined with a key."""
+    """Bytes combined with a key: a number, or many of any width; those that no byte meets may be out of range."""
     run.hold(len(data) + (0 if isinstance(key, int) else len(key)))
-    long = bytes([key]) if isinstance(key, int) else bytes(key)
+    used = [key] if isinstance(key, int) else key
+    long = bytes(used if isinstance(used, bytes) else list(used[: len(data)])) if data else b""
     if not long:
         return b""
     repeated = long * (len(data) // len(long) + 1)

@@ -41,7 +41,7 @@ class Single(Values):
             self._read_number(kind, into, path)
         elif "contents" in field.raw:
             self._read_contents(field, into, path)
-        elif kind == BYTES and field.size == ex.Literal(0):
+        elif kind == BYTES and field.size == ex.Literal(0) and "process" not in field.raw:
             self.lines.add(f'{into} = b""')
         elif kind in (BYTES, TEXT):
             self.read_bytes(field, into, path)
