@@ -21,6 +21,7 @@ from exhume.layout.foreign import Specification, compile_ksy
 from exhume.layout.ksy_files import parse_yaml
 from exhume.layout.schema import Explainer
 from exhume.layout.trees import Field
+from tests.compiler.specs import names_amiss
 from tests.conftest import ROOT
 from tests.sizes import size, some
 from tests.toolchain import drawn_specs
@@ -69,6 +70,7 @@ def test_the_public_collection_is_read_as_kaitai_reads_it() -> None:
             continue
         for path, text in specification.texts.items():
             assert path == "_layout.py" or assert_only_reads(text)  # which is ours
+            assert path == "_layout.py" or list(names_amiss(text)) == []
         covered += 1
         if file in collection.oracles and file.stem not in KNOWN:
             tried = collection.compare(file, specification, 2)

@@ -262,6 +262,7 @@ MAPPED = 1 << 20
 def _mapped(file: Any) -> Any:
     """The bytes of a file, which need not fit into memory where they are mapped."""
     import mmap
+    import os
 
     size = os.fstat(file.fileno()).st_size
     if size < MAPPED:

@@ -19,6 +19,7 @@ from exhume.compiler.emit.paused import PausedReader
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.scan import flat_text
 from exhume.compiler.emit.shared import Beside, Module, beside_of
+from exhume.compiler.emit.text import pruned, words_of
 from exhume.compiler.emit.traced import TracedClass, TracedReader
 from exhume.compiler.front.kinds import combined, family
 from exhume.compiler.front.model import Field, Type
@@ -32,9 +33,13 @@ def module_text(
     """The module of one specification; the reader of the type that has the list `paused` stops there."""
     module = Module(schema, needs, traced=traced, beside=beside, paused=paused)
     parts = [part for type in schema.all() for part in _parts(module, type)]
+    if module.foreign:
+        parts = list(map(pruned, parts))
     if module.foreign and not traced:
         parts.append("\n".join(_names(schema)))
-    return "\n".join(module.head()).rstrip() + "\n\n\n" + "\n\n\n".join(parts + module.later) + "\n"
+    body = "\n\n\n".join(parts + module.later)
+    words = frozenset(words_of(body) if module.foreign else ())
+    return "\n".join(module.head(words)).rstrip() + f"\n\n\n{body}\n"
 
 
 def _parts(module: Module, type: Type) -> Iterator[str]:

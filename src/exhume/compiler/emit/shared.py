@@ -6,6 +6,7 @@ import contextlib
 import functools
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -125,8 +126,10 @@ class Module:
         self.later: list[str] = []
         """Statements that follow the readers that they name."""
 
-    def head(self) -> list[str]:
-        """The lines before the first class, once everything else is written."""
+    def head(self, words: AbstractSet[str]) -> list[str]:
+        """The lines before the first class; `words` are the names in everything
+        else, which is written by then; with none, nothing is known of it.
+        """
         how = (
             f"{self.schema.id}.ksy by `exhume compile`"
             if self.foreign
@@ -140,7 +143,8 @@ class Module:
             head.append("from array import array")
         if self.enums:
             head.append("from enum import IntEnum as _IntEnum")
-        head += ["", f"from ._layout import {', '.join(map(_imported, sorted(self.helpers)))}"]
+        taken = map(_imported, sorted(self.helpers))
+        head += ["", f"from ._layout import {', '.join(one for one in taken if not words or one.split()[-1] in words)}"]
         if self.given:
             head.append(f"from ._given import {', '.join(sorted(self.given))}")
         head += [f"from . import {id} as _{id}" for id in sorted(self.modules)]

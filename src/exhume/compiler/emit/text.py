@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import keyword
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -62,6 +64,76 @@ class Lines:
         if len(self.lines) == before:
             self.add("pass")
         self.depth -= 1
+
+
+_WORD = re.compile(r'"""[\s\S]*?"""|f?"(?:[^"\\\n]|\\.)*"|f?\'(?:[^\'\\\n]|\\.)*\'|(?<![.\w])[A-Za-z_]\w*')
+_ASSIGNED = re.compile(
+    r"( +)((?:\w+(?:, \w+)* = )+|\w+ \+= )"
+    r"((?:io\.|self\._(?=io|big))?\w+(?:, io\.\w+|(?: [-+*] \w+)*)|view\[\w+(?: \+ \w+)? ?: ?\w*(?: \+ \w+)?\])$"
+)
+"""Assignments of what cannot fail: numbers that are at hand, parts of the bytes, and what a stream is."""
+
+
+def words_of(text: str) -> Iterator[str]:
+    """The names in code that are no attributes; in strings only those that are filled in."""
+    for word in _WORD.findall(text):
+        if word[0] == "f" and word[-1] in "\"'":
+            yield from re.findall(r"(?<![.\w])[A-Za-z_]\w*", " ".join(re.findall(r"\{([^{}]*)\}", word)))
+        elif word[-1] not in "\"'":
+            yield word
+
+
+def pruned(text: str) -> str:
+    """Classes and functions without the assignments to local variables that nothing reads."""
+    lines = text.split("\n")
+    starts: list[int] = []
+    for at, line in enumerate(lines):
+        if line.lstrip(" ").startswith("def ") and not (starts and _depth(lines[starts[-1]]) < _depth(line)):
+            starts.append(at)
+    out = lines[: starts[0]] if starts else lines
+    for start, stop in itertools.pairwise([*starts, len(lines)]):
+        out += _pruned(lines[start:stop])
+    return "\n".join(out)
+
+
+def _pruned(lines: list[str]) -> list[str]:
+    """One function, likewise."""
+    while True:
+        read = Counter(words_of("\n".join(lines)))
+        found = [(at, one) for at, line in enumerate(lines) if (one := _ASSIGNED.match(line)) and _pairs(one)]
+        read.subtract(name for _, one in found for name in re.findall(r"\w+", one[2]))
+        dead = {name for _, one in found for name in re.findall(r"\w+", one[2]) if not read[name]}
+        if not dead:
+            return lines
+        for at, one in reversed(found):
+            if one[2].endswith("+= ") and not dead.issuperset(re.findall(r"\w+", one[2])):
+                continue
+            left = "".join(f"{into} = " for into in one[2].split(" = ")[:-1] if not dead.issuperset(into.split(", ")))
+            if not left:
+                lines[at : at + 1] = [f"{one[1]}pass"] if _is_alone(lines, at) else []
+            elif ", " in left and not dead.isdisjoint(left[:-3].split(", ")):
+                kept = [
+                    pair for pair in zip(left[:-3].split(", "), one[3].split(", "), strict=True) if pair[0] not in dead
+                ]
+                lines[at] = one[1] + " = ".join(map(", ".join, zip(*kept, strict=True)))
+            else:
+                lines[at] = f"{one[1]}{left}{one[3]}"
+
+
+def _pairs(one: re.Match[str]) -> bool:
+    """Whether an assignment has a value for each variable."""
+    many = one[3].count(", ")
+    return one[2].count(", ") == many and (many == 0 or one[2].count(" = ") == 1)
+
+
+def _is_alone(lines: list[str], at: int) -> bool:
+    """Whether a line is the only one of its block."""
+    after = lines[at + 1] if at + 1 < len(lines) else ""
+    return lines[at - 1].endswith(":") and _depth(after) < _depth(lines[at])
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def safe(id: str) -> str:
