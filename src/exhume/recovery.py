@@ -229,7 +229,7 @@ class CarveVerdict(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ArchivePiece:
     """A file of an archive that is a directory, found by itself: what shows which others it belongs to.
 
     Pieces belong together if one of them refers to the `key` of the other, or if both refer to the same.  `path` is

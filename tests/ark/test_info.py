@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import exhume
-from exhume.formats.ark.info import Trust, build_info
+from exhume.formats.ark.info import StatisticsTrust, build_info
 from exhume.formats.ark.manifest import LoadedManifest
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.snippet import write_snippet
@@ -42,7 +42,7 @@ def without_statistics(loaded: LoadedManifest) -> LoadedManifest:
     return loaded._replace(manifest=replace(manifest, sections=sections))
 
 
-def rows(reader: ArkArchive, trust: Trust = Trust.NONE) -> list[tuple[str, int, bool]]:
+def rows(reader: ArkArchive, trust: StatisticsTrust = StatisticsTrust.NONE) -> list[tuple[str, int, bool]]:
     return [(row.name, row.count, row.is_estimate) for row in build_info(reader, trust).channels]
 
 
@@ -56,16 +56,16 @@ def test_indexes_and_sound_statistics_agree(root: Path) -> None:
     with exhume.open(root) as log:
         assert isinstance(log, ArkArchive)
         whole = [("/a", 10, False), ("/b", 10, False)]
-        assert rows(log) == rows(log, Trust.EXACT) == rows(log, Trust.ALL) == whole
-        assert build_info(log) == build_info(log, Trust.ALL) == log.info()
+        assert rows(log) == rows(log, StatisticsTrust.EXACT) == rows(log, StatisticsTrust.ALL) == whole
+        assert build_info(log) == build_info(log, StatisticsTrust.ALL) == log.info()
 
 
 def test_without_statistics(root: Path) -> None:
     with exhume.open(root) as log:
         assert isinstance(log, ArkArchive)
         log.loaded = without_statistics(log.loaded)
-        assert rows(log, Trust.EXACT) == [("/a", 10, False), ("/b", 10, False)]
-        assert rows(log, Trust.ALL) == [("/a", 0, True), ("/b", 0, True)]
+        assert rows(log, StatisticsTrust.EXACT) == [("/a", 10, False), ("/b", 10, False)]
+        assert rows(log, StatisticsTrust.ALL) == [("/a", 0, True), ("/b", 0, True)]
 
 
 def test_a_channel_that_is_not_there(root: Path, exhume_cli: Callable[..., Ran]) -> None:
@@ -112,9 +112,13 @@ def test_filters(root: Path, start: int | None, stop: int | None, counts: int, c
     with exhume.open(path) as part:
         assert isinstance(part, ArkArchive)
         expected = sum((start or 0) <= at < (stop or 1000) for at in range(100, 300, 10))
-        assert sum(count for _, count, _ in rows(part)) == expected == sum(n for _, n, _ in rows(part, Trust.EXACT))
-        assert rows(part, Trust.ALL) == [("/a", counts, cut), ("/b", counts, cut)]
-        estimate = build_info(part, Trust.ALL)
+        assert (
+            sum(count for _, count, _ in rows(part))
+            == expected
+            == sum(n for _, n, _ in rows(part, StatisticsTrust.EXACT))
+        )
+        assert rows(part, StatisticsTrust.ALL) == [("/a", counts, cut), ("/b", counts, cut)]
+        estimate = build_info(part, StatisticsTrust.ALL)
         if cut:
             assert start is not None
             assert stop is not None

@@ -190,7 +190,7 @@ def test_idl_gives_a_registry() -> None:
         ("enum E : float { A }", "not an integer type"),
         ("schema A { variant<A, 0: A> v; }", "unique"),
         ("what is this", "not a declaration"),
-        ("schema A {", "too early"),
+        ("schema A {", "unexpected end"),
         ("schema A { uint8 \u00e9; }", "unexpected character"),
         ("schema A { " + "arraylist<" * 50 + "uint8" + ">" * 50 + " x; }", "too deeply"),
         ("schema B {} schema A { const B x = 1; }", "simple types"),

@@ -386,7 +386,7 @@ def test_an_error_of_writing_comes_before_later_ones(
             raise OSError(28, "No space left on device")
         return memoryview(data).nbytes
 
-    monkeypatch.setattr(_tables._Sink, "write", full)
+    monkeypatch.setattr(_tables._OutputFile, "write", full)
     monkeypatch.setattr(table_files, "GROUP_ROWS", 8)
     archive: Any = Damaged()
     with pytest.raises(OSError, match="No space left"):

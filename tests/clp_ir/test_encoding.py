@@ -13,7 +13,7 @@ import exhume
 from exhume.errors import ExhumeError
 from exhume.formats.clp_ir import kernel, pykernel
 from exhume.formats.clp_ir.keyed import as_key_values
-from exhume.formats.clp_ir.units import How
+from exhume.formats.clp_ir.units import EventForm
 from tests.clp_ir.broken import CASES
 from tests.clp_ir.streams import EVENTS, SMALL, START_MS, STREAMS, WIDE, head
 from tests.kv_ir.streams import SMALL as PAIRS
@@ -54,7 +54,7 @@ def test_both_decoders_make_the_same() -> None:
         told = []
         for decoder in (kernel.ClpIrDecoder, pykernel.ClpIrDecoder):
             made = decoder(wide, START_MS)
-            told.append((made.run(body, 0, len(body), 0, How.KEYED, 90), made.take()))
+            told.append((made.run(body, 0, len(body), 0, EventForm.KEYED, 90), made.take()))
         assert told[0] == told[1]
 
 

@@ -20,7 +20,7 @@ from exhume.errors import ExhumeError, QueryError, TruncatedError, UnsupportedFe
 from exhume.formats.clp_ir import kernel, pykernel
 from exhume.formats.clp_ir.patterns import ISO, compile_pattern, find_zone, print_time, read_program
 from exhume.formats.clp_ir.reader import ClpIrArchive, choose
-from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, How, parse_wildcard
+from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, parse_wildcard
 from exhume.formats.kv_ir.build import END
 from exhume.formats.kv_ir.units import Status
 from exhume.io.source import BytesSource
@@ -102,8 +102,10 @@ def test_both_decoders_say_the_same_of_broken_streams(name: str, monkeypatch: py
 
 
 @pytest.mark.parametrize("data", [SMALL, STREAMS["eight"]], ids=["four", "eight"])
-@pytest.mark.parametrize("how", [How.CHECK, How.TEXT, How.LINES, How.COLUMNS, How.LENIENT])
-def test_both_decoders_are_one(data: bytes, how: How) -> None:
+@pytest.mark.parametrize(
+    "how", [EventForm.CHECK, EventForm.TEXT, EventForm.LINES, EventForm.COLUMNS, EventForm.LENIENT]
+)
+def test_both_decoders_are_one(data: bytes, how: EventForm) -> None:
     """For every prefix and every single changed byte: the same output, state and verdict."""
     body = data[data.index(b"}") + 1 :]
     inputs = [body[:size] for size in range(len(body) + 1)]
@@ -119,9 +121,9 @@ def test_both_decoders_are_one(data: bytes, how: How) -> None:
                 made = decoder(data is STREAMS["eight"], START_MS)
                 made.print_times(ISO, find_zone("America/New_York"))
                 made.choose(*picked)
-                stop = made.run(one, 0, len(one), 7, how, 50 if how & How.TEXT else 1 << 40)
+                stop = made.run(one, 0, len(one), 7, how, 50 if how & EventForm.TEXT else 1 << 40)
                 state = (made.events, made.matched, made.time, made.utc_offset, made.utc_changes)
-                output = made.take_columns() if how & How.COLUMNS else made.take()
+                output = made.take_columns() if how & EventForm.COLUMNS else made.take()
                 told.append((stop, output, state, made.first_time, made.last_time))
             assert told[0] == told[1], one
 
@@ -177,7 +179,7 @@ def test_patterns(pattern: str, shown: bytes) -> None:
     for decoder in DECODERS:
         made = decoder(False, SHOWN)
         made.print_times(form, None)
-        made.run(event(delta(0), b"\n"), 0, 4 + 1, 0, How.TEXT, 1 << 40)
+        made.run(event(delta(0), b"\n"), 0, 4 + 1, 0, EventForm.TEXT, 1 << 40)
         assert made.take() == shown + b"\n"
 
 
@@ -213,7 +215,7 @@ def test_times_are_those_of_the_standard_library(time: int, name: str) -> None:
     for decoder in DECODERS:
         made = decoder(False, time)
         made.print_times(form, zone)
-        made.run(event(delta(0), b""), 0, 4, 0, How.TEXT, 1 << 40)
+        made.run(event(delta(0), b""), 0, 4, 0, EventForm.TEXT, 1 << 40)
         assert made.take() == printed
     local = (time + offset_ms) // 1000
     if 0 < local < 250_000_000_000:
@@ -272,7 +274,7 @@ def test_wildcards_are_those_of_a_regular_expression(pattern: str, message: str,
     for decoder in DECODERS:
         made = decoder(False, 0)
         made.choose(MIN_MS, MAX_MS, [found])
-        made.run(unit, 0, len(unit), 0, How.LENIENT, 1 << 40)
+        made.run(unit, 0, len(unit), 0, EventForm.LENIENT, 1 << 40)
         assert made.matched == expected
 
 
@@ -305,7 +307,7 @@ def test_searches_look_across_variables(data: st.DataObject, wide: bool) -> None
         made.choose(*choice)
         place, stops = 0, []
         while place < len(stream):
-            stops.append(made.run(stream, place, len(stream), 0, How.COLUMNS, 1 << 40))
+            stops.append(made.run(stream, place, len(stream), 0, EventForm.COLUMNS, 1 << 40))
             assert stops[-1][0] in (Status.MORE, Status.LOG_TYPE)
             place = max(stops[-1][1], stops[-1][3])
         told.append((stops, made.take_columns(), made.events, made.matched))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError
-from exhume.formats.clp_s.read.columns import Texts
+from exhume.formats.clp_s.read.columns import PrintContext
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
 from tests.clp_s.build import Built, clp, demo, f64, i64, old, tiny, u16, u64
@@ -86,7 +86,7 @@ def test_strings_that_are_too_long_for_a_batch_are_refused(monkeypatch: pytest.M
         def numbered(self, ids: Any) -> Any:
             raise OverflowError(1 << 31)
 
-    monkeypatch.setattr(Texts, "first_variables", lambda texts, count: Long([b""] * count))
+    monkeypatch.setattr(PrintContext, "first_variables", lambda texts, count: Long([b""] * count))
     with pytest.raises(LimitExceededError, match="ask for smaller batches"):
         opened(demo()).to_arrow(columns=["name"]).read_all()
 

@@ -19,7 +19,7 @@ from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceErr
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE, PacketType
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.query.search import Search, resolve_projection
-from exhume.formats.clp_s.read.columns import Texts
+from exhume.formats.clp_s.read.columns import PrintContext
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.recode import dictionary_payload, with_stream_offsets
 from exhume.formats.clp_s.write.build import build_header, pack_packets
@@ -368,7 +368,7 @@ def test_a_projection_takes_the_frames_that_hold_it(jobs: int, made: Path, tmp_p
 
 @pytest.mark.parametrize("ask", [lambda texts: texts.first_variables(1), lambda texts: texts.escaped_variables])
 def test_threads_decompress_the_dictionary_together(
-    ask: Callable[[Texts], object], made: Path, monkeypatch: pytest.MonkeyPatch
+    ask: Callable[[PrintContext], object], made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = []
 

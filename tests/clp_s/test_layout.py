@@ -27,7 +27,7 @@ from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_table import needed_columns
 from exhume.formats.clp_s.probe import probe
 from exhume.formats.clp_s.read import packets
-from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.read.places import StoredRange
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.source import BytesSource
 from exhume.layout import kaitai
@@ -265,7 +265,7 @@ def refused(parse: Callable[..., Any], data: bytes, where: Span = FILE) -> Exhum
 def test_names_of_types_and_packets() -> None:
     assert [layout.type_name(number) for number in (0, 2, 14, 77)] == ["integer", "clp_string", "timestamp", "type 77"]
     assert [layout.Packet(number, b"", FILE).name for number in (0, 3, 9)] == ["archive_info", "range_index", "type 9"]
-    assert Place("/0", BytesSource(bytes(100)), 70, 95).size == 25
+    assert StoredRange("/0", BytesSource(bytes(100)), 70, 95).size == 25
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from exhume.errors import EntryNotFoundError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import template
 from exhume.formats.clp_s.read.dataset import Dataset, _file_order
-from exhume.formats.clp_s.read.records import Sourced
+from exhume.formats.clp_s.read.records import RecordWithOrigin
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.local import FileSource
 from exhume.io.source import BytesSource
@@ -60,7 +60,7 @@ def test_events_do_not_share_containers() -> None:
 
 def test_events_with_source() -> None:
     found = list(opened(demo()).events(with_source=True))
-    assert all(isinstance(item, Sourced) for item in found)
+    assert all(isinstance(item, RecordWithOrigin) for item in found)
     assert [(item.log_event_idx, (item.properties or {}).get("_filename")) for item in found] == [
         (0, "a.jsonl"),
         (2, "b.jsonl"),

@@ -20,7 +20,7 @@ from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s import salvage as module
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
 from exhume.formats.clp_s.read import fragments, survivors
-from exhume.formats.clp_s.read.positions import Runs, gaps
+from exhume.formats.clp_s.read.positions import NumberRuns, gaps
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
@@ -61,7 +61,7 @@ def salvaged(built: Built, folder: Path) -> tuple[SalvageReport, list[int]]:
     ],
 )
 def test_gaps(present: list[int], total: int, expected: list[tuple[int, int]]) -> None:
-    runs = Runs()
+    runs = NumberRuns()
     for position in reversed(present):
         runs.add(np.array([position], np.int64))
     assert list(gaps(*runs.joined(), total)) == expected
@@ -71,7 +71,7 @@ def test_gaps(present: list[int], total: int, expected: list[tuple[int, int]]) -
 def test_runs(found: list[list[int]], total: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("exhume.formats.clp_s.read.positions.MOST_RUNS", most)
-        runs = Runs()
+        runs = NumberRuns()
         for numbers in found:
             runs.add(np.array(numbers, np.int64))
         missing = [at for first, last in gaps(*runs.joined(), total) for at in range(first, last + 1)]

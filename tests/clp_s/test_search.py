@@ -241,7 +241,7 @@ def test_hostile_trees_end_soon(shape: str, path: str) -> None:
     resolver = Resolver(tree_of(shape, 5_000))
     start = time.process_time()
     try:
-        resolver.run(condition.Test(parse_column(path), condition.EXISTS, ALL))
+        resolver.run(condition.ColumnTest(parse_column(path), condition.EXISTS, ALL))
     except LimitExceededError as error:
         assert "too large" in str(error)
     assert time.process_time() - start < 30

@@ -14,7 +14,7 @@ import pytest
 
 import exhume
 from exhume.engines.explain import BULK_SECTIONS, Selection, explain_archive
-from exhume.engines.explained import Explained
+from exhume.engines.explained import ExplainedSection
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, sections
 from exhume.formats.clp_s.reader import open_archive
@@ -51,7 +51,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return numbers
 
 
-def explained(selection: Selection, findings: list[Finding] | None = None) -> list[Explained]:
+def explained(selection: Selection, findings: list[Finding] | None = None) -> list[ExplainedSection]:
     with open_archive(BytesSource(many().build(), "many.clps")) as archive:
         return list(explain_archive(archive, selection, findings))
 

@@ -16,7 +16,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.query.search import Search
-from exhume.formats.clp_s.read.columns import Texts
+from exhume.formats.clp_s.read.columns import PrintContext
 from exhume.formats.clp_s.read.windowed import BLOCK_BYTES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.local import FileSource
@@ -44,7 +44,7 @@ class SlowLock:
 def test_dictionaries_that_lean_on_each_other_are_read_by_two_threads(samples: Path) -> None:
     path = next(iter(sorted((samples / "clp_s").glob("*.clps"))))
     with open_archive(FileSource(path)) as archive:
-        texts: Any = Texts(archive)
+        texts: Any = PrintContext(archive)
         texts.lock = SlowLock()
         found: dict[str, Any] = {}
         threads = [

@@ -18,7 +18,7 @@ from exhume.formats.clp_s.read import program as ops
 from exhume.formats.clp_s.read.arrow_wide import all_rows, sources, wide_rows
 from exhume.formats.clp_s.read.kernel import ClpsTables
 from exhume.formats.clp_s.read.records import line_stream
-from exhume.formats.clp_s.read.together import Together
+from exhume.formats.clp_s.read.together import KernelTables
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
 from exhume.native.compiled import KERNEL
@@ -119,7 +119,7 @@ def test_a_wide_table_takes_no_object(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_runs_are_of_one_stream_and_bounded(tmp_path: Path) -> None:
     archive = written(tmp_path, SOME, min_table_size=1000)
-    together = Together(archive)
+    together = KernelTables(archive)
     for size, rows in ((1 << 20, 1 << 20), (1000, 1 << 20), (1 << 20, 8), (1, 1)):
         runs = list(together.runs(size, rows))
         assert [first for first, _ in runs] == [0, *(stop for _, stop in runs)][:-1]

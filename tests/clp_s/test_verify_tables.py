@@ -14,7 +14,7 @@ from exhume.errors import CodecError, ExhumeError, StructureError
 from exhume.formats.clp_s import verify, verify_tables, verify_values
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read.tables import Table
-from exhume.formats.clp_s.read.windowed import Shared
+from exhume.formats.clp_s.read.windowed import SharedValue
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.source import BytesSource
 from tests.clp_s.build import demo
@@ -39,7 +39,7 @@ class Loads:
 
 def test_a_table_is_loaded_once_and_dropped_with_the_last_that_needs_it() -> None:
     table: Any = Loads()
-    loaded = verify_tables.Loaded(table.load, table.share, 3)
+    loaded = verify_tables.SharedLoad(table.load, table.share, 3)
     for left in (2, 1, 0):
         assert loaded.take() is table
         assert (loaded._data is None) == (left == 0)
@@ -48,7 +48,7 @@ def test_a_table_is_loaded_once_and_dropped_with_the_last_that_needs_it() -> Non
 
 def test_a_table_that_cannot_be_loaded_is_tried_once() -> None:
     table: Any = Loads(StructureError("broken"))
-    loaded = verify_tables.Loaded(table.load, table.share, 3)
+    loaded = verify_tables.SharedLoad(table.load, table.share, 3)
     for _ in range(3):
         with pytest.raises(StructureError, match="broken"):
             loaded.take()
@@ -111,7 +111,7 @@ class Large:
 def passing(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What passes through some tables in streams of these offsets and sizes."""
     monkeypatch.setattr(verify_tables, "is_large", lambda table: table.large)
-    monkeypatch.setattr(verify_tables, "Windowed", lambda table: table)
+    monkeypatch.setattr(verify_tables, "TableWindows", lambda table: table)
 
     def made(streams: list[tuple[int, int]], *tables: Large, wait: float = 0) -> verify_tables.WindowedCheck:
         frames = [None if size == 1 else object() for _, size in streams]
@@ -150,7 +150,7 @@ def test_of_streams_that_were_passed_through_only_what_was_not_looked_at_is_left
 
     monkeypatch.setattr(verify, "table_tasks", tasks)
     archive: Any = SimpleNamespace(table_metadata=SimpleNamespace(streams=range(2)), hint_streams=lambda: None)
-    left = list(verify._stream_tasks(archive, tables, passed, Shared(lambda: None), quick=False))
+    left = list(verify._stream_tasks(archive, tables, passed, SharedValue(lambda: None), quick=False))
     assert [task.work.args[1] for task in left] == [1]  # type: ignore[attr-defined]
     assert told == [(tables[1], False, False), (tables[2], False, True)]
 

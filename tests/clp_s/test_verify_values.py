@@ -161,7 +161,7 @@ def given(archive: Any) -> Any:
 
 @pytest.fixture
 def _kernel_of_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify_values, "Together", Checked)
+    monkeypatch.setattr(verify_values, "KernelTables", Checked)
 
 
 INTEGER, TEXT = int(NodeType.INTEGER), int(NodeType.VAR_STRING)

@@ -11,7 +11,7 @@ import pytest
 
 import exhume
 from exhume.formats.clp_s.write import encoder
-from exhume.formats.clp_s.write.encoder import Frames, Spill
+from exhume.formats.clp_s.write.encoder import Frames, SpillFile
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.series import begin
 from exhume.native.compiled import KERNEL
@@ -94,7 +94,7 @@ def test_columns_are_out_of_memory(tmp_path: Path) -> None:
     if KERNEL is None:
         pytest.skip("the interpreted encoder keeps its columns")
     encoder, _ = begin(WriterOptions())
-    file = Spill(tmp_path)
+    file = SpillFile(tmp_path)
     data = b"".join(json.dumps(record).encode() for record in records(500))
     encoder.feed(data[:20_000], 0, False, 1 << 60, False)
     size = sum(sum(encoder.schema(number)[3]) for number in range(encoder.num_schemas()))
@@ -133,5 +133,5 @@ def test_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_encoder_of_either_kind_takes_a_spill(tmp_path: Path) -> None:
     options = WriterOptions()
     encoder, _ = begin(options)
-    encoder.spill(Spill(tmp_path), 1)
+    encoder.spill(SpillFile(tmp_path), 1)
     assert encoder.num_schemas() == 0

@@ -33,7 +33,7 @@ from typing import Any
 from unittest import mock
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.main import Ended, invoke, main
+from exhume.cli.main import CarriedError, invoke, main
 from exhume.errors import ExhumeError
 from exhume.io import small_files
 from exhume.io.output.atomic import UNFINISHED
@@ -113,7 +113,7 @@ class Bench:
             try:
                 with disk:
                     result: Any = main.main([self.task.verb, *words, "-q", "--json"], "exhume", standalone_mode=False)
-            except Ended as ended:
+            except CarriedError as ended:
                 error: BaseException | None = None if isinstance(ended.error, ExhumeError) else ended.error
                 return (int(ExitCode.FAILED), str(ended.error)), error
             except Exception as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from exhume.cli.main import Ended, main
+from exhume.cli.main import CarriedError, main
 from tests.conftest import ROOT
 
 SAMPLES = ROOT / "tests" / "samples"
@@ -110,7 +110,7 @@ def command(words: list[str], data: bytes = b"") -> bool:
     sys.stderr.reconfigure(errors="backslashreplace")
     try:
         main.main(args=words, prog_name="exhume", standalone_mode=False)
-    except Ended as ended:
+    except CarriedError as ended:
         raise ended.error from None
     except click.ClickException as error:
         error.show()

@@ -27,7 +27,7 @@ from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.caf import kernel as caf_kernel
 from exhume.formats.clp_ir.kernel import ClpIrDecoder, ClpIrEncoder
 from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
-from exhume.formats.clp_ir.units import How as TextHow
+from exhume.formats.clp_ir.units import EventForm as TextHow
 from exhume.formats.clp_ir.units import parse_wildcard
 from exhume.formats.clp_s.query import kernel as query
 from exhume.formats.clp_s.query.wildcard import ANY, STAR, Wildcard
@@ -50,7 +50,7 @@ from exhume.formats.data_bundle.layout_keys import (
 from exhume.formats.data_bundle.messages import FileMetadata, RecordMetadata
 from exhume.formats.kv_ir.arrow import print_array
 from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder, scan_units
-from exhume.formats.kv_ir.units import AUTO, USER, How
+from exhume.formats.kv_ir.units import AUTO, USER, EventForm
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.wire import BlockIndex, Handle, key_text
 from exhume.native import kernel
@@ -364,13 +364,22 @@ def kv_ir(data: bytes) -> None:
     _, end, place, declared = scan_units(text, 0, MOST)
     assert 0 <= end <= place <= len(text)
     assert all(start < stop <= end for start, stop in declared)
-    ways = [How(0), How.USER, How.AUTO, How.BOTH, How.ENCODE, How.OBJECTS | How.USER | How.AUTO, How.KEYS, How.COLUMNS]
+    ways = [
+        EventForm(0),
+        EventForm.USER,
+        EventForm.AUTO,
+        EventForm.BOTH,
+        EventForm.ENCODE,
+        EventForm.OBJECTS | EventForm.USER | EventForm.AUTO,
+        EventForm.KEYS,
+        EventForm.COLUMNS,
+    ]
     for how in ways:
         decoder = KvIrDecoder()
-        if how & How.ENCODE:
+        if how & EventForm.ENCODE:
             encoder = _encoder(data[0])
             decoder.encode_into(encoder, bool(data[0] & 128))
-        if how & How.COLUMNS:
+        if how & EventForm.COLUMNS:
             places = struct.pack("<16i", *(number * (1 + data[0] % 5) % 8 - 1 for number in range(16)))
             decoder.choose_columns(b"UmUmlgb", places, places, print_array)
         at = 0
@@ -383,10 +392,10 @@ def kv_ir(data: bytes) -> None:
             at = after
         decoder.take()
         decoder.nodes(True), decoder.nodes(False)
-        if how & How.COLUMNS:
+        if how & EventForm.COLUMNS:
             sizes, columns, _ = decoder.take_columns()
             _filled(len(memoryview(sizes).cast("B")) // 8, b"UmUmlgb", columns)
-        if how & How.ENCODE:
+        if how & EventForm.ENCODE:
             _built(encoder)
 
 
@@ -484,7 +493,7 @@ def kv_ir_write(data: bytes) -> None:
         encoder = KvIrEncoder({}, {}, names)
         assert encoder.feed(data, 0) <= len(data)
         units = encoder.take()
-        _, end, _, _ = KvIrDecoder().run(units, 0, len(units), 0, How.BOTH, len(units) << 8)
+        _, end, _, _ = KvIrDecoder().run(units, 0, len(units), 0, EventForm.BOTH, len(units) << 8)
         assert end == len(units)
 
 

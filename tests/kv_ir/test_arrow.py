@@ -24,7 +24,7 @@ from exhume.formats.kv_ir.build import END, build_integer, build_real, build_tex
 from exhume.formats.kv_ir.info import walk
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.reader import KvIrArchive
-from exhume.formats.kv_ir.units import How, Status
+from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.source import BytesSource
 from exhume.tabular.arrow import BAD_TEXT, MIXED, ROUNDED, plain_text
 from exhume.testing.sources import MisreportingSource
@@ -223,7 +223,7 @@ def kernel(*, twin: bool) -> Iterator[None]:
         yield
 
 
-def keys(archive: KvIrArchive, how: How = How.CHECK, jobs: int = 1) -> list[Any]:
+def keys(archive: KvIrArchive, how: EventForm = EventForm.CHECK, jobs: int = 1) -> list[Any]:
     """All keys that a pass over a stream meets, past events that are wrong."""
     decoder = walk(archive, how, jobs)[0].decoder
     return [decoder.nodes(True), decoder.nodes(False)]
@@ -244,7 +244,7 @@ def check(data: bytes, names: list[str] | None = None, batch_rows: int = 65_536)
                 assert repr(made[0]) == repr(rows)  # as text: NaN differs from itself
                 assert made[1:] == (+lost, failure, sizes)
                 assert columns_of(archive, jobs) == columns_of(archive)
-                for how in (How.CHECK, How.KEYS):
+                for how in (EventForm.CHECK, EventForm.KEYS):
                     assert keys(archive, how, jobs) == keys(archive)
 
 
@@ -424,7 +424,7 @@ def filled(make: Any, data: bytes, kinds: bytes, places: tuple[bytes, bytes], ta
     answers: list[Any] = []
     at = 0
     while at >= 0:  # the events after a rejected one are read
-        answers.append(decoder.run(data, at, len(data), 0, How.COLUMNS, target))
+        answers.append(decoder.run(data, at, len(data), 0, EventForm.COLUMNS, target))
         sizes, made, lost = decoder.take_columns()
         buffers = [one and (one[0], *(None if part is None else bytes(part) for part in one[1:])) for one in made]
         answers.append((bytes(sizes), buffers, lost))
@@ -455,7 +455,7 @@ def test_columns_that_cannot_be(make: Any) -> None:
     with pytest.raises(ValueError, match="no columns"):
         decoder.take_columns()
     with pytest.raises(ValueError, match="no columns"):
-        decoder.run(b"", 0, 0, 0, How.COLUMNS, 1)
+        decoder.run(b"", 0, 0, 0, EventForm.COLUMNS, 1)
     for kinds, places in ((b"l", b"\1\0\0\0"), (b"l", b"\xfe\xff\xff\xff"), (b"x", b""), (b"l", b"\0\0\0")):
         with pytest.raises(ValueError, match=r"column|numbers|multiple"):
             decoder.choose_columns(kinds, places, b"", print_array)

@@ -17,7 +17,7 @@ from exhume.formats.clp_s.write.pykernel import PureEncoder
 from exhume.formats.kv_ir import pykernel
 from exhume.formats.kv_ir.build import build_integer, build_real, build_text
 from exhume.formats.kv_ir.kernel import KvIrDecoder
-from exhume.formats.kv_ir.units import How, Status
+from exhume.formats.kv_ir.units import EventForm, Status
 from tests.clp_s.test_writer_encoders import build, state
 
 from .streams import FALSE, NULL, TRUE, apart, auto, event, user
@@ -66,7 +66,7 @@ def encoded(data: bytes, way: str, decoder: Callable[[], Any], make: Callable[..
     units.encode_into(encoder, keep)
     at, refused = 0, list[Any]()
     while True:
-        status, at, _, after = units.run(data, at, len(data), 0, How.ENCODE, 1 << 60)
+        status, at, _, after = units.run(data, at, len(data), 0, EventForm.ENCODE, 1 << 60)
         if status != Status.RECORD:
             assert (status, at) == (Status.MORE, len(data))
             return {**state(encoder, patterns), "refused": refused}

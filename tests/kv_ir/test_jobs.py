@@ -18,7 +18,7 @@ from exhume.formats.kv_ir import parallel_decode, pykernel, stream
 from exhume.formats.kv_ir.build import END, build_integer, build_text
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
 from exhume.formats.kv_ir.stream import Stream, Units
-from exhume.formats.kv_ir.units import How, Status
+from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.formats.kv_ir.verify import verify_source
 from exhume.io.source import BytesSource
 from exhume.native.compiled import KERNEL
@@ -110,8 +110,8 @@ def test_the_scan_finds_units_and_declarations() -> None:
 
 def test_portions_are_decoded_before_one_decoder_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     units = Units(Stream(BytesSource(HEAD + b"".join(NUMBERED) + END)))
-    assert list(parallel_decode.decode_ahead(units, How.USER, 1)) == []
-    found = list(parallel_decode.decode_ahead(units, How.USER, 2))
+    assert list(parallel_decode.decode_ahead(units, EventForm.USER, 1)) == []
+    found = list(parallel_decode.decode_ahead(units, EventForm.USER, 2))
     assert len(found) > 100
     assert b"".join(found).count(b"\n") == units.decoder.events == 300
     assert units.window(units.at, units.reach) == END
@@ -122,7 +122,7 @@ def test_counts_go_on_behind_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     offset = bytes((Tags.UTC_OFFSET_CHANGE,)) + (3_600_000).to_bytes(8, "big", signed=True)
     for bad in (event([], [(4, TRUE), (1, TRUE)]), b"\x55"):
         units = Units(Stream(BytesSource(HEAD + b"".join(UNITS) + offset + UNITS[-1] + bad)))
-        assert b"".join(parallel_decode.decode_ahead(units, How.USER, 2)).count(b"\n") == 5
+        assert b"".join(parallel_decode.decode_ahead(units, EventForm.USER, 2)).count(b"\n") == 5
         decoder = units.decoder
         assert (decoder.events, decoder.utc_offset, decoder.utc_changes) == (5, 3_600_000, 1)
         assert units.window(units.at, units.reach) == bad
@@ -134,7 +134,7 @@ def test_few_bytes_that_name_a_long_key_fill_no_memory(monkeypatch: pytest.Monke
     monkeypatch.setattr(parallel_decode, "MOST_MADE", 1 << 16)
     data = HEAD + user(Tags.NODE_BOOLEAN, b"k" * 4000) + event([], [(1, TRUE)]) * 3000 + END
     units = Units(Stream(BytesSource(data)))
-    sizes = [len(made) for made in parallel_decode.decode_ahead(units, How.USER, 2)]
+    sizes = [len(made) for made in parallel_decode.decode_ahead(units, EventForm.USER, 2)]
     assert sum(sizes) == 3000 * len(b'{"":true}\n') + 3000 * 4000
     assert max(sizes) < (1 << 16) + 5000
 
@@ -146,7 +146,7 @@ def test_many_keys_and_large_units_are_left_to_one_decoder(monkeypatch: pytest.M
     for body, least, most in ((NUMBERED, 50, 200), ([*NUMBERED[:2], large, NUMBERED[1]], 1, 1)):
         data = HEAD + b"".join(body) + END
         units = Units(Stream(BytesSource(data)))
-        assert least <= b"".join(parallel_decode.decode_ahead(units, How.USER, 2)).count(b"\n") <= most
+        assert least <= b"".join(parallel_decode.decode_ahead(units, EventForm.USER, 2)).count(b"\n") <= most
         assert outcome(data, 2) == outcome(data, 1)
 
 
@@ -185,13 +185,13 @@ def test_a_decoder_serves_one_thread_at_a_time() -> None:
 
     def resolve(text: bytes, quoted: bool) -> None:
         with pytest.raises(RuntimeError, match="one thread"):
-            decoder.run(units, 0, len(units), 0, How.CHECK, 99)
+            decoder.run(units, 0, len(units), 0, EventForm.CHECK, 99)
         asked.append(text)
 
     asked: list[bytes] = []
     units = user(Tags.NODE_INTEGER, b"n") + event([], [(1, build_integer(7))])
     decoder.encode_into(begin(WriterOptions(timestamp_key="n"), resolve), False)
-    assert decoder.run(units, 0, len(units), 0, How.ENCODE, parallel_decode.ALL)[0] == Status.RECORD
+    assert decoder.run(units, 0, len(units), 0, EventForm.ENCODE, parallel_decode.ALL)[0] == Status.RECORD
     assert asked == [b"7"]
 
 

@@ -19,7 +19,7 @@ from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import parse_preamble
 from exhume.formats.kv_ir.reader import KvIrArchive
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import AUTO, USER, How, Status
+from exhume.formats.kv_ir.units import AUTO, USER, EventForm, Status
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
 from exhume.testing.damage import every_bit
@@ -231,9 +231,9 @@ def test_a_unit_that_never_ends_is_bounded() -> None:
 
 def test_a_token_too_many_is_left_alone() -> None:
     decoder = KvIrDecoder()
-    assert decoder.run(END, 0, 1, 0, How.CHECK, 1)[0] == Status.END
+    assert decoder.run(END, 0, 1, 0, EventForm.CHECK, 1)[0] == Status.END
     with pytest.raises(ValueError, match="outside"):
-        decoder.run(END, 0, 2, 0, How.CHECK, 1)
+        decoder.run(END, 0, 2, 0, EventForm.CHECK, 1)
 
 
 def test_keys_are_listed() -> None:

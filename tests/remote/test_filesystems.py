@@ -267,7 +267,7 @@ def test_pickling_and_instances(archives: dict[str, Path], protocol: str) -> Non
 
 
 def test_few_archives_stay_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pool: base.Leases[Any] = base.Leases(3)
+    pool: base.OpenObjectCache[Any] = base.OpenObjectCache(3)
     monkeypatch.setattr(base, "OPEN", pool)
     paths = [write_files(tmp_path / f"{i}.caf", "caf", {"n": str(i).encode() * 200_000}) for i in range(8)]
     assert descriptors(tmp_path) == 0
@@ -291,7 +291,7 @@ def test_an_archive_in_use_is_closed_after_its_last_user(tmp_path: Path) -> None
         def close(self) -> None:
             closed.append(self.name)
 
-    pool: base.Leases[Thing] = base.Leases(1)
+    pool: base.OpenObjectCache[Thing] = base.OpenObjectCache(1)
     with pool.lease("a", lambda: Thing("a")) as first:
         with pool.lease("b", lambda: Thing("b")):
             assert closed == []

@@ -18,7 +18,7 @@ import exhume.io.remote.source
 import exhume.io.remote.stores
 from exhume.errors import SourceError
 from exhume.io.opening import open_target
-from exhume.io.remote.source import Touched
+from exhume.io.remote.source import RequestedSpans
 from tests.conftest import Ran
 from tests.remote.hostile import Answer, Request, chunked, dripping, endless, good, head, hostile
 from tests.remote.server import serving
@@ -224,7 +224,7 @@ def test_redirects_that_lead_nowhere(place: str, exhume_cli: Cli) -> None:
 
 
 def test_what_was_requested_is_counted_in_spans() -> None:
-    touched, megabyte = Touched(), 1 << 20
+    touched, megabyte = RequestedSpans(), 1 << 20
     touched.add(5, 6)
     touched.add(10 * megabyte, 12 * megabyte)
     assert touched.size == 3 * megabyte

@@ -33,7 +33,7 @@ from exhume.io.tree import MemoryTree, Tree, stoppable
 from exhume.layout import elements, regions
 from exhume.testing.damage import flip
 from exhume.view import explored as explored_module
-from exhume.view.explored import Explored
+from exhume.view.explored import ExploredArchive
 from exhume.view.image import ExploredImage
 from exhume.view.parts import SCRIPTS
 from exhume.view.server import HEADERS, Explorer
@@ -51,7 +51,7 @@ CLPS = ROOT / "examples/clp_s/events.clps"
 class Asked:
     """An explorer without a network: requests are calls."""
 
-    def __init__(self, shown: Explored, run: Run) -> None:
+    def __init__(self, shown: ExploredArchive, run: Run) -> None:
         self.shown = shown
         self.app = Explorer(shown, TOKEN, opener(run, shown))
         self.app.hosts = frozenset({HOST})

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.engines.case import Found
+from exhume.engines.case import CaseArchive
 from exhume.engines.report import _tied
 from exhume.errors import SourceError
 from exhume.io import opening
-from exhume.recovery import Piece
+from exhume.recovery import ArchivePiece
 from exhume.testing.damage import flip
 from tests.conftest import ROOT
 
@@ -329,7 +329,10 @@ def test_pieces_are_tied_by_what_they_refer_to() -> None:
     def groups(*known: tuple[str, str, str, str]) -> list[list[int]]:
         carved: Any = None
         pieces = [
-            (Found(at, f"{folder}/{at}", at, carved, ""), Piece(key, frozenset(refers.split()), path, "", ""))
+            (
+                CaseArchive(at, f"{folder}/{at}", at, carved, ""),
+                ArchivePiece(key, frozenset(refers.split()), path, "", ""),
+            )
             for at, (key, refers, path, folder) in enumerate(known, 1)
         ]
         return [[found.number for found, _ in group] for group in _tied(pieces)]
@@ -337,6 +340,6 @@ def test_pieces_are_tied_by_what_they_refer_to() -> None:
     assert groups(("s", "", "s", ""), ("x", "", "x", ""), ("m", "s t", "m", "")) == [[1, 3], [2]]
     alike = [("shard 0", "small", "0", ""), ("shard 0", "large", "0", "")]
     assert groups(*alike) == [[1], [2]], "a key that nothing refers to ties nothing"
-    folders = [("a", "kind", path, folder) for folder in "xy" for path in ("0", f"index/{Piece.ANY}")]
+    folders = [("a", "kind", path, folder) for folder in "xy" for path in ("0", f"index/{ArchivePiece.ANY}")]
     assert groups(*folders) == [[1, 2], [3, 4]], "two claim one place: each folder is one archive"
-    assert groups(("a", "k", "0", ""), ("b", "k", "0", ""), ("c", "k", Piece.ANY, "")) == [[1, 3]]
+    assert groups(("a", "k", "0", ""), ("b", "k", "0", ""), ("c", "k", ArchivePiece.ANY, "")) == [[1, 3]]

@@ -57,7 +57,7 @@ def command(run: Run, records: str, expect: str | None, digests: str | None, no_
 
 
 @dataclass
-class _Found:
+class _RecordsFile:
     """The content of a file of records, and what is wrong with it."""
 
     count: int = 0
@@ -70,10 +70,10 @@ class _Found:
         self.problems.append({"record": self.count, "problem": problem})
 
 
-def _verified(records: str, *, files: bool) -> _Found:
+def _verified(records: str, *, files: bool) -> _RecordsFile:
     from exhume.cli.records import check
 
-    found = _Found()
+    found = _RecordsFile()
     for number, what, facts in check(records, files=files):
         if what == "file":
             found.files.append({"record": number, **facts})
@@ -86,7 +86,7 @@ def _verified(records: str, *, files: bool) -> _Found:
     return found
 
 
-def _lines(found: _Found, ok: bool) -> Iterator[str]:
+def _lines(found: _RecordsFile, ok: bool) -> Iterator[str]:
     if found.runs:
         keys = ("record", "started", "verb", "exit_code", "targets", "outputs")
         yield from table(([one[key] for key in keys] for one in found.runs), [key.replace("_", " ") for key in keys])

@@ -11,7 +11,7 @@ import click
 
 from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.many import Many, Targets, many_options
+from exhume.cli.many import ManyOptions, Targets, many_options
 from exhume.cli.outputs import OutputNames, prepare_directory
 from exhume.cli.params import BYTE_RANGE, FORMAT, SIZE, Verb
 from exhume.cli.playback import say_failed, worst
@@ -52,7 +52,7 @@ _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 def command(
     run: Run,
     images: tuple[str, ...],
-    many: Many,
+    many: ManyOptions,
     only: tuple[str, ...],
     output: str | None,
     span: tuple[int, int | None] | None,

@@ -12,7 +12,7 @@ from exhume.archive import MemberArchive
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
 from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
-from exhume.cli.many import Many, Targets, recursive_option
+from exhume.cli.many import ManyOptions, Targets, recursive_option
 from exhume.cli.params import BYTE_RANGE
 from exhume.cli.runtime import Run, common_options
 from exhume.io.source import STREAM_CHUNK
@@ -60,7 +60,7 @@ def command(
     found = archives_below(run, [target])
     options = {"names": names, "span": span, "values": values, "given": given}
     chosen = Targets(found, len(found), True)
-    outcomes = each_target(run, Many(), "cat", on_known, chosen, verb_of=cat_one, options=options)
+    outcomes = each_target(run, ManyOptions(), "cat", on_known, chosen, verb_of=cat_one, options=options)
     return worst(outcomes) if outcomes else ExitCode.NO
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.many import Many, many_options
+from exhume.cli.many import ManyOptions, many_options
 from exhume.cli.params import Group, Verb
 from exhume.cli.render import cell, shown
 from exhume.cli.runtime import Run, common_options
@@ -37,7 +37,7 @@ def command() -> None:
 @click.option("--add", is_flag=True, help="Keep the catalog's entries for other chunks.")
 @many_options
 @common_options
-def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bool) -> ExitCode:
+def build(run: Run, database: str, targets: tuple[str, ...], many: ManyOptions, add: bool) -> ExitCode:
     """Add chunks to the catalog DB; directories and URL prefixes are searched for *.caf.
 
     Chunks that cannot be read are reported and left out (exit code 3); a catalog that describes chunks already is

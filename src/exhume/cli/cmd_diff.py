@@ -16,7 +16,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Finding, Verdict
 
 if TYPE_CHECKING:
-    from exhume.formats.data_bundle.diff import Side
+    from exhume.formats.data_bundle.diff import DiffEntry
 
 _SIGNS = {"added": "+", "removed": "-", "kind": "!", "content": "M", "user-data": "U"}
 
@@ -67,7 +67,7 @@ def command(run: Run, left: str, right: str, content: bool, jobs: int) -> ExitCo
 
 def _side(
     run: Run, target: str, content: bool, jobs: int, problems: list[Finding]
-) -> tuple[dict[str, Side] | None, bool]:
+) -> tuple[dict[str, DiffEntry] | None, bool]:
     """The members of a target, None if they cannot be read, and whether it is a bundle; notes what is wrong with it."""
     from exhume.engines.identify import identify
     from exhume.formats.data_bundle.diff import bundle_side, directory_side

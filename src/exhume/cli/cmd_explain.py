@@ -11,7 +11,7 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import given_options, refuse_beside
-from exhume.cli.many import Many, recursive_options
+from exhume.cli.many import ManyOptions, recursive_options
 from exhume.cli.params import BYTE_RANGE, SIZE, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
@@ -20,7 +20,7 @@ from exhume.findings import Verdict
 
 if TYPE_CHECKING:
     from exhume.engines.explain import Selection
-    from exhume.engines.explained import Explained
+    from exhume.engines.explained import ExplainedSection
 
 
 _CHOSEN = ("at", "span", "section", "source", "depth", "whole")
@@ -75,7 +75,7 @@ def command(
     no_verify: bool,
     ksy: str | None,
     imports: tuple[str, ...],
-    recursive: Many | None,
+    recursive: ManyOptions | None,
     jobs: int | None = None,
 ) -> ExitCode:
     """Show sections, fields, checksums and damage of an archive.
@@ -130,7 +130,7 @@ def command(
         first = next(explained, None)
         if first is None and span is not None:
             outcome = ExitCode.NO
-        seen = _Seen([] if first is None else itertools.chain([first], explained))
+        seen = _SectionMonitor([] if first is None else itertools.chain([first], explained))
         if run.machine:
             head = {"target": target, "format": archive.format}
             run.items("explain", head, "sections", seen)
@@ -144,7 +144,9 @@ def command(
     return outcome if seen.complete else ExitCode.LOSS
 
 
-def _say_fields(run: Run, archive: Any, seen: _Seen, depth: int | None, selection: Selection, dumping: bool) -> None:
+def _say_fields(
+    run: Run, archive: Any, seen: _SectionMonitor, depth: int | None, selection: Selection, dumping: bool
+) -> None:
     from exhume.cli.explained import tell_bytes, tell_fields
 
     told: set[str] = set()
@@ -200,14 +202,14 @@ def _findings(run: Run, archive: Any, jobs: int) -> list[Any]:
         return list(archive.verify(jobs=jobs, progress=progress))
 
 
-class _Seen:
+class _SectionMonitor:
     """Passes sections through and remembers whether all of them could be read, decoded and parsed."""
 
-    def __init__(self, items: Iterable[Explained]) -> None:
+    def __init__(self, items: Iterable[ExplainedSection]) -> None:
         self._items = items
         self.complete = True
 
-    def __iter__(self) -> Iterator[Explained]:
+    def __iter__(self) -> Iterator[ExplainedSection]:
         for item in self._items:
             self.complete = self.complete and item.complete
             yield item

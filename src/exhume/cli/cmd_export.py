@@ -15,7 +15,7 @@ from exhume.choices import hint
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
 from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
-from exhume.cli.many import Many, many_options
+from exhume.cli.many import ManyOptions, many_options
 from exhume.cli.outputs import made_together, prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import shown
@@ -92,7 +92,7 @@ def split_columns(texts: tuple[str, ...]) -> list[str]:
 def command(
     run: Run,
     targets: tuple[str, ...],
-    many: Many,
+    many: ManyOptions,
     to: str,
     output: str,
     overwrite: bool,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.many import Many, many_options, recursive_option
+from exhume.cli.many import ManyOptions, many_options, recursive_option
 from exhume.cli.params import Verb
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
@@ -16,7 +16,7 @@ from exhume.cli.runtime import Run, common_options
 @recursive_option
 @many_options
 @common_options
-def command(run: Run, targets: tuple[str, ...], many: Many, recursive: bool) -> ExitCode:
+def command(run: Run, targets: tuple[str, ...], many: ManyOptions, recursive: bool) -> ExitCode:
     """Identify the format of each TARGET, with confidence and evidence.
 
     Exit code 4 if the format of a target is not recognized; one of several that cannot be read is reported on standard

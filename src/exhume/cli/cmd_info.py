@@ -12,7 +12,7 @@ from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, given_options, recognized_format, split_options
 from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
-from exhume.cli.many import Many, recursive_options
+from exhume.cli.many import ManyOptions, recursive_options
 from exhume.cli.playback import one_or_several
 from exhume.cli.runtime import Run, common_options
 from exhume.redaction import redact
@@ -32,7 +32,7 @@ def command(
     stats: bool,
     ksy: str | None,
     imports: tuple[str, ...],
-    recursive: Many | None,
+    recursive: ManyOptions | None,
     jobs: int | None = None,
     **values: Any,
 ) -> ExitCode:

@@ -21,7 +21,7 @@ from exhume.cli.formatcli import (
     refuse_beside,
     split_options,
 )
-from exhume.cli.many import Many, recursive_options
+from exhume.cli.many import ManyOptions, recursive_options
 from exhume.cli.playback import one_or_several
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def command(
     run: Run,
     targets: tuple[str, ...],
-    recursive: Many | None,
+    recursive: ManyOptions | None,
     long: bool,
     glob: str | None,
     sections: bool,

@@ -9,7 +9,7 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, given_options, split_options
-from exhume.cli.many import Many, many_options
+from exhume.cli.many import ManyOptions, many_options
 from exhume.cli.outputs import made_together, prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import printable, shown
@@ -35,7 +35,7 @@ from exhume.registry import get_format
 def command(
     run: Run,
     targets: tuple[str, ...],
-    many: Many,
+    many: ManyOptions,
     output: str,
     as_files: bool,
     jsonl: bool,

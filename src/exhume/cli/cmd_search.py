@@ -18,7 +18,7 @@ from exhume.cli.formatcli import (
     recognized_format,
     split_options,
 )
-from exhume.cli.many import Many, Targets, many_options, recursive_option
+from exhume.cli.many import ManyOptions, Targets, many_options, recursive_option
 from exhume.cli.playback import Player, each_target, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
@@ -49,7 +49,7 @@ def command(
     run: Run,
     targets: tuple[str, ...],
     query: str,
-    many: Many,
+    many: ManyOptions,
     recursive: bool,
     named: bool | None,
     exit_code: bool,
@@ -92,7 +92,7 @@ def command(
 
 
 def _search_below(
-    run: Run, many: Many, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
+    run: Run, many: ManyOptions, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
 ) -> list[ExitCode]:
     """Search every archive below the targets; no outcome where there is none."""
     from exhume.cli.recursive import archives_below, on_known
@@ -101,7 +101,7 @@ def _search_below(
     kinds = sorted({one.format for _, one in found if one.format is not None})
     if len(kinds) > 1:
         raise _mixed(kinds)
-    player = _Answers(run, query, values, given, get_format(kinds[0]) if kinds else None)
+    player = _ResultPlayer(run, query, values, given, get_format(kinds[0]) if kinds else None)
     options = {"query": query, "values": values, "given": given, "expected": None}
     units = Targets(found, len(found), True)
     return player.merged(
@@ -110,12 +110,12 @@ def _search_below(
 
 
 def _search_several(
-    run: Run, many: Many, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
+    run: Run, many: ManyOptions, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
 ) -> list[ExitCode]:
     names, described = chosen.names, None
     if isinstance(names, list | tuple) and len(names) <= PRECHECKED and not any("://" in name for name in names):
         described = _one_format(run, names)
-    player = _Answers(run, query, values, given, described)
+    player = _ResultPlayer(run, query, values, given, described)
     options: dict[str, Any] = {
         "query": query,
         "values": values,
@@ -184,7 +184,7 @@ def _merges(cli: FormatCli, options: VerbOptions, machine: bool) -> bool:
     return counts or (cli.merges is not None and cli.merges(options, machine))
 
 
-class _Answers(Player):
+class _ResultPlayer(Player):
     """Plays back the answers of several targets; those that make up a common one are kept and merged at the end."""
 
     def __init__(

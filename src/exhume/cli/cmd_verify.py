@@ -8,7 +8,7 @@ import click
 
 from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.many import Many, many_options, recursive_option
+from exhume.cli.many import ManyOptions, many_options, recursive_option
 from exhume.cli.params import Choice, Verb
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
@@ -29,7 +29,9 @@ from exhume.findings import Finding, Severity, Verdict
 @recursive_option
 @many_options
 @common_options
-def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on: str, recursive: bool) -> ExitCode:
+def command(
+    run: Run, targets: tuple[str, ...], many: ManyOptions, quick: bool, fail_on: str, recursive: bool
+) -> ExitCode:
     """Check every checksum and rule of the format.
 
     Continues after each finding.  Exit code 4 if there are errors (or, with --fail-on warning, warnings) or the format

@@ -128,13 +128,13 @@ def completions(command: click.Command, args: list[str], incomplete: str) -> Ite
     """
     named, equals, _ = incomplete.partition("=")
     lead = f"{named}=" if equals and named.startswith("-") and "--" not in args else ""
-    for item in _Completing(command, {}, "exhume", "").get_completions(args, incomplete):
+    for item in _ExhumeCompletion(command, {}, "exhume", "").get_completions(args, incomplete):
         if item.value or item.type != "plain":
             text = " ".join((item.help or "").split())
             yield ("word", lead + item.value, text) if item.type == "plain" else ("file", "", "")
 
 
-class _Completing(ShellComplete):
+class _ExhumeCompletion(ShellComplete):
     """click's completion, with what `complete` knows."""
 
     name = "exhume"

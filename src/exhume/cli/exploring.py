@@ -20,7 +20,7 @@ from exhume.io.source import Source, StoppedError
 from exhume.io.tree import Tree, stoppable
 from exhume.recovery import CarvedArchive
 from exhume.registry import Format, get_format
-from exhume.view.explored import PATIENCE, Explored
+from exhume.view.explored import PATIENCE, ExploredArchive
 from exhume.view.image import ExploredImage
 
 MOST_COLUMNS = 60
@@ -41,7 +41,7 @@ HINTS = {
 
 def explored(
     run: Run, target: str, *, verifies: bool, image: bool, ksy: str | None, imports: tuple[str, ...]
-) -> Explored:
+) -> ExploredArchive:
     """What is shown of a target: an archive, a file by a specification, or an image in which archives are found.
 
     Raises `UnrecognizedFormatError` for a directory of no known format, and `click.UsageError` for one as an image.
@@ -51,7 +51,7 @@ def explored(
         from exhume.layout.ksy_files import one_file
 
         specification = compile_ksy(ksy, imports=imports)
-        return Explored(SpecifiedFile(one_file(run.take_source(target)), specification), name=target)
+        return ExploredArchive(SpecifiedFile(one_file(run.take_source(target)), specification), name=target)
     try:
         described = None if image else get_format(run.format_of(target))
     except UnrecognizedFormatError:
@@ -67,15 +67,15 @@ def explored(
     opened = run.inspect(target)
     local = not (isinstance(opened.source, Source) and opened.source.is_remote) and "://" not in target
     rows = Records(run, opened.source, described)
-    return Explored(opened, name=target, rows=rows, verifies=verifies and local)
+    return ExploredArchive(opened, name=target, rows=rows, verifies=verifies and local)
 
 
-def opener(run: Run, shown: Explored) -> Callable[[CarvedArchive], Explored] | None:
+def opener(run: Run, shown: ExploredArchive) -> Callable[[CarvedArchive], ExploredArchive] | None:
     """What opens an archive that was found in an image; None for anything else."""
     if not isinstance(shown, ExploredImage):
         return None
 
-    def open_carved(carved: CarvedArchive) -> Explored:
+    def open_carved(carved: CarvedArchive) -> ExploredArchive:
         from exhume.engines.inspect import Inspection
 
         image = shown.source(0)
@@ -83,7 +83,7 @@ def opener(run: Run, shown: Explored) -> Callable[[CarvedArchive], Explored] | N
         described = get_format(carved.format)
         opened = Inspection(source, described, limits=run.limits)
         name = f"{shown.name} at {carved.offset}"
-        return Explored(opened, name=name, rows=Records(run, source, described), verifies=bool(shown.verifies))
+        return ExploredArchive(opened, name=name, rows=Records(run, source, described), verifies=bool(shown.verifies))
 
     return open_carved
 

@@ -21,7 +21,7 @@ from exhume.redaction import redact
 ALIASES = {"ls": "list"}
 
 
-class Ended(Exception):  # noqa: N818 - carries an outcome, is not one
+class CarriedError(Exception):
     """Carries our exceptions past click, which mistakes any EOFError for Ctrl-D and handles any EPIPE itself."""
 
     def __init__(self, error: Exception) -> None:
@@ -33,11 +33,11 @@ class VerbGroup(Group):
     """A group whose commands are the modules `exhume.cli.cmd_<verb>`, imported when used."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; raise its errors wrapped in `Ended`, and those of click as they are."""
+        """Run the verb; raise its errors wrapped in `CarriedError`, and those of click as they are."""
         try:
             return super().invoke(ctx)
         except (ExhumeError, BrokenPipeError) as error:
-            raise Ended(error) from error
+            raise CarriedError(error) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         import pkgutil
@@ -108,7 +108,7 @@ def invoke(args: list[str] | None = None) -> ExitCode:
     try:
         result: Any = main.main(args=argv, prog_name="exhume", standalone_mode=False)
         sys.stdout.flush()
-    except Ended as ended:
+    except CarriedError as ended:
         return ending(ended.error, argv)
     except BaseException as error:  # what `ending` does not know it raises again
         return ending(error, argv)

@@ -37,7 +37,7 @@ def many_options(function: F) -> F:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         names = ("jobs", "cluster", "targets_from", "retries")
-        return function(*args, many=Many(**{name: kwargs.pop(name) for name in names}), **kwargs)
+        return function(*args, many=ManyOptions(**{name: kwargs.pop(name) for name in names}), **kwargs)
 
     command: Any = wrapper
     for option in reversed(_OPTIONS):
@@ -45,7 +45,7 @@ def many_options(function: F) -> F:
     return command  # type: ignore[no-any-return]
 
 
-class Many(NamedTuple):
+class ManyOptions(NamedTuple):
     """Where the work is done, and the targets given besides the arguments."""
 
     jobs: int = 1
@@ -63,7 +63,7 @@ class Many(NamedTuple):
         simple = len(arguments) == 1 and self.targets_from is None and self.cluster is None
         if simple and not is_glob(arguments[0]):
             return Targets([arguments[0]], 1, False)
-        listed = _Listed(self.targets_from) if self.targets_from is not None else None
+        listed = _TargetLines(self.targets_from) if self.targets_from is not None else None
         count: int | None = len(arguments)
         if any(map(is_glob, arguments)):
             arguments = [one for argument in arguments for one in expand(argument, run.storage_options)]
@@ -134,7 +134,7 @@ class Targets(NamedTuple):
         return Targets(pairs, self.total, self.several)
 
 
-class _Listed:
+class _TargetLines:
     """The lines of `--targets-from`, read as they are needed; counted first if the file can be read twice."""
 
     def __init__(self, name: str) -> None:
@@ -201,7 +201,7 @@ recursive_option = click.option(
 
 
 def recursive_options(function: F, *, also: str = "") -> F:
-    """Add `--recursive` and `--jobs` to a verb of one TARGET; pass a `Many` as `recursive`, None without the option.
+    """Add `--recursive` and `--jobs` to a verb of one TARGET; pass `ManyOptions` as `recursive` (None without it).
 
     Without `--recursive`, `--jobs` is passed as `jobs` (None if it was not given) to a verb that says in `also` when it
     takes that; the others raise `click.UsageError`.
@@ -213,7 +213,7 @@ def recursive_options(function: F, *, also: str = "") -> F:
             return function(*args, recursive=None, jobs=jobs, **kwargs)
         if jobs is not None and not recursive:
             raise click.UsageError("--jobs is for --recursive", click.get_current_context(silent=True))
-        many = Many(jobs=1 if jobs is None else jobs) if recursive else None
+        many = ManyOptions(jobs=1 if jobs is None else jobs) if recursive else None
         return function(*args, recursive=many, **kwargs)
 
     told = f"With --recursive: parallel jobs (default 1; 0: one per core). {also}".rstrip()

@@ -17,7 +17,7 @@ import click
 
 from exhume.archive import Progress
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.many import Many, Targets
+from exhume.cli.many import ManyOptions, Targets
 from exhume.cli.render import printable, shown
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
@@ -103,7 +103,7 @@ class TargetOutput(NamedTuple):
 
 def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[str, Any], target: Any) -> TargetOutput:
     """Run a verb's `one` on a target and record its output (on a worker)."""
-    kept = _Kept(terminal)
+    kept = _CompactOutput(terminal)
     recorder = Recorder(arguments, terminal, kept.tell)
     recorder.out = kept
     part = _part(one, recorder, target, options)
@@ -111,7 +111,7 @@ def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[st
     return TargetOutput(tuple(kept.events), part.outcome, part.usage)
 
 
-class _Kept(_RecordedOutput):
+class _CompactOutput(_RecordedOutput):
     """What is recorded, kept as few events: pieces of text, of bytes, or of a list that follow each other are one."""
 
     def __init__(self, terminal: bool) -> None:
@@ -225,7 +225,7 @@ class Player:
 
 def each_target(
     run: Run,
-    many: Many,
+    many: ManyOptions,
     verb: str,
     one: One,
     targets: Targets,
@@ -272,7 +272,7 @@ def _close(run: Run, outcomes: Mapping[ExitCode, int], closing: str) -> None:
 
 
 def _parts(
-    run: Run, many: Many, one: One, targets: Targets, options: dict[str, Any], player: Player, progress: Progress
+    run: Run, many: ManyOptions, one: One, targets: Targets, options: dict[str, Any], player: Player, progress: Progress
 ) -> Iterator[tuple[Any, TargetOutput | ExhumeError]]:
     terminal = sys.stdout.isatty()
     if many.is_local:  # as it comes: nothing is held back, whatever its size
@@ -295,7 +295,7 @@ def _parts(
 
 def one_or_several(run: Run, verb: str, one: One, names: Sequence[str], **options: Any) -> ExitCode:
     """Run `one` on one target, or on each of several, whose answers in text follow their names."""
-    many = Many()
+    many = ManyOptions()
     chosen = many.targets(run, names)
     if not chosen.several:
         return one(run, chosen.only, **options) or ExitCode.DONE

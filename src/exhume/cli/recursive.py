@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.many import Many, Targets
+from exhume.cli.many import ManyOptions, Targets
 from exhume.cli.playback import One, Player, each_target, say_failed, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run
@@ -35,7 +35,7 @@ _TOLD = {
 
 def each_archive(
     run: Run,
-    many: Many,
+    many: ManyOptions,
     verb: str,
     one: One,
     targets: Iterable[str],
@@ -51,7 +51,7 @@ def each_archive(
     archive.
     """
     _refuse_choices(run)
-    account = _Account(run)
+    account = _FileTally(run)
 
     def tell_failed(name: str, error: ExhumeError) -> None:
         account.counts[Kind.ARCHIVE] += 1
@@ -150,7 +150,7 @@ def _on_found(
     return outcome or (ExitCode.FAILED if kind == Kind.UNREADABLE else ExitCode.DONE)
 
 
-class _Account(Player):
+class _FileTally(Player):
     """Plays back the output for each file and counts the kinds of files."""
 
     def __init__(self, run: Run) -> None:

@@ -171,7 +171,7 @@ class StoredContent:
         if start == 0 and stop is None:
             yield from stream
             return
-        forward = Forward(stream)
+        forward = ForwardReader(stream)
         forward.skip(start)
         yield from forward.pieces(_ALL if stop is None else stop - start)
 
@@ -186,7 +186,7 @@ class StoredContent:
         return total, last
 
 
-class Forward:
+class ForwardReader:
     """Content that comes in chunks, read forwards; `at` is the place of the next byte."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
@@ -299,7 +299,7 @@ _STEP: Final = 1 << 16
 
 
 def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
-    held, made = Forward(pieces), _Window()
+    held, made = ForwardReader(pieces), _Window()
     stated = shift = 0
     while True:
         byte = held.number(1)
@@ -334,7 +334,7 @@ def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
 
 
 def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
-    held, made = Forward(pieces), _Window()
+    held, made = ForwardReader(pieces), _Window()
 
     def long(length: int) -> int:
         more = 255 if length == 15 else 0

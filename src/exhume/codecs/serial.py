@@ -18,7 +18,7 @@ STEP = 1 << 20
 """Bytes that are decompressed at a time to get to a place."""
 
 
-class _Stored:
+class _StoredFile:
     """The stored bytes as a file."""
 
     def __init__(self, read: Reading, size: int) -> None:
@@ -41,7 +41,7 @@ class Cursor:
 
     def _restart(self) -> None:
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
-        file = _Stored(self._read, self._stored)
+        file = _StoredFile(self._read, self._stored)
         self._reader = engine.stream_reader(file, read_across_frames=True)  # type: ignore[arg-type]  # it only reads
         self._at = 0
 

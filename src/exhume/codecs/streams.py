@@ -23,7 +23,7 @@ def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[byt
     head = file.read(4)
     while len(head) < 4 and (more := file.read(4 - len(head))):
         head += more
-    joined = io.BufferedReader(_Joined(head, file), size)
+    joined = io.BufferedReader(_PrefixedFile(head, file), size)
     stream: Any = joined
     kind = ""
     broken: tuple[type[Exception], ...] = ()
@@ -77,7 +77,7 @@ def _pieces(data: bytes, size: int) -> Iterator[bytes]:
         yield data[at : at + size]
 
 
-class _Joined(io.RawIOBase):
+class _PrefixedFile(io.RawIOBase):
     """Bytes already read, then the rest of the file they came from."""
 
     def __init__(self, head: bytes, file: BinaryIO) -> None:

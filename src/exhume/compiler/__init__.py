@@ -24,14 +24,14 @@ from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.tiling import tiling_text
 from exhume.compiler.front.check import check
 from exhume.compiler.front.kinds import structures
-from exhume.compiler.front.model import Given
+from exhume.compiler.front.model import ExternalNames
 from exhume.compiler.front.specs import Model
 from exhume.compiler.front.validate import check_size, validate
 from exhume.compiler.ir.needs import find_needs
 from exhume.compiler.ir.rows import always_takes_bytes, is_list_of_rows, mark_rows, rows_are_plain
 from exhume.compiler.refusal import UnsupportedError
 
-__all__ = ["Given", "UnsupportedError", "compile_foreign", "compile_specs"]
+__all__ = ["ExternalNames", "UnsupportedError", "compile_foreign", "compile_specs"]
 
 Specs = Mapping[str, Mapping[str, Any]]
 """Specifications by their ids, as parsed from YAML."""
@@ -73,7 +73,7 @@ def _exact(part: Any, where: str) -> None:
         raise UnsupportedError(f"{part} may have lost digits: write a number of this size between quotes", where)
 
 
-def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
+def compile_foreign(specs: Specs, given: ExternalNames | None = None) -> dict[str, str]:
     """The readers of specifications of unknown origin, by path: `<id>.py` each, and `_layout.py` that they share.
 
     No part of a specification becomes code unless it was parsed and found to be a name or a constant, and the code is
@@ -95,7 +95,7 @@ def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
 
 
 def paused_texts(
-    specs: Specs, given: Given | None, id: str, steps: list[str], texts: Mapping[str, str]
+    specs: Specs, given: ExternalNames | None, id: str, steps: list[str], texts: Mapping[str, str]
 ) -> dict[str, str] | None:
     """The readers of `texts`, compiled from the same specifications, with one that stops at a list (`compiler.paused`).
 
@@ -113,7 +113,7 @@ def paused_texts(
     return {**texts, f"{type.root.id}.py": text}
 
 
-def with_columns(specs: Specs, given: Given | None = None) -> Specs:
+def with_columns(specs: Specs, given: ExternalNames | None = None) -> Specs:
     """The specifications of others with `-columns: true` on the types whose rows become columns.
 
     Those are types whose fields are numbers, bits, bytes, strings and structures of these, and are always present; an

@@ -14,7 +14,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.instances.draw import KNOWN, Checksums, Drawn, NoneDrawnError, draw, seal
+from exhume.compiler.instances.draw import KNOWN, Checksums, DrawnInstance, NoneDrawnError, draw, seal
 from exhume.compiler.instances.invalidate import spoil
 from exhume.compiler.instances.roles import reached
 from exhume.compiler.refusal import UnsupportedError
@@ -49,7 +49,7 @@ class InvalidInstance:
     rule: str
 
 
-class _Drawing:
+class _HypothesisRandom:
     """Randomness from Hypothesis."""
 
     def __init__(self, draw: st.DrawFn) -> None:
@@ -103,7 +103,7 @@ def instances(
 
     @st.composite
     def one(draw_fn: st.DrawFn) -> Instance:
-        drawn = _drawn(type, _Drawing(draw_fn), given, checksums)
+        drawn = _drawn(type, _HypothesisRandom(draw_fn), given, checksums)
         return Instance(drawn.data, drawn.arguments)
 
     return one()
@@ -118,7 +118,7 @@ def invalid_instances(
 
     @st.composite
     def one(draw_fn: st.DrawFn) -> InvalidInstance:
-        chance = _Drawing(draw_fn)
+        chance = _HypothesisRandom(draw_fn)
         for _ in range(4):
             try:
                 found = spoil(type, _drawn(type, chance, given, checksums), chance)
@@ -130,7 +130,7 @@ def invalid_instances(
     return one()
 
 
-def _drawn(type: Type, chance: _Drawing, arguments: list[Any] | None, checksums: Checksums) -> Drawn:
+def _drawn(type: Type, chance: _HypothesisRandom, arguments: list[Any] | None, checksums: Checksums) -> DrawnInstance:
     try:
         return seal(type, draw(type, chance, arguments), checksums)
     except NoneDrawnError:

@@ -115,7 +115,7 @@ def run(
         function, batch = ThreadedCall(function, at_once), batch or min(MAX_BATCH, 2 * at_once)
     backend = _backend(cluster, jobs, workers)
     try:
-        yield from _Drive(backend, function, units, retries, retry_delay, window, batch, progress, total, unit)
+        yield from _RunLoop(backend, function, units, retries, retry_delay, window, batch, progress, total, unit)
     finally:
         backend.close()
 
@@ -135,7 +135,7 @@ def _backend(cluster: Any, jobs: int, workers: Workers) -> Backend:
 
 
 @dataclass(slots=True)
-class _Try:
+class _RunningUnit:
     """A unit in progress, and the attempts made."""
 
     index: int
@@ -143,7 +143,7 @@ class _Try:
     attempts: int = 0
 
 
-class _Drive:
+class _RunLoop:
     """One run: keeps the backend busy and the results in order."""
 
     def __init__(
@@ -166,8 +166,8 @@ class _Drive:
         self._batch = batch or _batch(total, backend.slots)
         self._growing = batch is None and total is None
         self._window = window
-        self._pending: dict[int, list[_Try]] = {}
-        self._again: deque[_Try] = deque()
+        self._pending: dict[int, list[_RunningUnit]] = {}
+        self._again: deque[_RunningUnit] = deque()
         self._ready: dict[int, Result] = {}
         self._held = 0
         self._tasks = 0
@@ -199,7 +199,11 @@ class _Drive:
                 group = [self._again.popleft()]
             else:
                 room = min(self._batch, window - self._held)
-                group = [_Try(*pair) for pair in islice(self._rest, room)] if room > 0 and not self._exhausted else []
+                group = (
+                    [_RunningUnit(*pair) for pair in islice(self._rest, room)]
+                    if room > 0 and not self._exhausted
+                    else []
+                )
                 self._exhausted |= room > 0 and not group
                 self._held += len(group)
             if not group:
@@ -210,7 +214,7 @@ class _Drive:
             self._backend.submit(self._tasks, self._function, [one.unit for one in group], delay)
             self._tasks += 1
 
-    def _settle(self, group: list[_Try], answer: list[TaskResult] | WorkerLost) -> Iterator[Result]:
+    def _settle(self, group: list[_RunningUnit], answer: list[TaskResult] | WorkerLost) -> Iterator[Result]:
         """Results of a task's units; the others are queued again."""
         if isinstance(answer, WorkerLost):
             if len(group) > 1:  # one of them may be the reason: alone, it cannot harm the others

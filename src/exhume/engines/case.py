@@ -28,7 +28,7 @@ class Hashed:
         return {"name": self.name, "size": self.size, "sha256": self.sha256}
 
 
-class Other(NamedTuple):
+class NonArchive(NamedTuple):
     """Something else than an archive: its name, kind (`unrecognized`, `link`, `part`, `unreadable`), and a message."""
 
     name: str
@@ -41,7 +41,7 @@ class Other(NamedTuple):
 
 
 @dataclass(slots=True)
-class Found:
+class CaseArchive:
     """An archive: what it is, where it is, and the pieces that it belongs to.
 
     `target` is the file that contains it, the number `image` of those that were looked at, or the directory that it is;
@@ -105,7 +105,7 @@ class Group:
 
 
 @dataclass(slots=True)
-class Recovered:
+class RecoveryOutcome:
     """What was salvaged of an archive or of a group, or why it could not be."""
 
     archives: list[int]
@@ -134,10 +134,10 @@ class CaseReport:
     images: list[Hashed] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     """Images whose stored digest does not match."""
-    archives: list[Found] = field(default_factory=list)
-    others: list[Other] = field(default_factory=list)
+    archives: list[CaseArchive] = field(default_factory=list)
+    others: list[NonArchive] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
-    recovered: list[Recovered] = field(default_factory=list)
+    recovered: list[RecoveryOutcome] = field(default_factory=list)
 
     @property
     def verdict(self) -> Verdict | None:

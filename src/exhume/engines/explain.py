@@ -18,8 +18,8 @@ from exhume.archive import Archive
 from exhume.choices import check_keywords, hint
 from exhume.engines.explained import (
     PARSED_SIZE,
-    Explained,
-    Looked,
+    ExplainedSection,
+    SectionCache,
     check_fields,
     count_elsewhere,
     explain_section,
@@ -113,7 +113,7 @@ def explain(
     findings: Iterable[Finding] | None = None,
     ksy: Specification | None = None,
     **options: Any,
-) -> Iterator[Explained]:
+) -> Iterator[ExplainedSection]:
     """Explain an archive section by section, in file order, as far as it can be understood.
 
     Args:
@@ -150,13 +150,13 @@ def explain(
 
 def _explain_target(
     target: Target, selection: Selection, findings: Iterable[Finding] | None, options: Mapping[str, Any]
-) -> Iterator[Explained]:
+) -> Iterator[ExplainedSection]:
     with inspect_archive(target, **options) as archive:
         found = list(archive.verify()) if findings is None else findings
         yield from explain_archive(archive, selection, found)
 
 
-def _explain_specified(target: Target, ksy: Specification, selection: Selection) -> Iterator[Explained]:
+def _explain_specified(target: Target, ksy: Specification, selection: Selection) -> Iterator[ExplainedSection]:
     with ksy.open(target) as file:
         yield from explain_archive(file, selection)
 
@@ -167,7 +167,7 @@ def explain_archive(
     findings: Iterable[Finding] | None = (),
     *,
     unchecked: str = "",
-) -> Iterator[Explained]:
+) -> Iterator[ExplainedSection]:
     """Explain every section that `selection` includes, in file order, with `findings` at the fields they concern.
 
     Each checksum is computed when its field is shown; a reason in `unchecked` means that checksums are not computed.
@@ -190,10 +190,10 @@ def explain_archive(
 
 def _explain(
     found: SectionMap, selection: Selection, findings: Sequence[Finding], unchecked: str, note: bool
-) -> Iterator[Explained]:
-    noted = _Noted(findings)
+) -> Iterator[ExplainedSection]:
+    noted = _FindingsByPlace(findings)
     shown: Counter[tuple[object, ...]] = Counter()
-    omitted: dict[tuple[object, ...], Explained] = {}
+    omitted: dict[tuple[object, ...], ExplainedSection] = {}
     begun: set[str] = set()
     schemas = schemas_of(found)
     left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
@@ -202,7 +202,7 @@ def _explain(
         sort = (bool(near), *section.sort)
         shown[sort] += 1
         if shown[sort] > (selection.damaged if near else selection.bulk) and not selection.narrow:
-            _leave_out(omitted.setdefault(sort, Explained(section)), section)
+            _leave_out(omitted.setdefault(sort, ExplainedSection(section)), section)
             continue
         fields = bool(near) or selection.fields
         limit = UNBOUNDED if selection.narrow else min(selection.parsed, max(SMALL, left[bool(near)])) if fields else -1
@@ -236,15 +236,15 @@ def explain_one(
     page: tuple[str, int] | None = None,
     payload: bool = True,
     unchecked: str = "",
-    looked: Looked | None = None,
-) -> Explained:
+    looked: SectionCache | None = None,
+) -> ExplainedSection:
     """Explain one section of a map, with the first elements of long arrays and those that touch `marks`.
 
     `findings` are placed at the fields they concern, and those about a whole file at its `first` section.  With
     `payload` unset, none is decompressed.  `page` is that of `exhume.layout.schema.Explainer`, and `looked` that of
     `explain_section`.
     """
-    near = _Noted(finding for finding in findings if finding.span is not None).near(section.span, first=first)
+    near = _FindingsByPlace(finding for finding in findings if finding.span is not None).near(section.span, first=first)
     marked = [*marks, *(span for _, span in near if span.size)]
     explained = explain_section(
         found, section, marks=marked, page=page, payload=payload, unchecked=unchecked, looked=looked
@@ -254,7 +254,7 @@ def explain_one(
 
 
 def _judge(
-    explained: Explained, schemas: Mapping[str | None, int], near: _Near, unchecked: str, note: bool = False
+    explained: ExplainedSection, schemas: Mapping[str | None, int], near: _Near, unchecked: str, note: bool = False
 ) -> None:
     """Compute the checksums of a section, and note each result at its field."""
     section = explained.section
@@ -268,9 +268,9 @@ def _judge(
 def _looked_at(
     found: SectionMap,
     selection: Selection,
-    noted: _Noted,
+    noted: _FindingsByPlace,
     shown: Mapping[tuple[object, ...], int],
-    omitted: dict[tuple[object, ...], Explained],
+    omitted: dict[tuple[object, ...], ExplainedSection],
 ) -> Iterator[Section]:
     """The sections that a selection includes; those of runs that would be summarized are counted in `omitted`."""
     for part in found.parts:
@@ -287,13 +287,13 @@ def _looked_at(
                 yield from _summarized(part, selection, noted.numbers(part), shown, omitted)
 
 
-def _first(run: Run, near: Collection[int], omitted: dict[tuple[object, ...], Explained]) -> Iterator[Section]:
+def _first(run: Run, near: Collection[int], omitted: dict[tuple[object, ...], ExplainedSection]) -> Iterator[Section]:
     """The first parts of a payload, and those `near` findings; the others are counted in `omitted`: which parts are in
     a range of stored bytes is not known."""
     numbers = sorted({*range(min(len(run), BULK_SECTIONS)), *near})
     yield from map(run.__getitem__, numbers)
     for at in islice((at for at in range(BULK_SECTIONS, len(run)) if at not in near), 1):
-        omitted[run.parent, "parts"] = Explained(run[at], skipped=len(run) - len(numbers))
+        omitted[run.parent, "parts"] = ExplainedSection(run[at], skipped=len(run) - len(numbers))
 
 
 def _chosen(run: Run, selection: Selection) -> Iterable[int]:
@@ -310,7 +310,7 @@ def _summarized(
     selection: Selection,
     near: frozenset[int],
     shown: Mapping[tuple[object, ...], int],
-    omitted: dict[tuple[object, ...], Explained],
+    omitted: dict[tuple[object, ...], ExplainedSection],
 ) -> Iterator[Section]:
     """The first sections of a run, and those `near` findings; the others are counted in `omitted`."""
     sorts = {number: (False, *form.sort) for number, form in run.forms.items()}
@@ -321,7 +321,7 @@ def _summarized(
             yield run[number]
             continue
         if sort not in omitted:
-            omitted[sort] = Explained(run[number])
+            omitted[sort] = ExplainedSection(run[number])
         omitted[sort].skipped += 1
         last[sort] = number
     for sort, number in last.items():
@@ -329,13 +329,13 @@ def _summarized(
         summed.note = f"{summed.section.name} to {run[number].name}" if summed.skipped > 1 else ""
 
 
-def _leave_out(summed: Explained, section: Section) -> None:
+def _leave_out(summed: ExplainedSection, section: Section) -> None:
     """Count one more section that is summarized by the first of its sort that is left out."""
     summed.skipped += 1
     summed.note = f"{summed.section.name} to {section.name}" if summed.skipped > 1 else ""
 
 
-class _Noted:
+class _FindingsByPlace:
     """Findings by the place that they are about."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
@@ -343,15 +343,15 @@ class _Noted:
         for finding in findings:
             if finding.span is not None:
                 by_file.setdefault(finding.span.source, []).append((finding, finding.span))
-        self._of = {name: _Sorted(placed, _stored) for name, placed in by_file.items()}
-        self._within: dict[Span, _Sorted] = {}
+        self._of = {name: _FindingRanges(placed, _stored) for name, placed in by_file.items()}
+        self._within: dict[Span, _FindingRanges] = {}
 
-    def _in_payload(self, place: Span) -> _Sorted:
+    def _in_payload(self, place: Span) -> _FindingRanges:
         """The findings about a part of the payload of these stored bytes; others are about what holds the payload."""
         stored = Span(place.source, place.start, place.end)
         if stored not in self._within:
             of_it = (one for one in self.near(stored, first=False) if one[1]._replace(payload=None) == stored != one[1])
-            self._within[stored] = _Sorted(of_it, _range)
+            self._within[stored] = _FindingRanges(of_it, _range)
         return self._within[stored]
 
     def numbers(self, run: Run) -> frozenset[int]:
@@ -368,7 +368,7 @@ class _Noted:
         return self._of[section.source].touching(section, first=first) if section.source in self._of else []
 
 
-class _Sorted:
+class _FindingRanges:
     """Findings in the order of their ranges: all those of a file, or of a payload."""
 
     def __init__(self, placed: Iterable[tuple[Finding, Span]], range_of: Callable[[Span], tuple[int, int]]) -> None:
@@ -392,7 +392,7 @@ class _Sorted:
         return sorted(near, key=lambda one: _range(one[1]))
 
 
-def _place(item: Explained, near: _Near) -> None:
+def _place(item: ExplainedSection, near: _Near) -> None:
     """Note each finding at the innermost field that holds all of its bytes, or else at the section."""
     if not near:
         return

@@ -30,7 +30,7 @@ NARROWED = "elements outside the range were not read: fields that they place ins
 
 
 @dataclass(slots=True)
-class Looked:
+class SectionCache:
     """What stays between two looks at a section of any size; only what is shown is read.
 
     `content` returns its payload.  A look takes about `patience` seconds at most; None: as long as it takes.
@@ -43,7 +43,7 @@ class Looked:
 
 
 @dataclass(slots=True)
-class Explained:
+class ExplainedSection:
     """One section explained: the tree of its stored bytes and that of its decompressed payload, where schemas exist."""
 
     section: Section
@@ -175,8 +175,8 @@ def explain_section(
     stream: bool = False,
     page: tuple[str, int] | None = None,
     unchecked: str = "",
-    looked: Looked | None = None,
-) -> Explained:
+    looked: SectionCache | None = None,
+) -> ExplainedSection:
     """Explain one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
 
     With `looked`, a section has any size, and only what is shown of it is read.
@@ -186,7 +186,7 @@ def explain_section(
     `stream` and `page` are those of `Explainer`; checksums of elements that are made later are not computed if there is
     a reason in `unchecked`.
     """
-    out = Explained(section, note=section.note)
+    out = ExplainedSection(section, note=section.note)
     if section.schema is not None:
         if section.span.size <= limit or looked is not None or (section.parse_lazily and limit >= 0):
             out.explainer = Explainer(
@@ -244,7 +244,7 @@ def _read(
     schema: str,
     data: bytes | Region,
     args: tuple[Any, ...],
-    looked: Looked | None,
+    looked: SectionCache | None,
     *,
     payload: bool,
 ) -> Field:
@@ -256,7 +256,7 @@ def _read(
     return explainer.show(looked.readings[payload])
 
 
-def _stored(found: SectionMap, section: Section, explainer: Explainer, looked: Looked | None) -> Field:
+def _stored(found: SectionMap, section: Section, explainer: Explainer, looked: SectionCache | None) -> Field:
     source = found.sources[section.span.source]
     if section.parse is not None:
         return section.parse(explainer, mapped(source))
@@ -277,7 +277,7 @@ def _is_larger(section: Section, limit: int) -> bool:
         return False
 
 
-def _too_large(out: Explained, limit: int) -> None:
+def _too_large(out: ExplainedSection, limit: int) -> None:
     """Notes once how to get the fields left out; a negative limit means that they are not wanted."""
     if limit >= 0 and not out.withheld:
         out.withheld = True
@@ -285,7 +285,7 @@ def _too_large(out: Explained, limit: int) -> None:
         out.note = f"{out.note}; {said}" if out.note else said
 
 
-def only_damage(item: Explained) -> None:
+def only_damage(item: ExplainedSection) -> None:
     """Reduce the field trees to what leads to a note or to a checksum that does not match."""
     for tree in item.trees():
         _prune(tree)
@@ -297,7 +297,7 @@ def _prune(node: Field) -> bool:
     return bool(node.children or node.note or mismatch)
 
 
-def parsed_whole(item: Explained) -> bool:
+def parsed_whole(item: ExplainedSection) -> bool:
     """Whether every structure was parsed completely; call it before findings are placed, which are notes as well."""
     return not any(node.note for tree in item.trees() for node in held(tree))
 

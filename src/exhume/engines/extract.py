@@ -93,11 +93,11 @@ def extract(
                 raise
             return 0, 0, [(place, error)]
 
-    def run(task: _Task) -> _Result | _Large:
+    def run(task: _Task) -> _Result | _LargeMember:
         match task:
-            case _Failed(place, error):
+            case _LookupFailure(place, error):
                 return 0, 0, [(place, error)]
-            case _Large():
+            case _LargeMember():
                 return task
             case _Batch():
                 data = _load(archive, task, chosen)
@@ -112,13 +112,13 @@ def extract(
     if names is None and jobs == 1:
         archive.will_read_all()
 
-    found: Iterable[_Result | _Large]
+    found: Iterable[_Result | _LargeMember]
     if isinstance(output, OutputTree):
         found = map_ordered(run, _plan(archive, chosen, jobs), jobs)
     else:
         found = map(alone, range(len(chosen)), read_ahead(archive, chosen, jobs), repeat(jobs))
     for result in found:
-        written, size, failed = alone(result.place, None, jobs) if isinstance(result, _Large) else result
+        written, size, failed = alone(result.place, None, jobs) if isinstance(result, _LargeMember) else result
         report.extracted += written
         report.bytes += size
         refused += failed
@@ -133,14 +133,14 @@ _Result = tuple[int, int, list[tuple[int, ExhumeError]]]
 """Members written, their bytes, and what went wrong with others (each with its place in the list of names)."""
 
 
-class _Failed(NamedTuple):
+class _LookupFailure(NamedTuple):
     """A member that cannot even be looked up."""
 
     place: int
     error: ExhumeError
 
 
-class _Large(NamedTuple):
+class _LargeMember(NamedTuple):
     """A member that all threads may decode together."""
 
     place: int
@@ -183,7 +183,7 @@ def _load(archive: MemberArchive, batch: _Batch, chosen: list[str]) -> bytes | N
     return data
 
 
-_Task = int | _Failed | _Large | _Batch
+_Task = int | _LookupFailure | _LargeMember | _Batch
 """A piece of work for one thread; an `int` is the place of a member that is handled alone."""
 
 
@@ -195,11 +195,11 @@ def _plan(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[_Tas
         return
     others: list[_Task] = []
     small = sorted(_locate(archive, chosen, others), key=itemgetter(0, 1, 2))
-    large = [task for task in others if isinstance(task, _Large)]
+    large = [task for task in others if isinstance(task, _LargeMember)]
     share = (sum(end - start for _, start, end, *_ in small) + sum(task.size for task in large)) // (
         jobs or cpu_count()
     )
-    yield from (task.place if isinstance(task, _Large) and task.size <= share else task for task in others)
+    yield from (task.place if isinstance(task, _LargeMember) and task.size <= share else task for task in others)
     yield from _batches(small)
 
 
@@ -223,7 +223,7 @@ def _locate(
             stored = archive.stored_range(name)
             found = archive.decoded_range(name) if stored is None else (stored[0].read_range, *stored[1:])
         except ExhumeError as error:
-            found, task = None, _Failed(place, error)
+            found, task = None, _LookupFailure(place, error)
         if found is not None:
             read, start, end = found
             if end - start <= SMALL:
@@ -234,7 +234,7 @@ def _locate(
                 yield stream.number, start, end, place, stream
                 continue
             if stored is None and end - start > LARGE:
-                task = _Large(place, end - start)
+                task = _LargeMember(place, end - start)
         if others is not None:
             others.append(task)
 

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
-from exhume.codecs.passing import Forward
+from exhume.codecs.passing import ForwardReader
 from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError
 from exhume.layout.regions import HELD, Region
 from exhume.layout.sections import Section
@@ -36,7 +36,7 @@ class Payloads:
         self._sizes: dict[int, int] = {}
         self._failures: dict[int, str] = {}
         self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
-        self._passing: tuple[int, Forward] | None = None
+        self._passing: tuple[int, ForwardReader] | None = None
 
     def keep(self, number: int, data: bytes) -> None:
         """Keep a payload that was decompressed for another reason."""
@@ -107,7 +107,7 @@ class Payloads:
             yield data[start:stop]
             return
         assert section.pieces is not None
-        forward = Forward(section.pieces())
+        forward = ForwardReader(section.pieces())
         forward.skip(start)
         yield from forward.pieces(stop - start)
 
@@ -130,10 +130,10 @@ class Payloads:
     def _window(self, number: int, section: Section, index: int) -> bytes:
         known = self._windows.get((number, index))
         if known is None:
-            before, forward = self._passing or (-1, Forward(()))
+            before, forward = self._passing or (-1, ForwardReader(()))
             if before != number or forward.at > index * WINDOW:
                 assert section.pieces is not None
-                forward = Forward(section.pieces())
+                forward = ForwardReader(section.pieces())
             self._passing = number, forward
             forward.skip(index * WINDOW - forward.at)
             known = self._windows[number, index] = b"".join(

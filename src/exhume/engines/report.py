@@ -20,7 +20,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.engines.carve import carve
-from exhume.engines.case import UNRECOGNIZED, CaseReport, Found, Group, Hashed, Other, Recovered
+from exhume.engines.case import UNRECOGNIZED, CaseArchive, CaseReport, Group, Hashed, NonArchive, RecoveryOutcome
 from exhume.engines.salvage import salvage
 from exhume.engines.verify import Verification
 from exhume.engines.walk import Kind, WalkEntry
@@ -30,7 +30,7 @@ from exhume.io.output.tree import OutputTree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import CarvedArchive, CarveVerdict, Piece, SalvageMode, VerifiedBy
+from exhume.recovery import ArchivePiece, CarvedArchive, CarveVerdict, SalvageMode, VerifiedBy
 from exhume.registry import formats, get_format
 
 MOST_FINDINGS = 100
@@ -86,7 +86,7 @@ def build_report(
     """
     case = CaseReport(str(folder), list(targets))
     with OutputTree(folder, limits=limits) as tree:
-        work = _Work(case, opened, tree, name, several, limits, progress, jobs, check)
+        work = _ReportBuild(case, opened, tree, name, several, limits, progress, jobs, check)
         work.carving = {"only": tuple(only), "min_confidence": min_confidence}
         for done, entry in enumerate(entries, 1):
             work.look_at(entry)
@@ -97,17 +97,17 @@ def build_report(
                 work.reassemble(format, pieces)
         for group in case.groups:
             output = f"{group.folder}-recovered"
-            work.salvage(folder / group.folder, Recovered(group.archives, group.number, output), group.format)
+            work.salvage(folder / group.folder, RecoveryOutcome(group.archives, group.number, output), group.format)
         for found in case.archives:
             work.save(found)
     return case
 
 
-_Pieces = list[tuple[Found, Piece]]
+_Pieces = list[tuple[CaseArchive, ArchivePiece]]
 
 
 @dataclass
-class _Work:
+class _ReportBuild:
     """What a report needs while it is built."""
 
     case: CaseReport
@@ -122,7 +122,7 @@ class _Work:
     carving: dict[str, Any] = field(default_factory=dict)
     pieces: defaultdict[str, _Pieces] = field(default_factory=lambda: defaultdict(list))
     """Files of archives that are directories, by the format of these."""
-    directories: dict[str, Found] = field(default_factory=dict)
+    directories: dict[str, CaseArchive] = field(default_factory=dict)
 
     def look_at(self, entry: WalkEntry) -> None:
         """Take up one thing; what cannot be read is named in the report."""
@@ -143,7 +143,7 @@ class _Work:
             self._other(entry.name, entry.kind, "" if entry.error is None else _why(entry.error))
 
     def _other(self, name: str, kind: str, message: str = "") -> None:
-        self.case.others.append(Other(name, kind, message))
+        self.case.others.append(NonArchive(name, kind, message))
 
     def _search(self, name: str) -> None:
         """Hash a file, search it for archives, and copy those that are not all of it."""
@@ -176,10 +176,10 @@ class _Work:
                     self.tree.copy(place, image, start, end)
                 self._note_piece(found, window)
 
-    def _add(self, target: str, image: int | None, carved: CarvedArchive, place: str) -> Found:
+    def _add(self, target: str, image: int | None, carved: CarvedArchive, place: str) -> CaseArchive:
         """Number an archive; of its findings, the first are kept."""
         kept = dataclasses.replace(carved, findings=carved.findings[:MOST_FINDINGS])
-        found = Found(len(self.case.archives), target, image, kept, place)
+        found = CaseArchive(len(self.case.archives), target, image, kept, place)
         found.findings_total = len(carved.findings)
         found.intact_bytes = carved.intact_bytes if image is not None else None
         self.case.archives.append(found)
@@ -208,7 +208,7 @@ class _Work:
         found = self.directories[entry.name] = self._add(entry.name, None, carved, place)
         found.findings_total = sum(checked.counts.values())
 
-    def _note_piece(self, found: Found, source: Source) -> None:
+    def _note_piece(self, found: CaseArchive, source: Source) -> None:
         """Remember which archives that are directories a file may be a piece of."""
         for described in formats().values():
             if not described.has("piece"):
@@ -235,11 +235,11 @@ class _Work:
             found.group = number
             with self._source(found) as source:
                 assert isinstance(source, Source)
-                path = piece.path.replace(Piece.ANY, f"{found.number + 1:06d}")
+                path = piece.path.replace(ArchivePiece.ANY, f"{found.number + 1:06d}")
                 self.tree.copy(f"{group.folder}/{path}", source, 0, source.size)
 
     @contextmanager
-    def _source(self, found: Found) -> Iterator[Source | Tree]:
+    def _source(self, found: CaseArchive) -> Iterator[Source | Tree]:
         """The bytes of an archive, or its directory.  Raises `SourceError` if they changed since they were hashed."""
         with self.opened(found.target) as opened:
             if not isinstance(opened, Source):
@@ -250,16 +250,16 @@ class _Work:
                 raise SourceError("the file changed while the report was made", span=found.carved.span)
             yield opened.window(start, end)
 
-    def save(self, found: Found) -> None:
+    def save(self, found: CaseArchive) -> None:
         """Salvage an archive that may have lost something."""
         if found.group is not None or found.carved.verdict not in (CarveVerdict.DAMAGED, CarveVerdict.PARTIAL):
             return
         stem, _, suffix = found.place.rpartition(".")
         output = f"{stem.removesuffix(f'.{found.carved.verdict}')}.recovered.{suffix}"
         with self._source(found) as source:
-            self.salvage(source, Recovered([found.number], None, output), found.carved.format)
+            self.salvage(source, RecoveryOutcome([found.number], None, output), found.carved.format)
 
-    def salvage(self, target: Source | Tree | Path, recovered: Recovered, format: str) -> None:
+    def salvage(self, target: Source | Tree | Path, recovered: RecoveryOutcome, format: str) -> None:
         """Salvage one archive; of a directory its members or records, because a new directory has a new identity."""
         self.case.recovered.append(recovered)
         described = get_format(format)
@@ -332,7 +332,7 @@ def _tied(known: _Pieces) -> Iterator[_Pieces]:
     for number, one in enumerate(known):
         divided[top(number)].append(one)
     for pieces in divided.values():
-        places = Counter(piece.path for _, piece in pieces if Piece.ANY not in piece.path)
+        places = Counter(piece.path for _, piece in pieces if ArchivePiece.ANY not in piece.path)
         if max(places.values(), default=0) > 1:
             folders: defaultdict[str, _Pieces] = defaultdict(list)
             for found, piece in pieces:
@@ -341,6 +341,6 @@ def _tied(known: _Pieces) -> Iterator[_Pieces]:
         else:
             parts = [pieces]
         for part in parts:
-            once = {(piece.path, found.number if Piece.ANY in piece.path else 0): (found, piece)
+            once = {(piece.path, found.number if ArchivePiece.ANY in piece.path else 0): (found, piece)
                     for found, piece in reversed(part)}  # fmt: skip
             yield sorted(once.values(), key=lambda one: one[0].number)

@@ -59,7 +59,7 @@ class TableFile(ABC):
 
     def __init__(self, pa: Any, file: BinaryIO, schema: Any, report: ExportReport, jobs: int) -> None:
         self.pa, self.schema, self.report = pa, schema, report
-        self.file = _Sink(file)
+        self.file = _OutputFile(file)
         self.background = BackgroundRunner(jobs)
 
     @abstractmethod
@@ -89,7 +89,7 @@ class TableFile(ABC):
             self.close()
 
 
-class _Sink(io.RawIOBase):
+class _OutputFile(io.RawIOBase):
     """The output as a file for the writers of pyarrow; closing it leaves the output open."""
 
     def __init__(self, file: BinaryIO) -> None:

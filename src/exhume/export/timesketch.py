@@ -152,7 +152,7 @@ def _clock(pa: Any, archive: Archive, schema: Any, time: str | None, start_ns: i
         if pa.types.is_timestamp(field.type):
             return _column_clock(pa, field.name, field.type, None)
     if "file" in schema.names:
-        changed = _Changes(Path(archive.name))
+        changed = _FileTimes(Path(archive.name))
         return Clock("file", "File Modified", lambda column: [changed.time_ns(name) for name in column.to_pylist()])
     return None
 
@@ -173,7 +173,7 @@ def _sum(value: int | None, start_ns: int) -> int | None:
     return None if value is None else value + start_ns
 
 
-class _Changes:
+class _FileTimes:
     """When files were last changed, in nanoseconds since 1970; None for those that are not at hand."""
 
     def __init__(self, folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from exhume.archive import Archive, Entry, MemberArchive
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError
-from exhume.filesystems.base import ArchiveFileSystem, Held
+from exhume.filesystems.base import ArchiveFileSystem, SharedObject
 from exhume.filesystems.readonly import Info, Paths, folder_info, is_path
 from exhume.io.caching import Lru
 from exhume.io.source import Source
@@ -36,7 +36,7 @@ class MemberFileSystem(ArchiveFileSystem):
     root's entry.
     """
 
-    def _place(self, held: Held[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:
+    def _place(self, held: SharedObject[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:
         archive = _members(held)
         entry = self._of(held, path)
         if entry is None:
@@ -49,14 +49,14 @@ class MemberFileSystem(ArchiveFileSystem):
         source, start, end = stored
         return end - start, (source, start)
 
-    def _read(self, held: Held[Archive], path: str, start: int, end: int) -> bytes:
+    def _read(self, held: SharedObject[Archive], path: str, start: int, end: int) -> bytes:
         return _members(held).read_member(path, start, end)
 
     def _entry(self, path: str) -> Info | None:
         with self._lease() as held:
             return self._of(held, path)
 
-    def _of(self, held: Held[Archive], path: str) -> Info | None:
+    def _of(self, held: SharedObject[Archive], path: str) -> Info | None:
         if not path:
             return self._root(held)
         if not is_path(path):
@@ -70,7 +70,7 @@ class MemberFileSystem(ArchiveFileSystem):
         except ExhumeError as error:  # a member that cannot be read exists nevertheless
             return {"name": path, "size": None, "type": "file", "problem": error.code, "reason": error.message}
 
-    def _paths(self, held: Held[Archive]) -> Paths:
+    def _paths(self, held: SharedObject[Archive]) -> Paths:
         """All names in order, sorted once."""
         with held.lock:
             found = held.notes.get("paths")
@@ -79,17 +79,17 @@ class MemberFileSystem(ArchiveFileSystem):
         made: Paths = found
         return made
 
-    def _root(self, held: Held[Archive]) -> Info:
+    def _root(self, held: SharedObject[Archive]) -> Info:
         return folder_info("")
 
-    def _is_folder(self, held: Held[Archive], path: str) -> bool:
+    def _is_folder(self, held: SharedObject[Archive], path: str) -> bool:
         return self._paths(held).is_folder(path)
 
     def _children(self, path: str) -> list[Info] | None:
         with self._lease() as held:
             return self._below(held, path)
 
-    def _below(self, held: Held[Archive], path: str) -> list[Info] | None:
+    def _below(self, held: SharedObject[Archive], path: str) -> list[Info] | None:
         paths = self._paths(held)
         if not paths.is_folder(path):
             return None
@@ -102,7 +102,7 @@ class CafFileSystem(MemberFileSystem):
     protocol: ClassVar[str] = "caf"
     format: ClassVar[str] = "caf"
 
-    def _root(self, held: Held[Archive]) -> Info:
+    def _root(self, held: SharedObject[Archive]) -> Info:
         omitted = self._paths(held).omitted
         return folder_info("") | ({"omitted": omitted} if omitted else {})
 
@@ -124,12 +124,12 @@ class DataBundleFileSystem(MemberFileSystem):
             self._paths(held)
             return super().find(path, *args, **kwargs)
 
-    def _is_folder(self, held: Held[Archive], path: str) -> bool:
+    def _is_folder(self, held: SharedObject[Archive], path: str) -> bool:
         if "paths" in held.notes:
             return self._paths(held).is_folder(path)
         return next(_bundle(held).list_directory(path), None) is not None
 
-    def _below(self, held: Held[Archive], path: str) -> list[Info] | None:
+    def _below(self, held: SharedObject[Archive], path: str) -> list[Info] | None:
         found = {entry["name"]: entry for entry in self._listed(held, path)}
         if not found and path:
             own = self._of(held, path)
@@ -137,7 +137,7 @@ class DataBundleFileSystem(MemberFileSystem):
                 return None
         return [found[name] for name in sorted(found)]
 
-    def _listed(self, held: Held[Archive], path: str) -> Iterator[Info]:
+    def _listed(self, held: SharedObject[Archive], path: str) -> Iterator[Info]:
         if "paths" in held.notes:
             for name, folder in self._paths(held).children(path):
                 yield folder_info(name) if folder else self._of(held, name) or {}
@@ -147,13 +147,13 @@ class DataBundleFileSystem(MemberFileSystem):
                 yield entry_info(entry, entry.name)
 
 
-def _members(held: Held[Archive]) -> MemberArchive:
+def _members(held: SharedObject[Archive]) -> MemberArchive:
     archive = held.item
     assert isinstance(archive, MemberArchive)
     return archive
 
 
-def _bundle(held: Held[Archive]) -> DataBundleArchive:
+def _bundle(held: SharedObject[Archive]) -> DataBundleArchive:
     from exhume.formats.data_bundle.reader import DataBundleArchive
 
     archive = held.item
@@ -172,7 +172,7 @@ class PayloadFileSystem(ArchiveFileSystem):
     in listings; `info` of a single file has them.
     """
 
-    def _sections(self, held: Held[Archive]) -> dict[str, Section]:
+    def _sections(self, held: SharedObject[Archive]) -> dict[str, Section]:
         with held.lock:
             known: dict[str, Section] | None = held.notes.get("sections")
             if known is None:
@@ -222,7 +222,7 @@ class PayloadFileSystem(ArchiveFileSystem):
                 for name, folder in paths.children(path)
             ]
 
-    def _place(self, held: Held[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:
+    def _place(self, held: SharedObject[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:
         section = self._sections(held).get(path)
         if section is None:
             if not path or held.notes["paths"].is_folder(path):
@@ -233,10 +233,10 @@ class PayloadFileSystem(ArchiveFileSystem):
             return section.span.size, (source, section.span.start - source.origin)
         return len(self._payload(held, path)), None
 
-    def _read(self, held: Held[Archive], path: str, start: int, end: int) -> bytes:
+    def _read(self, held: SharedObject[Archive], path: str, start: int, end: int) -> bytes:
         return self._payload(held, path)[start:end]
 
-    def _payload(self, held: Held[Archive], path: str) -> bytes:
+    def _payload(self, held: SharedObject[Archive], path: str) -> bytes:
         section = self._sections(held)[path]
         with held.lock:
             cache: Lru[str, bytes] = held.notes.setdefault("payloads", Lru(CACHE_SIZE))

@@ -42,7 +42,7 @@ class Closable(Protocol):
 T = TypeVar("T", bound=Closable)
 
 
-class Held(Generic[T]):
+class SharedObject(Generic[T]):
     """An open object, data read from it (`notes`), and the number of its users."""
 
     __slots__ = ("dropped", "identity", "item", "lock", "notes", "users")
@@ -56,7 +56,7 @@ class Held(Generic[T]):
         self.dropped = False
 
 
-class Leases(Generic[T]):
+class OpenObjectCache(Generic[T]):
     """Open things by key; the least recently used is closed first, one in use when its last user is done."""
 
     def __init__(self, most: int = MOST_OPEN) -> None:
@@ -67,13 +67,13 @@ class Leases(Generic[T]):
             os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        self._held: OrderedDict[object, Held[T]] = OrderedDict()
+        self._held: OrderedDict[object, SharedObject[T]] = OrderedDict()
         self._lock = threading.RLock()  # a finalizer may come in at any time
 
     @contextmanager
     def lease(
         self, key: object, opener: Callable[[], T], identify: Callable[[T], Any] = lambda item: None
-    ) -> Iterator[Held[T]]:
+    ) -> Iterator[SharedObject[T]]:
         """A context that holds the thing of that key open.
 
         It is opened again if `identify` no longer returns the value that it had when it was opened.
@@ -85,13 +85,13 @@ class Leases(Generic[T]):
             held = None
         if held is None:
             item = opener()
-            held = self._put(key, Held(item, identify(item)))
+            held = self._put(key, SharedObject(item, identify(item)))
         try:
             yield held
         finally:
             self._give(held)
 
-    def _take(self, key: object) -> Held[T] | None:
+    def _take(self, key: object) -> SharedObject[T] | None:
         with self._lock:
             held = self._held.get(key)
             if held is not None:
@@ -99,8 +99,8 @@ class Leases(Generic[T]):
                 self._held.move_to_end(key)
             return held
 
-    def _put(self, key: object, made: Held[T]) -> Held[T]:
-        surplus: list[Held[T]] = []
+    def _put(self, key: object, made: SharedObject[T]) -> SharedObject[T]:
+        surplus: list[SharedObject[T]] = []
         with self._lock:
             held = self._held.get(key)
             if held is not None:  # another thread was faster
@@ -117,7 +117,7 @@ class Leases(Generic[T]):
             other.item.close()
         return held
 
-    def _give(self, held: Held[T]) -> None:
+    def _give(self, held: SharedObject[T]) -> None:
         with self._lock:
             held.users -= 1
             done = held.dropped and not held.users
@@ -139,7 +139,7 @@ class Leases(Generic[T]):
         return len(self._held)
 
 
-OPEN: Leases[Archive] = Leases()
+OPEN: OpenObjectCache[Archive] = OpenObjectCache()
 """The archives of all file systems of the process."""
 
 
@@ -185,7 +185,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
     # The archive
 
     @contextmanager
-    def _lease(self) -> Iterator[Held[Archive]]:
+    def _lease(self) -> Iterator[SharedObject[Archive]]:
         try:
             with OPEN.lease(self._key, self._open_archive, _local_identity) as held:
                 yield held
@@ -277,11 +277,11 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             return out
 
     @abstractmethod
-    def _place(self, held: Held[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:
+    def _place(self, held: SharedObject[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:
         """A file's size, and source and offset if it is stored uncompressed.  Raises `FileNotFoundError` and others."""
 
     @abstractmethod
-    def _read(self, held: Held[Archive], path: str, start: int, end: int) -> bytes:
+    def _read(self, held: SharedObject[Archive], path: str, start: int, end: int) -> bytes:
         """Bytes of a file that `_place` knows; `0 <= start <= end <= size`."""
 
 
@@ -290,7 +290,7 @@ def _reader(source: Source, ranges: list[tuple[int, int]]) -> Callable[[], list[
 
 
 def _slicer(
-    fs: ArchiveFileSystem, held: Held[Archive], path: str, start: int, end: int, spans: list[tuple[int, int]]
+    fs: ArchiveFileSystem, held: SharedObject[Archive], path: str, start: int, end: int, spans: list[tuple[int, int]]
 ) -> Callable[[], list[bytes]]:
     def read() -> list[bytes]:
         data = fs._read(held, path, start, end)  # noqa: SLF001 - same module

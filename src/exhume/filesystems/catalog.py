@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from fsspec.utils import stringify_path
 
 from exhume.errors import SourceChangedError, WriterError
-from exhume.filesystems.base import Leases
+from exhume.filesystems.base import OpenObjectCache
 from exhume.filesystems.readonly import Info, ReadOnlyFileSystem, file_time, folder_info, is_path
 from exhume.io.opening import open_target
 from exhume.io.source import Source
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 SQLITE = b"SQLite format 3\0"
 
-CATALOGS: Leases[Catalog] = Leases()
-CHUNKS: Leases[Source] = Leases()
+CATALOGS: OpenObjectCache[Catalog] = OpenObjectCache()
+CHUNKS: OpenObjectCache[Source] = OpenObjectCache()
 
 
 class CafCatalogFileSystem(ReadOnlyFileSystem):

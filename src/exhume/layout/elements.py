@@ -227,7 +227,7 @@ def _put(owner: Any, name: str, found: Elements) -> None:
     owner._debug[name]["arr"] = found.places  # noqa: SLF001 - as the parser does
 
 
-class _Here:
+class _Position:
     """A position, as far as conditions of the parsers ask streams for it."""
 
     __slots__ = ("_end", "at")
@@ -269,7 +269,7 @@ def _walk_on(found: Elements, times: int | None, until: Callable[[Any, Any], Any
     """Find where the elements after the first end, so many at a time."""
     places, stream, known = found.places, found.stream, until
     end, index, at = stream.size(), places.known, places.at
-    here, ends = _Here(end), _ends(found, index, at)
+    here, ends = _Position(end), _ends(found, index, at)
     try:
         while index < times if times is not None else until is not None or at < end:
             start = at

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
-from exhume.compiler import Given, UnsupportedError, compile_foreign, paused_texts, with_columns
+from exhume.compiler import ExternalNames, UnsupportedError, compile_foreign, paused_texts, with_columns
 from exhume.compiler.emit.extension import Extension, extension, package_texts
 from exhume.compiler.emit.modules import ACCEPTED, module_texts
 from exhume.compiler.emit.stubs import stub_texts
@@ -33,7 +33,7 @@ from exhume.io.source import Source
 from exhume.layout import kept
 from exhume.layout.batches import BATCH_ROWS
 from exhume.layout.fast import RAISED, View, refused
-from exhume.layout.foreign_modules import NativeWarning, Outside, Reader, load
+from exhume.layout.foreign_modules import ExternalCode, NativeWarning, Reader, load
 from exhume.layout.ksy_files import SpecFiles, one_file
 from exhume.layout.schema import Explainer
 from exhume.layout.sections import Section, SectionMap
@@ -91,16 +91,16 @@ def compile_ksy(
     readers = {name: one for name, one in types.items() if not isinstance(one, Specification)}
     readers |= {name: read for one in compiled.values() for name, read in one.outside.types.items()}
     process = {**process, **{name: made for one in compiled.values() for name, made in one.outside.process.items()}}
-    given = Given(frozenset(readers), frozenset(process), {name: one.id for name, one in compiled.items()})
+    given = ExternalNames(frozenset(readers), frozenset(process), {name: one.id for name, one in compiled.items()})
     try:
         texts = compile_foreign(found.specs, given)
     except UnsupportedError as error:
         raise found.refused(error, id) from None
-    outside = Outside(readers, process)
+    outside = ExternalCode(readers, process)
     made = Specification(id, found.specs, texts, given, outside, native=native_readers(texts) if native else None)
     if is_alone and made.native is not None:
         reader = made.model.schemas[id].reader_name
-        kept.keep(Path(path), folders, found, kept.Kept(id, reader, made.specs, texts, made.native))
+        kept.keep(Path(path), folders, found, kept.CachedSpecification(id, reader, made.specs, texts, made.native))
     return made
 
 
@@ -123,15 +123,15 @@ class Specification:
     id: str
     specs: Mapping[str, Mapping[str, Any]]
     texts: Mapping[str, str]
-    given: Given = field(default_factory=Given)
+    given: ExternalNames = field(default_factory=ExternalNames)
 
     def __repr__(self) -> str:
         return f"<Specification {self.id!r}>"
 
-    outside: Outside = field(default_factory=Outside)
+    outside: ExternalCode = field(default_factory=ExternalCode)
     native: tuple[Extension, Path] | None = None
     """The extension module of the readers and its path; None for readers in Python."""
-    kept: kept.Kept | None = None
+    kept: kept.CachedSpecification | None = None
     """What an earlier compilation of the same files kept."""
 
     @cached_property

@@ -10,7 +10,7 @@ from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.rows import numbers_in_place
 
 
-class Room(Protocol):
+class TableBudget(Protocol):
     """The remaining budget of a table."""
 
     def take(self, values: Sequence[Any], *, long: bool = False) -> None:
@@ -23,7 +23,7 @@ class Tabulator(Protocol):
     pa: Any
 
     @property
-    def room(self) -> Room:
+    def room(self) -> TableBudget:
         """The remaining budget."""
 
     def varied(self, type: Type, path: str) -> list[Field]:

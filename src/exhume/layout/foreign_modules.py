@@ -36,7 +36,7 @@ returns a value and how many bytes it took."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outside:
+class ExternalCode:
     """What the caller provides for opaque types and `process` routines, by name."""
 
     types: Mapping[str, Reader] = field(default_factory=dict)
@@ -47,7 +47,7 @@ _PACKAGES: dict[str, Mapping[str, str]] = {}
 """The code of the packages that were compiled by this process, audited, by module."""
 _CODES: dict[str, Mapping[str, CodeType]] = {}
 """The same as Python compiled it, of packages that were kept."""
-_OUTSIDE: dict[str, Outside] = {}
+_OUTSIDE: dict[str, ExternalCode] = {}
 _PLAIN: dict[str, str] = {}
 """By package whose readers take notes, that of the same readers without notes."""
 
@@ -121,7 +121,7 @@ def load(
     texts: Mapping[str, str],
     id: str,
     model: Model | None,
-    outside: Outside | None = None,
+    outside: ExternalCode | None = None,
     plain: str = "",
     native: tuple[Extension, Path] | None = None,
     codes: Mapping[str, CodeType] | None = None,
@@ -135,7 +135,7 @@ def load(
 
     Raises `SpecificationError` for code that is too large for Python, or is not what the compiler writes.
     """
-    outside = outside or Outside()
+    outside = outside or ExternalCode()
     objects = [
         f"{name} {builtins.id(one)}" for table in (outside.types, outside.process) for name, one in table.items()
     ]

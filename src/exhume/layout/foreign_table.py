@@ -21,7 +21,7 @@ from exhume.compiler.front.kinds import (
     Bits,
     Integer,
     Kind,
-    Plain,
+    SimpleKind,
     Structure,
     Switch,
     choices,
@@ -51,7 +51,7 @@ VALUES_PER_BYTE = 20
 
 
 @dataclass(slots=True)
-class _Room:
+class _TableBudget:
     """The remaining budget of a table: values, and bytes of strings and byte arrays; shared by rows, not by columns."""
 
     size: int
@@ -87,7 +87,7 @@ class Tabulator:
         self.size = size
         self.omitted: dict[str, str] = {}
         self.schema: Any = None
-        self.room = _Room(size)
+        self.room = _TableBudget(size)
         self._around: list[Type] = []
         """The types of the structures that a column is in."""
 
@@ -98,7 +98,7 @@ class Tabulator:
         `LimitExceededError` for a batch that is too large for the file, and what instances raise.
         """
         pa, kind = self.pa, self.field.one
-        self.room = _Room(self.size)
+        self.room = _TableBudget(self.size)
         self._around = [kind.type] if isinstance(kind, Structure) else []
         if hasattr(type(rows), "_is_compiled"):
             found = rows._if_any() if rows._is_compiled else None  # noqa: SLF001 - of readers that we made
@@ -165,7 +165,7 @@ class Tabulator:
         pa = self.pa
         if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
             return _names(pa, kind.enum.values, values)
-        if isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.kind in ("float", "bool")):
+        if isinstance(kind, (Integer, Bits)) or (isinstance(kind, SimpleKind) and kind.kind in ("float", "bool")):
             return _numbers(pa, kind, values)
         if kind in (BYTES, TEXT):
             self.room.take(values, long=True)
@@ -278,7 +278,7 @@ def _numeric(pa: Any, kind: Kind) -> Any:
         return getattr(pa, f"uint{width}")()
     if isinstance(kind, Integer):
         return getattr(pa, f"{'' if kind.signed else 'u'}int{8 * kind.size}")() if kind.size else None
-    return pa.float32() if isinstance(kind, Plain) and kind.size == 4 else pa.float64()
+    return pa.float32() if isinstance(kind, SimpleKind) and kind.size == 4 else pa.float64()
 
 
 def _numbers(pa: Any, kind: Kind, values: list[Any]) -> Any:

@@ -31,7 +31,7 @@ UNUSABLE = (OSError, extensions.NotBuiltError, metadata.PackageNotFoundError)
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedSpecification:
     """A compiled specification as it is kept: the id of its root, the name of the reader of that, and the rest."""
 
     id: str
@@ -84,7 +84,7 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def found(path: Path, folders: Sequence[Path]) -> Kept | None:
+def found(path: Path, folders: Sequence[Path]) -> CachedSpecification | None:
     """The kept result for a specification; None if there is none, or if it does not match the current files."""
     try:
         place = _place(path, folders)
@@ -97,7 +97,9 @@ def found(path: Path, folders: Sequence[Path]) -> Kept | None:
         if any(Path(one).exists() for one in told["absent"]) or not extensions.is_own(module.lstat()):
             return None
         made = Extension("", told["plan"], tuple(told["left"]))
-        return Kept(told["id"], told["reader"], LazySpecs(told["specs"]), told["texts"], (made, module), told["codes"])
+        return CachedSpecification(
+            told["id"], told["reader"], LazySpecs(told["specs"]), told["texts"], (made, module), told["codes"]
+        )
     except (
         OSError,
         extensions.NotBuiltError,
@@ -110,7 +112,7 @@ def found(path: Path, folders: Sequence[Path]) -> Kept | None:
         return None
 
 
-def keep(path: Path, folders: Sequence[Path], files: SpecFiles, made: Kept) -> None:
+def keep(path: Path, folders: Sequence[Path], files: SpecFiles, made: CachedSpecification) -> None:
     """Keep what a compilation made, where that is possible."""
     specs = {id: dict(spec) for id, spec in made.specs.items()}
     text = json.dumps(specs)

@@ -49,7 +49,7 @@ class SpecFiles:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = folders
-        self.room: Room = Room()
+        self.room: FileBudget = FileBudget()
         self.specs: dict[str, Mapping[str, Any]] = {}
         self.paths: dict[str, Path] = {}
         """Where each specification was found, as it is named in messages."""
@@ -187,14 +187,14 @@ def wrong(path: Path, why: str, where: str = "", line: int | None = None) -> Spe
 
 
 @dataclass(slots=True)
-class Room:
+class FileBudget:
     """The unused budget for the files of one compilation."""
 
     bytes: int = budgets.SIZE
     nodes: int = budgets.NODES
 
 
-def parse_yaml(path: Path, lines: Lines | None = None, room: Room | None = None) -> Any:
+def parse_yaml(path: Path, lines: Lines | None = None, room: FileBudget | None = None) -> Any:
     """The content of a YAML file in the form of JSON: all keys are strings; `lines` gets the line of each part.
 
     Raises `SpecificationError` when it is not such a file, `MissingDependencyError` without PyYAML.
@@ -207,7 +207,7 @@ def parse_yaml(path: Path, lines: Lines | None = None, room: Room | None = None)
         if source.size > (budgets.SIZE if room is None else room.bytes):
             raise wrong(path, f"a specification that, with its imports, has more than {budgets.SIZE} bytes")
         data = source.read_at(0, source.size)
-    room = room or Room()
+    room = room or FileBudget()
     room.bytes -= len(data)
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
@@ -230,7 +230,7 @@ class _YamlError(ValueError):
         super().__init__(f"{why}, line {event.start_mark.line + 1}")
 
 
-def _document(events: Iterator[Any], lines: Lines, room: Room) -> Any:
+def _document(events: Iterator[Any], lines: Lines, room: FileBudget) -> Any:
     """The value of the only document in a stream of parsing events."""
     top: list[Any] = []
     open_: list[tuple[Any, Any]] = [(top, None)]  # what is not complete, with the key that waits for its value

@@ -1,6 +1,6 @@
 """Bytes that are too large to be held, as the file that the parsers with positions read: one window is in memory.
 
-Values larger than `HELD` are `Unread`: they have their size and first bytes, and open as a region of their own.
+Values larger than `HELD` are `UnreadBytes`: they have their size and first bytes, and open as a region of their own.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Region:
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:
-        """The next `size` bytes, or all that follow: `Unread` where they are more than `HELD`."""
+        """The next `size` bytes, or all that follow: `UnreadBytes` where they are more than `HELD`."""
         at, left = self._at, max(0, self.size - self._at)
         wanted = left if size is None or size < 0 else min(size, left)
         self._at += wanted
         if wanted > HELD:
-            return Unread(
+            return UnreadBytes(
                 self.read_at(at, min(FIRST, wanted)), wanted, lambda start, many: self.read_at(at + start, many)
             )
         return self.read_at(at, wanted)
@@ -78,7 +78,7 @@ class Region:
         return found
 
 
-class Unread(bytes):
+class UnreadBytes(bytes):
     """The first bytes of a value that is not held; its length is that of the whole value."""
 
     _size: int

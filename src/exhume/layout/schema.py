@@ -21,6 +21,7 @@ from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import Type
 from exhume.counts import counted
 from exhume.errors import Span, shorten
+from exhume.layout import trees
 from exhume.layout.elements import STOPPED, Elements, Reading, debug_class, passing, read
 from exhume.layout.fast import RAISED, View
 from exhume.layout.kaitai import FAILURES
@@ -28,7 +29,7 @@ from exhume.layout.places import Places
 from exhume.layout.regions import Region
 from exhume.layout.specifications import FieldDoc, camel, describe_traced, describe_type, reaches
 from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Traced, named, slot, type_of
-from exhume.layout.trees import Even, Field, Placed, Trees, held, instances_of, is_one_line, paged, summary_of
+from exhume.layout.trees import Field, Trees, held, instances_of, is_one_line, paged, summary_of
 
 ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one, unless all are requested; the rest is summarized in one line."""
@@ -185,8 +186,8 @@ class Explainer:
             place["start"] = Position(start, view)
             place |= {} if end is None else {"end": end}
             if type_of(parsed).field(name).repeat and value is not None and not many and end is not None:
-                many = Even(start, (end - start) // max(1, len(value)), len(value))  # numbers, read all at once
-            place["arr"] = Placed(many, view)
+                many = trees.EvenPositions(start, (end - start) // max(1, len(value)), len(value))  # numbers
+            place["arr"] = trees.ElementPlaces(many, view)
         if isinstance(value, Lazily):
             value.reaches = any(reaches(one.type) for one in structures(type_of(parsed).field(name).one))
         self._left -= 1 + len(parent.path) // PATH_SHOWN
@@ -231,7 +232,7 @@ class Explainer:
         made = Field(name, path, doc.type, span, None, doc.doc, doc.doc_ref, checksum=doc.checksum)
         parent.children.append(made)
         if isinstance(value, (list, Many, Elements, Lazily)) or (
-            isinstance(place.get("arr"), Placed) and place["arr"].many
+            isinstance(place.get("arr"), trees.ElementPlaces) and place["arr"].many
         ):
             self._array(made, value, place.get("arr") or [], doc, docs)
         else:
@@ -292,9 +293,9 @@ class Explainer:
             return child
 
         if self._stream and isinstance(values, (Lazily, Elements)) and len(indexes) > ARRAY_SHOWN:
-            made.children = trees = Trees(indexes, finished)
+            made.children = lists = Trees(indexes, finished)
             if begun is not None and begun.rest is not None:
-                trees.more = partial(begun.found, patience=self._patience)
+                lists.more = partial(begun.found, patience=self._patience)
         else:
             made.children += map(element, indexes)
 
@@ -335,7 +336,7 @@ class Explainer:
 
     def _is_placed(self, places: Sequence[dict[str, Any]]) -> bool:
         """Whether elements have offsets in the file, as those of decoded bytes have not."""
-        return isinstance(places, Placed) and id(places.view) in self._bases
+        return isinstance(places, trees.ElementPlaces) and id(places.view) in self._bases
 
     def _touching(self, places: Sequence[dict[str, Any]], start: int, end: int) -> Sequence[int]:
         """The numbers of the elements that hold any of the bytes `[start, end)` of the file or payload."""
@@ -343,7 +344,7 @@ class Explainer:
             origin = self._where.start if self._where.payload is None else self._where.payload[0]
             base = self._bases.get(id(places.stream))
             return range(0) if base is None else places.touching(start - origin - base, end - origin - base)
-        if isinstance(places, Placed) and isinstance(places.many, Beginnings):
+        if isinstance(places, trees.ElementPlaces) and isinstance(places.many, Beginnings):
             base = self._bases.get(id(places.view))
             start, end = start - self._where.start, end - self._where.start
             return range(0) if base is None else places.many.touching(start - base, end - base)

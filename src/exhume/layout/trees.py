@@ -57,7 +57,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Even(Sequence[Any]):
+class EvenPositions(Sequence[Any]):
     """Positions of elements of one width."""
 
     start: int
@@ -73,7 +73,7 @@ class Even(Sequence[Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed(Sequence[Any]):
+class ElementPlaces(Sequence[Any]):
     """The places of elements as the debug classes have them, made when they are looked at."""
 
     many: Sequence[Any]

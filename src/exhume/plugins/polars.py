@@ -94,10 +94,10 @@ def pushed(archive: Archive, predicate: polars.Expr) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the JSON form is not a stable interface: what is not understood is not pushed
         tree = json.loads(predicate.meta.serialize(format="json"))
-    return _Pushing(comparable(archive)).query(tree)
+    return _KqlTranslation(comparable(archive)).query(tree)
 
 
-class _Pushing:
+class _KqlTranslation:
     """Conditions in Polars' JSON form as KQL; None for those that KQL cannot express or takes differently."""
 
     def __init__(self, kinds: Mapping[str, str]) -> None:

@@ -153,7 +153,7 @@ MOST_PIECES: Final = 64
 """Chunks of a table that are kept before they are joined: many small ones take more memory than their rows."""
 
 
-class _Gathering:
+class _BatchSlices:
     """The slices that the next batch of a table is joined of."""
 
     def __init__(self, batch_rows: int) -> None:
@@ -200,10 +200,10 @@ class _Gathering:
 
 def _gathered(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator[tuple[K, list[Any]]]:
     """The slices that each batch is joined of, with the key of its table."""
-    tables: dict[K, _Gathering] = {}
+    tables: dict[K, _BatchSlices] = {}
     for key, batch, sizes in pieces:
         if key not in tables:
-            tables[key] = _Gathering(batch_rows)
+            tables[key] = _BatchSlices(batch_rows)
         for held in tables[key].add(batch, sizes):
             yield key, held
     for key, table in tables.items():

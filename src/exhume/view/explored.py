@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from exhume.archive import Archive
 from exhume.counts import counted
 from exhume.engines.explain import explain_one
-from exhume.engines.explained import NEARBY, Explained, Looked, checked_nearby
+from exhume.engines.explained import NEARBY, ExplainedSection, SectionCache, checked_nearby
 from exhume.engines.payloads import Payloads
 from exhume.engines.verify import describe_verdict
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span, shorten
@@ -55,7 +55,7 @@ class Rows(Protocol):
         """End what is running between requests; whether it has ended."""
 
 
-class Shown(Protocol):
+class ExploredContent(Protocol):
     """What is explored: an archive, a file by a foreign specification, or the bytes of an image."""
 
     @property
@@ -70,7 +70,7 @@ class Shown(Protocol):
     def __exit__(self, *error: object) -> None: ...
 
 
-class Explored:
+class ExploredArchive:
     """One archive, or one file by a foreign specification, while it is explored.
 
     `rows` finds its records.  `verifies` says whether its rules are checked without being asked: that of a remote
@@ -79,7 +79,9 @@ class Explored:
 
     kind = "archive"
 
-    def __init__(self, archive: Shown, *, name: str = "", rows: Rows | None = None, verifies: bool = True) -> None:
+    def __init__(
+        self, archive: ExploredContent, *, name: str = "", rows: Rows | None = None, verifies: bool = True
+    ) -> None:
         self.archive = archive
         self.name: str = name or archive.name
         self.format: str = archive.format
@@ -90,7 +92,7 @@ class Explored:
         self._ready = threading.Event()
         self._lock = threading.Lock()
         self._payloads = Payloads()
-        self._looked: OrderedDict[int, Looked] = OrderedDict()
+        self._looked: OrderedDict[int, SectionCache] = OrderedDict()
         self._findings: list[Finding] = []
         self._counts: Counter[Any] = Counter()
         self._progress: tuple[int, int | None, str] | None = None
@@ -281,7 +283,7 @@ class Explored:
 
     def _explained(
         self, number: int, at: int | None, part: str, page: tuple[str, int] | None = None, *, payload: bool = True
-    ) -> Explained:
+    ) -> ExplainedSection:
         section = self.section(number)
         unchecked = "" if isinstance(self.archive, Archive) else "the specification names no checksum"
         marks = []
@@ -294,7 +296,7 @@ class Explored:
             looked = self._looked.pop(number, None)
             if looked is None:
                 payloads, whole = self._payloads, self.section(number)
-                looked = Looked(lambda: payloads.content(number, whole), PATIENCE)
+                looked = SectionCache(lambda: payloads.content(number, whole), PATIENCE)
             self._looked[number] = looked
             if len(self._looked) > LOOKED:
                 self._looked.popitem(last=False)

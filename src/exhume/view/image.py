@@ -10,10 +10,10 @@ from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
-from exhume.view.explored import Explored
+from exhume.view.explored import ExploredArchive
 
 
-class ExploredImage(Explored):
+class ExploredImage(ExploredArchive):
     """Bytes of no known format, a disk image or a dump: the archives in it are its sections."""
 
     kind = "image"

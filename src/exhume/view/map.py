@@ -95,7 +95,7 @@ class Drawing:
 
 
 @dataclass(slots=True)
-class _Sort:
+class _SectionTotals:
     """The totals of sections of one kind, whose names differ only in numbers."""
 
     first: str
@@ -271,13 +271,13 @@ def _legend(drawing: Drawing, y: float) -> float:
     return y + 20
 
 
-def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) -> list[_Sort]:
+def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) -> list[_SectionTotals]:
     """The totals of the sections by kind, largest first."""
-    found: dict[str, _Sort] = {}
+    found: dict[str, _SectionTotals] = {}
 
-    def sort_of(section: Section) -> _Sort:
+    def sort_of(section: Section) -> _SectionTotals:
         pattern = re.sub(r"\d+", "#", section.name)
-        return found.setdefault(f"{section.kind} {pattern}", _Sort(section.name, section.name, section.kind))
+        return found.setdefault(f"{section.kind} {pattern}", _SectionTotals(section.name, section.name, section.kind))
 
     def payload(section: Section) -> int | None:
         size = known.get((section.span.source, section.span.start)) if section.load is not None else None
@@ -336,7 +336,7 @@ def _payload_size(section: Section, *, decode: bool, sound: bool) -> int | None:
         return None
 
 
-def _table(drawing: Drawing, y: float, sorts: Sequence[_Sort], total: int) -> float:
+def _table(drawing: Drawing, y: float, sorts: Sequence[_SectionTotals], total: int) -> float:
     for at, label in zip(
         (MARGIN, *ENDS), ("sections", "count", "stored bytes", "share", "decompressed", "ratio"), strict=True
     ):

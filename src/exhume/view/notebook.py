@@ -12,7 +12,7 @@ from typing import Any
 
 from exhume.archive import Archive
 from exhume.counts import counting
-from exhume.engines.explained import Explained
+from exhume.engines.explained import ExplainedSection
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.layout.sections import SectionMap
@@ -67,7 +67,7 @@ def finding_html(finding: Finding) -> str:
     return _table(f"{finding.code} {finding.severity}: {finding.message}", None, rows, color=color)
 
 
-def explained_html(explained: Explained) -> str:
+def explained_html(explained: ExplainedSection) -> str:
     """A row per field of a section, in the order of the specification: place, name, value, meaning and verdict."""
     section = explained.section
     fields = [node for tree in explained.trees() for node in tree.walk()]

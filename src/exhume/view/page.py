@@ -19,7 +19,7 @@ from exhume import __version__
 from exhume.archive import Archive, Progress, no_progress
 from exhume.codecs import compress
 from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
-from exhume.engines.explained import Explained
+from exhume.engines.explained import ExplainedSection
 from exhume.engines.verify import describe_verdict
 from exhume.errors import Span, shorten
 from exhume.findings import Finding
@@ -49,7 +49,7 @@ MOST_FINDINGS = 500
 
 
 @dataclass(slots=True)
-class _Space:
+class _AddressSpace:
     """A file or a decompressed payload whose offsets count from `base`; `grid` maps each embedded part to its chunk."""
 
     name: str
@@ -76,7 +76,7 @@ class PageWriter:
         self._progress = progress
         self._selection = selection if selection.narrow else replace(BOUNDED, source=selection.source)
         self._chunks = 0
-        self._spaces: list[_Space] = []
+        self._spaces: list[_AddressSpace] = []
         self._by_name: dict[str, int] = {}
         self._by_place: dict[tuple[str, int, int], int] = {}
         room = UNBOUNDED if selection.narrow else ROOM // 2
@@ -90,7 +90,7 @@ class PageWriter:
         self._file.write(_PAGE_HEAD.format(title=title, css=style()))
         found = archive.sections()
         for name, source in found.sources.items():
-            self._space(_Space(name, "file", source.origin, source.size))
+            self._space(_AddressSpace(name, "file", source.origin, source.size))
         if sum(source.size for source in found.sources.values()) <= SMALL:
             for source in found.sources.values():
                 self._stored(source, source.origin, source.origin + source.size, damaged=False)
@@ -119,7 +119,7 @@ class PageWriter:
         self._file.write(f'<script type="application/json" id="contents">{text}</script>\n')
         self._file.write(f"<script>\n{script()}</script>\n</body>\n</html>\n")
 
-    def _space(self, space: _Space) -> int:
+    def _space(self, space: _AddressSpace) -> int:
         self._by_name[space.name] = len(self._spaces)
         self._spaces.append(space)
         return len(self._spaces) - 1
@@ -141,7 +141,7 @@ class PageWriter:
         self._chunks += 1
         return self._chunks - 1
 
-    def _section(self, found: SectionMap, item: Explained, findings: Sequence[Finding]) -> dict[str, Any]:
+    def _section(self, found: SectionMap, item: ExplainedSection, findings: Sequence[Finding]) -> dict[str, Any]:
         section = item.section
         self.complete = self.complete and item.complete
         out = section_values(section, self._by_name[section.span.source])
@@ -154,7 +154,7 @@ class PageWriter:
         if item.stored is not None and self._room[damaged] > 0:
             out["tree"] = self._tree(item.stored, out["space"], damaged=damaged)
         if item.payload is not None and self._room[damaged] > 0:
-            space = _Space(f"payload of {section.name}", "payload", 0, len(item.data))
+            space = _AddressSpace(f"payload of {section.name}", "payload", 0, len(item.data))
             out["payload_space"] = self._space(space)
             self._by_place[section.span.source, section.span.start, section.span.end] = out["payload_space"]
             for start, end in self._parts(0, space.size, [span.payload for span in near if span.payload is not None]):
@@ -165,7 +165,7 @@ class PageWriter:
             out["payload"] = self._tree(item.payload, out["payload_space"], damaged=damaged)
         return out
 
-    def _bytes_of(self, source: Source, item: Explained, near: Iterable[Span], *, damaged: bool) -> None:
+    def _bytes_of(self, source: Source, item: ExplainedSection, near: Iterable[Span], *, damaged: bool) -> None:
         start, end = item.section.span.start, item.section.span.end
         if self._selection.start is not None and self._selection.end is not None:
             start, end = max(start, self._selection.start), min(end, self._selection.end)

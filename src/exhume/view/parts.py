@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.resources
 from typing import Any
 
-from exhume.engines.explained import Explained
+from exhume.engines.explained import ExplainedSection
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
 from exhume.layout.schema import ARRAY_SHOWN
@@ -68,12 +68,12 @@ def section_values(section: Section, space: int) -> dict[str, Any]:
     }
 
 
-def note_of(item: Explained) -> str:
+def note_of(item: ExplainedSection) -> str:
     """What there is to say about an explained section as a whole."""
     return "; ".join(dict.fromkeys(filter(None, (item.note, *map(str, item.findings)))))  # the note may be a finding
 
 
-def is_bad(item: Explained) -> bool:
+def is_bad(item: ExplainedSection) -> bool:
     """Whether a checksum in a section does not match."""
     return any(_has_mismatch(tree) for tree in item.trees())
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any, Self
 
 from exhume.counts import counted
-from exhume.engines.case import UNRECOGNIZED, CaseReport, Found, Hashed, Recovered
+from exhume.engines.case import UNRECOGNIZED, CaseArchive, CaseReport, Hashed, RecoveryOutcome
 from exhume.engines.inspect import Inspection
 from exhume.engines.report import Opener
 from exhume.engines.walk import Kind
@@ -112,7 +112,7 @@ def _images(file: IO[str], case: CaseReport, opened: Opener) -> None:
         for number, image in enumerate(case.images)
     )
     file.write("<h2>Files</h2>\n" + _table(["file", "bytes", "archives", "SHA-256"], rows, right={1, 2}))
-    inside: dict[int, list[Found]] = {}
+    inside: dict[int, list[CaseArchive]] = {}
     for one in case.archives:
         if one.image is not None:
             inside.setdefault(one.image, []).append(one)
@@ -138,11 +138,11 @@ def _images(file: IO[str], case: CaseReport, opened: Opener) -> None:
         )
 
 
-def _name(found: Found) -> str:
+def _name(found: CaseArchive) -> str:
     return f"#{found.number} {found.carved.format}"
 
 
-def _kind(found: Found) -> SectionKind:
+def _kind(found: CaseArchive) -> SectionKind:
     is_whole = found.carved.verdict in (CarveVerdict.COMPLETE, CarveVerdict.INCOMPLETE)
     return SectionKind.STRUCTURE if is_whole else SectionKind.UNREAD
 
@@ -158,8 +158,8 @@ def _archives(file: IO[str], case: CaseReport) -> None:
         intact = "" if one.intact_bytes is None else f"{one.intact_bytes:,}"
         digest = counted(len(one.files), "files") if one.sha256 is None else _Code(one.sha256)
         rows.append([
-            _Link(f"#{one.number}", f"a{one.number}"), target, offset, f"{one.length:,}", carved.format,
-            _Verdict(carved.verdict), str(carved.verified_by), intact, f"{carved.confidence:.0%}",
+            _PageLink(f"#{one.number}", f"a{one.number}"), target, offset, f"{one.length:,}", carved.format,
+            _ColoredVerdict(carved.verdict), str(carved.verified_by), intact, f"{carved.confidence:.0%}",
             " ".join(filter(None, (inside, group))), digest,
         ])  # fmt: skip
     header = [
@@ -213,11 +213,11 @@ def _files(files: Iterable[Hashed]) -> str:
     return _table(["file", "bytes", "SHA-256"], rows, right={1})
 
 
-def _of(one: Recovered) -> str:
+def _of(one: RecoveryOutcome) -> str:
     return f"group {one.group}" if one.group is not None else ", ".join(f"#{number}" for number in one.archives)
 
 
-def _outcome(one: Recovered) -> list[str]:
+def _outcome(one: RecoveryOutcome) -> list[str]:
     if one.report is None:
         return ["nothing", "", f"not salvaged: {one.error}", ""]
     counts = [
@@ -238,7 +238,7 @@ def _details(file: IO[str], case: CaseReport, opened: Opener, limits: Limits) ->
             where = f"is {redact(one.target)}"
         file.write(f"<section id='a{one.number}'>\n<h3>{_text(_name(one))} {_text(where)}</h3>\n")
         file.write(
-            f"<p>{_cell(_Verdict(carved.verdict))}: {_text(MEANS[carved.verdict])}. "
+            f"<p>{_cell(_ColoredVerdict(carved.verdict))}: {_text(MEANS[carved.verdict])}. "
             f"Verified by: {_text(RESTS_ON[carved.verified_by])}."
         )
         caveat = carved.note or "; ".join(get_format(carved.format).limitations[:1])
@@ -261,7 +261,7 @@ def _details(file: IO[str], case: CaseReport, opened: Opener, limits: Limits) ->
         file.write("</section>\n")
 
 
-def _map(found: Found, opened: Opener, limits: Limits) -> str:
+def _map(found: CaseArchive, opened: Opener, limits: Limits) -> str:
     """The map of an archive; empty if it cannot be opened by itself."""
     carved = found.carved
     try:
@@ -303,7 +303,7 @@ def _timeline(file: IO[str], runs: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _terms(file: IO[str]) -> None:
-    rows = [[_Verdict(verdict), meaning] for verdict, meaning in MEANS.items()]
+    rows = [[_ColoredVerdict(verdict), meaning] for verdict, meaning in MEANS.items()]
     rows += [[f"verified by {proof}", meaning] for proof, meaning in RESTS_ON.items()]
     file.write("<h2>Terms</h2>\n" + _table(["term", "meaning"], rows))
     file.write("<p>Offsets are decimal and count from the first byte of the image; the end is not included. ")
@@ -314,11 +314,11 @@ class _Code(str):
     """Text in a fixed font."""
 
 
-class _Verdict(str):
+class _ColoredVerdict(str):
     """A verdict, in its color."""
 
 
-class _Link(str):
+class _PageLink(str):
     """Text that leads to a place on the page."""
 
     target: str
@@ -344,9 +344,9 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
 def _cell(value: str) -> str:
     if isinstance(value, _Code):
         return f"<code>{_text(value)}</code>"
-    if isinstance(value, _Verdict):
+    if isinstance(value, _ColoredVerdict):
         return f"<b class='{_text(value)}'>{_text(value)}</b>"
-    if isinstance(value, _Link):
+    if isinstance(value, _PageLink):
         return f"<a href='#{_text(value.target)}'>{_text(value)}</a>"
     return _text(value)
 

@@ -21,7 +21,7 @@ from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceErr
 from exhume.io.jsonout import jsonable
 from exhume.io.source import source_error
 from exhume.recovery import CarvedArchive
-from exhume.view.explored import Explored
+from exhume.view.explored import ExploredArchive
 from exhume.view.image import name_of
 from exhume.view.parts import script, style
 
@@ -61,7 +61,7 @@ PAGE = """<!DOCTYPE html>
 
 Environ = dict[str, Any]
 Start = Callable[[str, list[tuple[str, str]]], Any]
-Opener = Callable[[CarvedArchive], Explored]
+Opener = Callable[[CarvedArchive], ExploredArchive]
 
 
 class RefusedError(Exception):
@@ -78,14 +78,14 @@ class Explorer:
     `hosts` are the values of `Host` that name this server; `open_carved` opens an archive that was found in an image.
     """
 
-    def __init__(self, target: Explored, token: str, open_carved: Opener | None = None) -> None:
+    def __init__(self, target: ExploredArchive, token: str, open_carved: Opener | None = None) -> None:
         self.target = target
         self.token = token
         self.hosts: frozenset[str] = frozenset()
         self._open_carved = open_carved
-        self._opened: OrderedDict[str, Explored] = OrderedDict()
+        self._opened: OrderedDict[str, ExploredArchive] = OrderedDict()
         self._lock = threading.Lock()
-        self._routes: dict[str, Callable[[Explored, _Query], Any]] = {
+        self._routes: dict[str, Callable[[ExploredArchive, _Query], Any]] = {
             "contents": lambda shown, _: shown.contents(),
             "state": _state,
             "sections": lambda shown, q: shown.sections(q.number("first", 0), q.number("count", ROW_COUNT)),
@@ -155,7 +155,7 @@ class Explorer:
             raise RefusedError("404 Not Found", "nothing is here")
         return str(rest)
 
-    def _shown(self, query: _Query) -> Explored:
+    def _shown(self, query: _Query) -> ExploredArchive:
         """What a request is about: the target, or one of the archives found in it."""
         key = query.text("archive", "")
         if not key:
@@ -172,20 +172,20 @@ class Explorer:
             return known
 
 
-def _state(shown: Explored, query: _Query) -> dict[str, Any]:
+def _state(shown: ExploredArchive, query: _Query) -> dict[str, Any]:
     if query.optional("check"):
         shown.check()
     return shown.state()
 
 
-def _bytes(shown: Explored, query: _Query) -> bytes:
+def _bytes(shown: ExploredArchive, query: _Query) -> bytes:
     start, size, section = query.number("start"), query.number("size"), query.optional("section")
     if section is None:
         return shown.bytes_of(query.number("space"), start, size)
     return shown.payload(section, start, size)
 
 
-def _download(shown: Explored, query: _Query) -> tuple[str, int, Iterable[bytes]]:
+def _download(shown: ExploredArchive, query: _Query) -> tuple[str, int, Iterable[bytes]]:
     """The name, the size and the bytes of what is saved: the archive, a section, its payload, or a field of them."""
     number = query.optional("section")
     if number is None:
@@ -267,7 +267,7 @@ class Server:
     """
 
     def __init__(
-        self, shown: Explored, open_carved: Opener | None = None, *, port: int = 0, idle: float | None = None
+        self, shown: ExploredArchive, open_carved: Opener | None = None, *, port: int = 0, idle: float | None = None
     ) -> None:
         from waitress.server import create_server
 

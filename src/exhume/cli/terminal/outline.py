@@ -15,7 +15,14 @@ from exhume.archive import Archive
 from exhume.cli.explained import field_value
 from exhume.cli.render import printable
 from exhume.counts import counted
-from exhume.engines.explained import NEARBY, Explained, Looked, check_fields, checked_nearby, explain_section
+from exhume.engines.explained import (
+    NEARBY,
+    ExplainedSection,
+    SectionCache,
+    check_fields,
+    checked_nearby,
+    explain_section,
+)
 from exhume.engines.payloads import Payloads
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
@@ -72,7 +79,7 @@ class Outline:
     def __init__(self, found: SectionMap) -> None:
         self.found = found
         self.sources: dict[str, Source] = found.sources
-        self._explained: dict[int, Explained] = {}
+        self._explained: dict[int, ExplainedSection] = {}
         self._payloads = Payloads()
         self._files: list[tuple[str, int, int]] = []
         at = 0
@@ -122,12 +129,12 @@ class Outline:
             bad=str(section.kind) in ("unread", "gap"),
         )
 
-    def explain(self, number: int) -> Explained:
+    def explain(self, number: int) -> ExplainedSection:
         """The fields of a section, with its checksums computed.  Raises `SourceError` if reading fails."""
         known = self._explained.pop(number, None)
         if known is None:
             section = checked_nearby(self.found[number])
-            looked = Looked(lambda: self.payload(number), PATIENCE)
+            looked = SectionCache(lambda: self.payload(number), PATIENCE)
             unchecked = ""
             if section.span.size > NEARBY:
                 unchecked = f"covers {counted(section.span.size, 'bytes')}: only `exhume verify` compares it"
@@ -212,7 +219,7 @@ def _step(count: int) -> int:
     return step
 
 
-def _notes(explained: Explained) -> Iterator[str]:
+def _notes(explained: ExplainedSection) -> Iterator[str]:
     if explained.note:
         yield explained.note
     yield from map(str, explained.findings)

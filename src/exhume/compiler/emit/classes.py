@@ -13,7 +13,7 @@ from exhume.compiler.ir.needs import is_position, keeps_order, keeps_run, withou
 from exhume.compiler.refusal import UnsupportedError
 
 
-class Class(Statements):
+class ClassEmitter(Statements):
     """The class of one type: slots for fields, properties for instances."""
 
     base = ""

@@ -17,8 +17,8 @@ from exhume.compiler.front.kinds import (
     Bits,
     Integer,
     Kind,
-    Plain,
     Sequence,
+    SimpleKind,
     Structure,
     combined,
     enum_of,
@@ -56,7 +56,7 @@ OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
 def _size_of(kind: Kind, bits: bool = False) -> int:
     """Bytes, or bits, that every value of a kind takes; raises `UnsupportedError` when that depends on the data."""
     size = type_size(kind.type) if isinstance(kind, Structure) else None
-    if isinstance(kind, (Integer, Plain)) and kind.size:
+    if isinstance(kind, (Integer, SimpleKind)) and kind.size:
         size = kind.size
     width = kind.width if isinstance(kind, Bits) else None if size is None else 8 * size
     if width is None:
@@ -217,7 +217,7 @@ class Code(abc.ABC):
                 return bound(f"{self.weighed(left)} {op} {self.weighed(right)}", BINDS[op], level)
             case ex.Binary(op, left, right):
                 binds = BINDS[op]
-                python = "//" if op == "/" and self.kind(expr) != Plain("float") else op
+                python = "//" if op == "/" and self.kind(expr) != SimpleKind("float") else op
                 after = binds if self._regroups(expr) else binds + 1
                 before = binds + 1 if binds == BINDS["<"] else binds
                 return bound(f"{self._code(left, before)} {python} {self._code(right, after)}", binds, level)
@@ -331,12 +331,12 @@ class Code(abc.ABC):
         if isinstance(of, ex.Name) and (found := self.in_place(of.id, name)) is not None:
             return bound(found[0], found[1], level)
         code = self._code(of, ATOM)
-        if kind == Plain("stream") and self.foreign:
+        if kind == SimpleKind("stream") and self.foreign:
             known = {"size": "size", "pos": "pos", "eof": "is_eof"}
             if name not in known:
                 raise UnsupportedError(f"`{name}` of a stream is not supported")
             return f"{code}.{known[name]}()"
-        if kind == Plain("stream"):
+        if kind == SimpleKind("stream"):
             if name != "size":
                 raise UnsupportedError(f"`{name}` of another stream is not supported")
             return bound(f"{code}[2] - {code}[1]", BINDS["-"], level)

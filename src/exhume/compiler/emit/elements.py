@@ -21,13 +21,13 @@ from exhume.compiler.emit import c_numbers
 from exhume.compiler.emit.c_numbers import conditions, opening, short_forms, unique_name, varint_text
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import REST, Bits, Integer, Plain, Structure
+from exhume.compiler.front.kinds import REST, Bits, Integer, SimpleKind, Structure
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir import rows
 from exhume.compiler.ir.fixed import contents, numbers_of
 from exhume.compiler.ir.needs import STREAM_SIZE, without_rest
-from exhume.compiler.ir.rows import Way
+from exhume.compiler.ir.rows import ReadMethod
 from exhume.compiler.ir.varints import scalar_of, varint
 from exhume.compiler.refusal import UnsupportedError
 
@@ -152,7 +152,7 @@ class Element:
         """The fields in their order."""
         waiting: list[Field] = []
         for field in self.type.seq:
-            if rows.way(field) is Way.BITS and field.condition is None:
+            if rows.way(field) is ReadMethod.BITS and field.condition is None:
                 if waiting and not rows.shares_word(waiting[-1], field):
                     self._bits(waiting)
                     waiting = []
@@ -185,27 +185,27 @@ class Element:
         kind, lines = field.one, self.lines
         bounded, self.bounded = self.bounded, None
         match rows.way(field):
-            case Way.UP_TO_LAST:
+            case ReadMethod.UP_TO_LAST:
                 self._up_to_last(field)
-            case Way.NUMBERS:
+            case ReadMethod.NUMBERS:
                 self._numbers(field)
-            case Way.MARKED:
+            case ReadMethod.MARKED:
                 self._marked(field)
-            case Way.CONTENTS:
+            case ReadMethod.CONTENTS:
                 wanted = contents(field)
                 self.fail(f"end - at < {len(wanted)} or memcmp(p + at, {_bytes(wanted)}, {len(wanted)}) != 0")
                 lines.add(f"at += {len(wanted)}")
-            case Way.BYTES:
+            case ReadMethod.BYTES:
                 self._bytes_field(field, bounded)
-            case Way.NUMBER if field.size is None:
-                assert isinstance(kind, (Integer, Plain))
+            case ReadMethod.NUMBER if field.size is None:
+                assert isinstance(kind, (Integer, SimpleKind))
                 self._number(field, kind)
-            case Way.SCALAR if field.size is None and (scalar := scalar_of(kind)) is not None:
+            case ReadMethod.SCALAR if field.size is None and (scalar := scalar_of(kind)) is not None:
                 if varint(scalar):
                     self._varint(field, scalar)
                 else:
                     self._packed(field, scalar)
-            case Way.SCALAR | Way.STRUCTURE:
+            case ReadMethod.SCALAR | ReadMethod.STRUCTURE:
                 assert isinstance(kind, Structure)
                 self._nested(field, kind, bounded)
             case _:
@@ -221,12 +221,12 @@ class Element:
                     self.bounded = left
                     self.small.add(left)
 
-    def _number(self, field: Field, kind: Integer | Plain) -> None:
+    def _number(self, field: Field, kind: Integer | SimpleKind) -> None:
         code = str(rows.array_code(kind))
         into = self.variable(f"{field.id}_", C_TYPES[code])
         self.fail(f"end - at < {kind.size}")
         self.lines.add(f"memcpy(&{into}, p + at, {kind.size})", f"at += {kind.size}")
-        if kind.big and isinstance(kind, Plain):
+        if kind.big and isinstance(kind, SimpleKind):
             word, whole = self.variable(f"{field.id}_word_", f"uint{8 * kind.size}_t"), kind.size
             self.lines.add(f"memcpy(&{word}, &{into}, {whole})", f"{word} = swap{whole}({word})")
             self.lines.add(f"memcpy(&{into}, &{word}, {whole})")
@@ -443,7 +443,7 @@ class Element:
             return self._code(without_rest(ex.fold(field.value)), ATOM)
         if field.id not in self.read:
             raise UnsupportedError(f"{field.id} is not at hand")
-        if isinstance(field.one, Plain):
+        if isinstance(field.one, SimpleKind):
             raise UnsupportedError("this is not supported by compiled code")
         return f"<wide> {self.local(field)}"
 

@@ -23,12 +23,12 @@ from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
 
-class _Passing(Reader):
+class _SkipFunction(Reader):
     """The way past one structure; its parameters are what the one around it passes."""
 
     joins_optional = False
 
-    def __init__(self, around: _Ends, kind: Structure) -> None:
+    def __init__(self, around: _EndsFunction, kind: Structure) -> None:
         super().__init__(around.module, kind.type)
         self.given = dict(zip(kind.type.params, map(around.code, kind.arguments), strict=True))
         self.fixed_length = True
@@ -90,7 +90,7 @@ def _names(field: Field, key: str) -> set[str]:
     return set() if expr is None else set(ex.names(expr))
 
 
-class _Ends(Reader):
+class _EndsFunction(Reader):
     """The function for one field, and the readers of its cases."""
 
     joins_optional = False
@@ -158,7 +158,7 @@ class _Ends(Reader):
         for case, one in kind.cases:
             if not isinstance(one, Structure) or scalar_of(one) is not None:
                 raise UnsupportedError("only structures have ends to find")
-            passing = _Passing(self, one)
+            passing = _SkipFunction(self, one)
             length = passing.past()
             if passing.fixed_length:
                 fixed[self.code(case)] = length
@@ -196,6 +196,6 @@ def ends_text(module: Module, type: Type, field: Field) -> str:
     Raises `UnsupportedError` with the field when that cannot be determined without reading.
     """
     try:
-        return _Ends(module, type, field).text()
+        return _EndsFunction(module, type, field).text()
     except UnsupportedError as error:
         raise error.within(field.where) from None

@@ -32,7 +32,7 @@ from itertools import takewhile
 from exhume.compiler.emit import c_numbers
 from exhume.compiler.emit.text import literal, safe, written_doc
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, Bits, Enum, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.front.kinds import BYTES, Bits, Enum, Integer, Kind, SimpleKind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.fixed import (
@@ -71,7 +71,7 @@ def _format(kind: Kind, field: Field) -> str | None:
     if isinstance(kind, Integer) and kind.size:
         order = "" if kind.size == 1 else ">" if kind.big else "<"
         return f'"{order}{"i" if kind.signed else "u"}{kind.size}"'
-    if isinstance(kind, Plain) and kind.size:
+    if isinstance(kind, SimpleKind) and kind.size:
         return f'"{">" if kind.big else "<"}f{kind.size}"'
     if fixed_bytes(field) and isinstance(field.size, ex.Literal):
         return f'"V{field.size.value}"'
@@ -136,7 +136,7 @@ def formats(type: Type) -> Iterator[tuple[str, str]]:
 
 def _alone(field: Field) -> str | None:
     kind = number_of(field.one)
-    if "contents" in field.raw or not isinstance(kind, (Integer, Plain)) or not kind.size:
+    if "contents" in field.raw or not isinstance(kind, (Integer, SimpleKind)) or not kind.size:
         return None
     return struct_format([kind])
 
@@ -174,7 +174,7 @@ def _from_end(type: Type) -> Iterator[tuple[Field, tuple[int, int]]]:
 def _forms(type: Type) -> Iterator[tuple[Field, str]]:
     """The instances that are numbers as they are stored."""
     for one in type.instances.values():
-        if one.value is None and isinstance(one.one, (Integer, Plain)) and one.one.size and one.size is None:
+        if one.value is None and isinstance(one.one, (Integer, SimpleKind)) and one.one.size and one.size is None:
             yield one, literal(struct_format([one.one]))
 
 

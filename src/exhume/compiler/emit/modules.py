@@ -12,23 +12,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from exhume.compiler.emit.classes import Class
+from exhume.compiler.emit.classes import ClassEmitter
 from exhume.compiler.emit.columns import scan_text
 from exhume.compiler.emit.ends import ends_text
 from exhume.compiler.emit.paused import PausedReader
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.scan import flat_text
-from exhume.compiler.emit.shared import Beside, Module, beside_of
+from exhume.compiler.emit.shared import Module, UntracedReaders, beside_of
 from exhume.compiler.emit.text import pruned, words_of
 from exhume.compiler.emit.traced import TracedClass, TracedReader
 from exhume.compiler.front.kinds import combined, family
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.ir.needs import Needs, find_needs
+from exhume.compiler.ir.needs import ReaderNeeds, find_needs
 
 
 def module_text(
-    schema: Type, needs: dict[Type, Needs], *, traced: bool, beside: Beside | None = None, paused: Field | None = None
+    schema: Type,
+    needs: dict[Type, ReaderNeeds],
+    *,
+    traced: bool,
+    beside: UntracedReaders | None = None,
+    paused: Field | None = None,
 ) -> str:
     """The module of one specification; the reader of the type that has the list `paused` stops there."""
     module = Module(schema, needs, traced=traced, beside=beside, paused=paused)
@@ -48,7 +53,7 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
         yield TracedReader(module, type).text()
         return
     if type.scalar is None:
-        yield Class(module, type).text()
+        yield ClassEmitter(module, type).text()
     stops = module.paused is not None and module.paused.owner is type
     yield (PausedReader if stops else Reader)(module, type).text()
     if module.foreign and type in module.packed:

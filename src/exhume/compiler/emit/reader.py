@@ -9,7 +9,7 @@ from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.statements import Statements
 from exhume.compiler.emit.text import ATOM, BINDS, annotation, class_names, kept_as, safe, strength, written_doc
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import Bits, Integer, Plain, Structure
+from exhume.compiler.front.kinds import Bits, Integer, SimpleKind, Structure
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import (
     bit_order,
@@ -362,7 +362,7 @@ class Reader(Statements):
         if field.repeat or field.condition != self.met or "terminator" in field.raw or "contents" in field.raw:
             return False
         kind = field.one
-        if isinstance(kind, (Integer, Plain)) and kind.size and field.size is None:
+        if isinstance(kind, (Integer, SimpleKind)) and kind.size and field.size is None:
             return True
         return isinstance(kind, Bits) or fixed_bytes(field)
 

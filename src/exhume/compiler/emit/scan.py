@@ -21,7 +21,7 @@ from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir import rows
 from exhume.compiler.ir.fixed import Numbers, fixed_bytes, numbers_of
 from exhume.compiler.ir.needs import is_position
-from exhume.compiler.ir.rows import Way
+from exhume.compiler.ir.rows import ReadMethod
 from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
@@ -85,11 +85,11 @@ class Scan(Reader):
     def read_bytes(self, field: Field, into: str, path: str) -> None:
         """Positions of bytes, without copying them. Raises `UnsupportedError` for most that end with a terminator."""
         lines = self.lines
-        if rows.way_of_one(field) is Way.MARKED and not self.module.foreign:
+        if rows.way_of_one(field) is ReadMethod.MARKED and not self.module.foreign:
             stop, after = self.find_mark(field, path, bytes([field.raw["terminator"]]))
             lines.add(f"at_{into} = at", f"end_{into} = {stop}", after)
             return
-        if rows.way_of_one(field) is Way.CODED:
+        if rows.way_of_one(field) is ReadMethod.CODED:
             raise UnsupportedError("a field that ends with a terminator has no column")
         lines.add(f"at_{into} = at")
         stop = self.sized_end(field, path)
@@ -100,10 +100,10 @@ class Scan(Reader):
 
     def read_single(self, field: Field) -> None:
         kind, how = field.one, rows.way(field)
-        if how is Way.UP_TO_LAST:
+        if how is ReadMethod.UP_TO_LAST:
             self._up_to_last(field)
             return
-        if how is Way.NUMBERS:
+        if how is ReadMethod.NUMBERS:
             self._numbers(field)
             return
         before = len(self.columns)
@@ -133,7 +133,7 @@ class Scan(Reader):
         sized = field.size is not None
         if self.module.foreign and len(self.lines.lines) > MOST_LINES:
             raise UnsupportedError("a row of too many fields")
-        if self.module.foreign and (field.to_end or rows.way_of_one(field) is Way.CODED or kind.type.opaque):
+        if self.module.foreign and (field.to_end or rows.way_of_one(field) is ReadMethod.CODED or kind.type.opaque):
             raise UnsupportedError("a structure in bytes that are not limited by a size has no columns")
         inner = self.__class__(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         self.begin_nested(inner, field)

@@ -16,14 +16,14 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Kind, Sequence, Structure, combined, family, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.ir.needs import Needs, deciding, expressions, words
+from exhume.compiler.ir.needs import ReaderNeeds, deciding, expressions, words
 from exhume.compiler.ir.rows import packed_size
 
 _SCANS = re.compile(r"^def (scan_\w+)\(", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Beside:
+class UntracedReaders:
     """What readers that take notes know of those that take none.
 
     `columned`: the names of readers whose rows they read as columns; `mentioned`: by type, every name in an expression
@@ -40,10 +40,10 @@ class Beside:
         return frozenset().union(*self.mentioned.values())
 
 
-def beside_of(model: Model, texts: Mapping[str, str]) -> Beside:
+def beside_of(model: Model, texts: Mapping[str, str]) -> UntracedReaders:
     """What is known of the readers of a model whose modules have this source."""
     columned = {name for text in texts.values() for name in _SCANS.findall(text)}
-    return Beside(frozenset(columned), _mentioned(model), _passes_on(model))
+    return UntracedReaders(frozenset(columned), _mentioned(model), _passes_on(model))
 
 
 def _mentioned(model: Model) -> dict[Type, frozenset[str]]:
@@ -93,10 +93,10 @@ class Module:
     def __init__(
         self,
         schema: Type,
-        needs: dict[Type, Needs],
+        needs: dict[Type, ReaderNeeds],
         *,
         traced: bool = False,
-        beside: Beside | None = None,
+        beside: UntracedReaders | None = None,
         paused: Field | None = None,
     ) -> None:
         self.schema = schema

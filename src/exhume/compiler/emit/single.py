@@ -7,7 +7,7 @@ from collections.abc import Sequence as Many
 from exhume.compiler.emit.text import BINDS
 from exhume.compiler.emit.values import Values
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, SimpleKind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import byte_order, contents, struct_format
 from exhume.compiler.ir.needs import inherits_order, without_rest
@@ -15,7 +15,7 @@ from exhume.compiler.ir.varints import one_byte
 from exhume.compiler.refusal import UnsupportedError
 
 
-class Single(Values):
+class SingleValue(Values):
     """How one value of any kind is read into a variable."""
 
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:
@@ -37,7 +37,7 @@ class Single(Values):
             self._read_structure(field, kind, into, path, bare, "end", None)
         elif isinstance(kind, Switch):
             self._read_switch(field, kind, into, path, bare, "end", None)
-        elif (isinstance(kind, Integer) and kind.size) or (isinstance(kind, Plain) and kind.size):
+        elif (isinstance(kind, Integer) and kind.size) or (isinstance(kind, SimpleKind) and kind.size):
             self._read_number(kind, into, path)
         elif "contents" in field.raw:
             self._read_contents(field, into, path)
@@ -59,7 +59,7 @@ class Single(Values):
         orders = [self.module.struct(f"{order}{format[1:]}", rows=rows) for order in "><"]
         return f"({orders[0]} if big else {orders[1]})"
 
-    def _read_number(self, kind: Integer | Plain, into: str, path: str) -> None:
+    def _read_number(self, kind: Integer | SimpleKind, into: str, path: str) -> None:
         size, lines = kind.size, self.lines
         with lines.block("if at >= end:" if size == 1 else f"if end - at < {size}:"):
             lines.add(f"raise short({path}, at, end, {size})")
@@ -237,7 +237,7 @@ class Single(Values):
                 self.lines.add(f"{stop} = at")
         elif isinstance(kind, Bits) and self.loose:
             self._read_loose_bits(kind, into, path)
-        elif isinstance(kind, (Integer, Plain)) and kind.size:
+        elif isinstance(kind, (Integer, SimpleKind)) and kind.size:
             self._read_number(kind, into, path)  # it takes its own width, whatever the size says
         else:
             raise UnsupportedError("this kind of case is not supported")

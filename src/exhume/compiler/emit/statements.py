@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Iterator
 
 from exhume.compiler import budgets
-from exhume.compiler.emit.single import Single
+from exhume.compiler.emit.single import SingleValue
 from exhume.compiler.emit.text import columned, local_name
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import Bits, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import fixed_size, number_code, type_size
 from exhume.compiler.ir.needs import inherits_order
@@ -18,7 +18,7 @@ from exhume.compiler.ir.varints import number_of
 from exhume.compiler.refusal import UnsupportedError
 
 
-class Statements(Single):
+class Statements(SingleValue):
     """What readers and properties share: how a field is read into a variable."""
 
     def local(self, field: Field) -> str:
@@ -252,7 +252,7 @@ class Statements(Single):
     def _read_numbers(self, field: Field, into: str, code: str) -> None:
         """Numbers of one width, all at once."""
         kind = number_of(field.one)
-        assert isinstance(kind, (Integer, Plain))
+        assert isinstance(kind, (Integer, SimpleKind))
         size, lines = kind.size, self.lines
         self.count_numbers(field, size)
         self.hold(f"many * {size}", self.path(field))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exhume.compiler.emit.text import columned, member, safe
-from exhume.compiler.front.kinds import Bits, Integer, Kind, Plain, Sequence, Structure, Switch
+from exhume.compiler.front.kinds import Bits, Integer, Kind, Sequence, SimpleKind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.varints import number_of
@@ -176,9 +176,9 @@ class _Stub:
                 return "_b.int"
             case Structure(type):
                 return "_Any" if type.opaque else self.qualified(type, type.class_name)
-            case Plain("bytes"):
+            case SimpleKind("bytes"):
                 return "_View"
-            case Plain(word):
+            case SimpleKind(word):
                 return {"float": "_b.float", "bool": "_b.bool", "text": "_b.str", "stream": "_Stream"}.get(word, "_Any")
             case Sequence(of) if rows and isinstance(of, Structure):
                 return self.qualified(of.type, f"{of.type.class_name}Columns")
@@ -192,7 +192,7 @@ class _Stub:
     def many(self, of: Kind) -> str:
         """Many of a kind: numbers of one width are an array."""
         number = number_of(of)
-        if isinstance(number, (Integer, Plain)) and number.size:
+        if isinstance(number, (Integer, SimpleKind)) and number.size:
             if isinstance(number, Integer) and number.enum is not None:
                 return f"_b.list[{self.annotation(number)}]"
             if number == Integer(size=1):

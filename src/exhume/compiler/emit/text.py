@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from exhume.compiler import budgets
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import Bits, Integer, Kind, Plain, Sequence, Structure
+from exhume.compiler.front.kinds import Bits, Integer, Kind, Sequence, SimpleKind, Structure
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.varints import number_of
 
@@ -174,7 +174,7 @@ def annotation(kind: Kind, name_of: Callable[[Type], str] = _class_name) -> str:
         return "int"
     if isinstance(kind, Bits):
         return "bool" if kind.width == 1 and kind.enum is None else "int"
-    if isinstance(kind, Plain):
+    if isinstance(kind, SimpleKind):
         return {"float": "float", "bool": "bool", "text": "str", "bytes": "View"}.get(kind.kind, "object")
     if isinstance(kind, Structure) and kind.type.opaque:
         return "object"
@@ -182,7 +182,7 @@ def annotation(kind: Kind, name_of: Callable[[Type], str] = _class_name) -> str:
         return annotation(kind.type.field(kind.type.scalar).kind) if kind.type.scalar else name_of(kind.type)
     if isinstance(kind, Sequence):
         kind = Sequence(number_of(kind.of))
-        if isinstance(kind.of, (Integer, Plain)) and kind.of.size:
+        if isinstance(kind.of, (Integer, SimpleKind)) and kind.of.size:
             return "View" if kind.of == Integer(size=1) else f"memoryview[{annotation(kind.of)}]"
         if isinstance(kind.of, Structure) and kind.of.type.raw.get("-columns"):
             return f"{name_of(kind.of.type)}Columns"

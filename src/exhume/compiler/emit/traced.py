@@ -18,7 +18,7 @@ import contextlib
 from collections.abc import Iterator
 
 from exhume.compiler import budgets
-from exhume.compiler.emit.classes import Class
+from exhume.compiler.emit.classes import ClassEmitter
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.statements import Statements, nested_in
 from exhume.compiler.emit.text import kept_as
@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 1 << 12
 """Rows that are read as columns to find where they begin, and not kept."""
 
 
-class Traced(Statements):
+class TracedStatements(Statements):
     """The common part of reader and class: a field and its elements with their places."""
 
     traces = True
@@ -154,7 +154,7 @@ class Traced(Statements):
         return "bit // 8" if self.loose else "at"
 
 
-class TracedReader(Traced, Reader):
+class TracedReader(TracedStatements, Reader):
     """The function that reads one type."""
 
     joins_optional = False
@@ -181,7 +181,7 @@ class TracedReader(Traced, Reader):
             self.lines.add(f'value.PLACES["{field.id}"] = [view, begin + {start}, begin + {(used + 7) // 8}, []]')
 
 
-class TracedClass(Traced, Class):
+class TracedClass(TracedStatements, ClassEmitter):
     """The class of one type."""
 
     holder = "self"

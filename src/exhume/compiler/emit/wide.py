@@ -24,7 +24,7 @@ from exhume.compiler.front.kinds import (
     Bits,
     Integer,
     Kind,
-    Plain,
+    SimpleKind,
     Structure,
     Switch,
     choices,
@@ -32,7 +32,7 @@ from exhume.compiler.front.kinds import (
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import Numbers
 from exhume.compiler.ir.needs import expressions, words
-from exhume.compiler.ir.rows import CODED, Way, common_code, numbers_in_place, takes_bytes, way_of_one
+from exhume.compiler.ir.rows import CODED, ReadMethod, common_code, numbers_in_place, takes_bytes, way_of_one
 from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
@@ -104,7 +104,7 @@ class WideScan(OutwardScan):
     # Bytes and strings.
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        if way_of_one(field) not in (Way.CODED, Way.MARKED):
+        if way_of_one(field) not in (ReadMethod.CODED, ReadMethod.MARKED):
             super().read_bytes(field, into, path)
         else:
             self._ended(field, field.one, into, path, str(field.raw.get("type")))
@@ -172,7 +172,7 @@ class WideScan(OutwardScan):
             lines.add(f"at = end_{one} = {end}" if end != "end" else f"at = end_{one} = max(at, end)")
         elif kind in (BYTES, TEXT):
             self._ended(field, kind, one, path, said)
-        elif isinstance(kind, (Integer, Plain)) and kind.size:
+        elif isinstance(kind, (Integer, SimpleKind)) and kind.size:
             self._read_number(kind, one, path)
         else:
             raise UnsupportedError("this kind of case has no column")

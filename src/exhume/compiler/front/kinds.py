@@ -22,8 +22,8 @@ from exhume.compiler.front.model import Bits as Bits
 from exhume.compiler.front.model import Enum as Enum
 from exhume.compiler.front.model import Integer as Integer
 from exhume.compiler.front.model import Kind as Kind
-from exhume.compiler.front.model import Plain as Plain
 from exhume.compiler.front.model import Sequence as Sequence
+from exhume.compiler.front.model import SimpleKind as SimpleKind
 from exhume.compiler.front.model import Structure as Structure
 from exhume.compiler.front.model import Switch as Switch
 from exhume.compiler.front.model import Type
@@ -53,7 +53,7 @@ def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool 
         return Integer(enum, size, found[1] == "s", ordered, decided and size > 1 and not found[3])
     if found := _FLOAT.match(name):
         size = int(found[1])
-        return Plain("float", size, big(found[2], owner.endian, size), decided and not found[2])
+        return SimpleKind("float", size, big(found[2], owner.endian, size), decided and not found[2])
     if found := _BITS.match(name):
         return Bits(int(found[1]), (found[2] or owner.bit_endian) != "le", enum)
     if name in ("str", "strz"):
@@ -76,7 +76,7 @@ def family(kind: Kind) -> str:
             return "structure"
         case Switch():
             return family(combined(kind))
-        case Plain(word):
+        case SimpleKind(word):
             return word
 
 

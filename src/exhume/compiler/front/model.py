@@ -53,7 +53,7 @@ class Bits:
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class SimpleKind:
     """`float`, `bool`, `text`, `bytes`, `stream`, `structure` (of one of several types), `absent` or `unknown`.
 
     `size` is in bytes where a float is stored.
@@ -89,7 +89,7 @@ class Switch:
     default: Kind | None
 
 
-Kind = Integer | Bits | Plain | Structure | Sequence | Switch
+Kind = Integer | Bits | SimpleKind | Structure | Sequence | Switch
 
 DECIDED = "decided"
 """The byte order of types that find out by their data."""
@@ -97,8 +97,8 @@ DECIDED = "decided"
 REST = ex.Name("_rest")
 """Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
 
-FLOAT, BOOL, TEXT, BYTES, STREAM = (Plain(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
-UNKNOWN, SOME_STRUCTURE, ABSENT = (Plain(kind) for kind in ("unknown", "structure", "absent"))
+FLOAT, BOOL, TEXT, BYTES, STREAM = (SimpleKind(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
+UNKNOWN, SOME_STRUCTURE, ABSENT = (SimpleKind(kind) for kind in ("unknown", "structure", "absent"))
 INTEGER = Integer()
 
 
@@ -129,7 +129,7 @@ class Enum:
 
 
 @dataclass(frozen=True)
-class Given:
+class ExternalNames:
     """Names whose meaning the caller of the compiler provides.
 
     Opaque types by what reads them (`types`) or as the ids of further specifications (`specs`), and `process` routines.
@@ -240,7 +240,7 @@ class Specifications(Protocol):
     """All specifications of one compilation, as their types see them; see `specs.Model`."""
 
     foreign: bool
-    given: Given
+    given: ExternalNames
     moving: frozenset[str] | None
     shares: bool
     drifting: frozenset[str]

@@ -16,8 +16,8 @@ from exhume.compiler.front.model import (
     CALL_FORM,
     KNOWN,
     RESERVED,
+    ExternalNames,
     Field,
-    Given,
     Integer,
     Kind,
     Sequence,
@@ -37,10 +37,10 @@ class Model(Specifications):
     """
 
     def __init__(
-        self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False, given: Given | None = None
+        self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False, given: ExternalNames | None = None
     ) -> None:
         self.foreign = foreign
-        self.given: Given = given or Given()
+        self.given: ExternalNames = given or ExternalNames()
         self._opaque: dict[str, Type] = {}
         self.moving: frozenset[str] | None = None
         """Names of instances that depend on where reading is; None where streams need not know that."""

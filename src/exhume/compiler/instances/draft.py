@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.instances.roles import Use
+from exhume.compiler.instances.roles import FieldUse
 from exhume.compiler.instances.solve import LARGEST, Key, Solution, Solver
 from exhume.compiler.instances.tree import OPEN, Node, Raw, Scope, Stream, UnknownError
 
@@ -32,7 +32,9 @@ class NotYetError(Exception):
 class Draft(Solver):
     """A walk over bytes that are not there yet."""
 
-    def __init__(self, type: Type, chance: Chance, arguments: list[Any] | None, uses: dict[Field, Use]) -> None:
+    def __init__(
+        self, type: Type, chance: RandomChoices, arguments: list[Any] | None, uses: dict[Field, FieldUse]
+    ) -> None:
         super().__init__(b"")
         self.type = type
         self.chance = chance
@@ -203,7 +205,7 @@ class Draft(Solver):
 T = TypeVar("T")
 
 
-class Chance(Protocol):
+class RandomChoices(Protocol):
     """Where values come from: Hypothesis, or a generator of random numbers."""
 
     def integer(self, low: int, high: int) -> int: ...

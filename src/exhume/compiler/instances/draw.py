@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Sequence
+from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Sequence, SimpleKind
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.instances.draft import Chance, NotYetError, RetryError
-from exhume.compiler.instances.roles import Use, packed, uses_of
+from exhume.compiler.instances.draft import NotYetError, RandomChoices, RetryError
+from exhume.compiler.instances.roles import FieldUse, packed, uses_of
 from exhume.compiler.instances.solve import LARGEST, Key, Solver, limits
 from exhume.compiler.instances.structures import Structures
-from exhume.compiler.instances.tree import BrokenError, Node, Rule, Stream, Sum
+from exhume.compiler.instances.tree import BrokenError, ChecksumField, Node, Rule, Stream
 from exhume.compiler.instances.walk import Walk
 from exhume.compiler.refusal import UnsupportedError
 
@@ -37,19 +37,19 @@ class NoneDrawnError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnInstance:
     """An instance: its bytes, the parameters of its type, the rules that it meets and the checksums in it."""
 
     data: bytes
     arguments: tuple[Any, ...]
     rules: list[Rule]
-    sums: list[Sum]
+    sums: list[ChecksumField]
 
 
-class Draw(Structures):
+class InstanceBuilder(Structures):
     """One instance in the making."""
 
-    def instance_of(self) -> Drawn:
+    def instance_of(self) -> DrawnInstance:
         """Draw until everything fits; raise `NoneDrawnError`."""
         for attempt in range(ATTEMPTS):
             self.drawn.clear()
@@ -65,7 +65,7 @@ class Draw(Structures):
                     return found
         raise NoneDrawnError(self.type.where)
 
-    def try_once(self) -> Drawn | None:
+    def try_once(self) -> DrawnInstance | None:
         """One pass; None when something must be put right first."""
         self.begin()
         try:
@@ -103,7 +103,7 @@ class Draw(Structures):
                 keys += check.variables(error.expr, error.scope)
             self.redraw(keys)
             return None
-        return Drawn(data, tuple(arguments), check.rules, check.sums)
+        return DrawnInstance(data, tuple(arguments), check.rules, check.sums)
 
     def again(self, keys: list[Key]) -> None:
         """What does not fit is drawn again, unless something was put right in this pass: then that is tried first."""
@@ -164,7 +164,7 @@ class Draw(Structures):
         """Some value of a kind. Raises `UnsupportedError` for a parameter of a type that cannot be drawn."""
         if isinstance(kind, (Integer, Bits)):
             return self.some_number(one, *limits(kind), kind, None, None)
-        if kind == Plain("bool"):
+        if kind == SimpleKind("bool"):
             return self.chance.choice([False, True])
         if kind == TEXT:
             return self.chance.choice(["", "a", "name"])
@@ -173,14 +173,14 @@ class Draw(Structures):
         raise UnsupportedError("a parameter of this type cannot be drawn", one.where)
 
 
-def draw(type: Type, chance: Chance, arguments: list[Any] | None = None) -> Drawn:
+def draw(type: Type, chance: RandomChoices, arguments: list[Any] | None = None) -> DrawnInstance:
     """An instance of a type; raises `NoneDrawnError`."""
-    return Draw(type, chance, arguments, uses_for(type)).instance_of()
+    return InstanceBuilder(type, chance, arguments, uses_for(type)).instance_of()
 
 
-def uses_for(type: Type) -> dict[Field, Use]:
+def uses_for(type: Type) -> dict[Field, FieldUse]:
     """What the fields below a type are used for, computed once."""
-    found: dict[Field, Use] | None = type.__dict__.get("_uses")
+    found: dict[Field, FieldUse] | None = type.__dict__.get("_uses")
     if found is None:
         found = type.__dict__["_uses"] = uses_of(type)
     return found
@@ -202,7 +202,7 @@ ROUNDS = 8
 """Passes over all checksums; one may be in the data that another covers."""
 
 
-def seal(type: Type, drawn: Drawn, checksums: Checksums) -> Drawn:
+def seal(type: Type, drawn: DrawnInstance, checksums: Checksums) -> DrawnInstance:
     """The instance with right checksums.
 
     Raises `NoneDrawnError` when what must be there breaks a rule, and `UnsupportedError` for an unknown algorithm.
@@ -218,11 +218,11 @@ def seal(type: Type, drawn: Drawn, checksums: Checksums) -> Drawn:
             check.whole(type, list(drawn.arguments))
         except BrokenError:
             break
-        drawn = Drawn(check.data, drawn.arguments, check.rules, check.sums)
+        drawn = DrawnInstance(check.data, drawn.arguments, check.rules, check.sums)
     raise NoneDrawnError(type.where)
 
 
-def stored(one: Sum, data: bytes, checksums: Checksums) -> bytes:
+def stored(one: ChecksumField, data: bytes, checksums: Checksums) -> bytes:
     """A checksum over what `data` holds, as it is stored.
 
     Raises `UnsupportedError` for an algorithm that is not known, or of another size.

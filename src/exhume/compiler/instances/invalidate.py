@@ -8,8 +8,8 @@ from typing import Any
 
 from exhume.compiler.front.kinds import Bits, Integer
 from exhume.compiler.front.model import Type
-from exhume.compiler.instances.draft import Chance
-from exhume.compiler.instances.draw import Drawn, NoneDrawnError, uses_for
+from exhume.compiler.instances.draft import RandomChoices
+from exhume.compiler.instances.draw import DrawnInstance, NoneDrawnError, uses_for
 from exhume.compiler.instances.roles import packed, rules_of, varint
 from exhume.compiler.instances.solve import limits
 from exhume.compiler.instances.tree import BrokenError, Node, Rule, UnknownError
@@ -34,7 +34,7 @@ class Invalid:
     rule: str
 
 
-def spoil(type: Type, drawn: Drawn, chance: Chance) -> Invalid:
+def spoil(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invalid:
     """An instance with one rule broken.  Raises `NoneDrawnError` when every attempt breaks another one first."""
     kinds = sorted({rule.rule for rule in drawn.rules} | ({"checksum"} if drawn.sums else set()))
     for number in range(TRIED if kinds else 0):
@@ -63,7 +63,7 @@ def spoil(type: Type, drawn: Drawn, chance: Chance) -> Invalid:
     raise NoneDrawnError(type.where)
 
 
-def _unsealed(type: Type, drawn: Drawn, chance: Chance) -> Invalid | None:
+def _unsealed(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invalid | None:
     """The instance with one wrong checksum, unless that breaks something else."""
     one = chance.choice(drawn.sums)
     at = chance.integer(one.start, one.stop - 1)
@@ -79,7 +79,7 @@ def _unsealed(type: Type, drawn: Drawn, chance: Chance) -> Invalid | None:
     return Invalid(data, drawn.arguments, one.path, one.start, "checksum") if same else None
 
 
-def _broken(type: Type, drawn: Drawn, rule: Rule, chance: Chance, *, rough: bool) -> bytes | None:
+def _broken(type: Type, drawn: DrawnInstance, rule: Rule, chance: RandomChoices, *, rough: bool) -> bytes | None:
     """Data in which a rule may be broken."""
     data, stored = drawn.data, drawn.data[rule.start : rule.stop]
     if rule.rule == "short":

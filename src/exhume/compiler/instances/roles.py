@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import Bits, Integer, Kind, Plain, Switch, structures
+from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Switch, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir import varints
 from exhume.compiler.ir.needs import KEYS
@@ -75,14 +75,14 @@ def covers(one: Field) -> tuple[str, ...]:
 _FLOATS = {4: "f", 8: "d"}
 
 
-def unpacked(kind: Integer | Plain, data: bytes) -> Any:
+def unpacked(kind: Integer | SimpleKind, data: bytes) -> Any:
     """A number as it is stored."""
     if isinstance(kind, Integer):
         return int.from_bytes(data, "big" if kind.big else "little", signed=kind.signed)
     return struct.unpack((">" if kind.big else "<") + _FLOATS[kind.size], data)[0]
 
 
-def packed(kind: Integer | Plain, value: Any) -> bytes:
+def packed(kind: Integer | SimpleKind, value: Any) -> bytes:
     """The bytes of a number; raises `OverflowError` for one that they cannot hold."""
     if isinstance(kind, Integer):
         return int(value).to_bytes(kind.size, "big" if kind.big else "little", signed=kind.signed)
@@ -102,7 +102,7 @@ _ROLES = {"size": "size", "repeat-expr": "count", "pos": "place"}
 
 
 @dataclass(slots=True)
-class Use:
+class FieldUse:
     """`roles`: any of `size`, `count`, `place`, `index`, `choice`; the constants that its values are compared with."""
 
     roles: set[str] = field(default_factory=set)
@@ -110,7 +110,7 @@ class Use:
     texts: set[bytes] = field(default_factory=set)
     encoding: str | None = None
 
-    def take(self, other: Use, deciding: bool) -> bool:
+    def take(self, other: FieldUse, deciding: bool) -> bool:
         """Add the use of what is computed from it; say whether that changed anything."""
         before = (len(self.roles), len(self.numbers), len(self.texts), self.encoding)
         if deciding:
@@ -135,10 +135,10 @@ def reached(root: Type) -> set[Type]:
     return found
 
 
-def uses_of(root: Type) -> dict[Field, Use]:
+def uses_of(root: Type) -> dict[Field, FieldUse]:
     """The use of every field that a type reaches, as far as the types below it determine it."""
     every = sorted(reached(root), key=lambda each: each.where)
-    found = {one: Use() for type in root.model.types() for one in (*type.fields(), *type.params)}
+    found = {one: FieldUse() for type in root.model.types() for one in (*type.fields(), *type.params)}
     flows: list[tuple[Field, Field, bool]] = []
     for type in every:
         if varint(type):
@@ -172,7 +172,7 @@ def _expressions(one: Field) -> Iterator[tuple[str, ex.Expr]]:
             yield "choice", ex.Binary("==", one.one.on, case)
 
 
-def _mark(found: dict[Field, Use], role: str, expr: ex.Expr, one: Field) -> None:
+def _mark(found: dict[Field, FieldUse], role: str, expr: ex.Expr, one: Field) -> None:
     """Note for each field in an expression of `one` its role there, and the constants that it is compared with."""
     here = one.owner
     numbers, texts = set(), set()

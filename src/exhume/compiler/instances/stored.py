@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind, Plain
+from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind, SimpleKind
 from exhume.compiler.front.model import Field
 from exhume.compiler.instances.draft import Draft, RetryError
-from exhume.compiler.instances.roles import Use, encoding_of, ending, packed, rules_of, shifted, unpacked
+from exhume.compiler.instances.roles import FieldUse, encoding_of, ending, packed, rules_of, shifted, unpacked
 from exhume.compiler.instances.solve import LARGEST, Key, in_range, limits
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownError
 
@@ -33,7 +33,7 @@ class Numbers(Draft):
         node: Node | None = None,
     ) -> int:
         """A number that its field allows, by what it is used for. Raises `RetryError` when none is."""
-        use = self.uses.get(one, Use()) if one is not None else Use()
+        use = self.uses.get(one, FieldUse()) if one is not None else FieldUse()
         test: Callable[[int], bool] = _any
         if one is not None and scope is not None and "valid" in one.raw:
             low, high, choices = self.allowed(one, scope, low, high)
@@ -59,7 +59,7 @@ class Numbers(Draft):
             raise RetryError([] if scope is None else self.rule_variables(one, scope) if one is not None else [])
         return self.chance.choice(fitting)
 
-    def any_number(self, use: Use, near: list[int], low: int, high: int, before: int) -> int:
+    def any_number(self, use: FieldUse, near: list[int], low: int, high: int, before: int) -> int:
         """A number between bounds, small where it counts, near constants where it decides.
 
         What numbers an element is at most `before`, the one before that which contains it.
@@ -129,13 +129,13 @@ class Numbers(Draft):
 
         return test
 
-    def some_float(self, kind: Plain) -> float:
+    def some_float(self, kind: SimpleKind) -> float:
         nice = self.chance.choice([0.0, 1.0, -1.5, 1e-9, 1e9, float("inf"), float("nan"), None])
         if nice is None:
             return float(struct.unpack("<d", self.chance.data(8))[0]) if kind.size == 8 else 0.25
         return nice
 
-    def some_stored(self, one: Field, kind: Integer | Plain, scope: Scope, stream: Stream) -> Any:
+    def some_stored(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> Any:
         """Some value of a stored number."""
         if isinstance(kind, Integer):
             return self.some_number(one, *limits(kind), kind, scope, stream)
@@ -175,7 +175,7 @@ class StoredValues(Numbers):
         found = [self.cells.get(at + offset) for offset in range(size)]
         return None if any(byte is None for byte in found) else bytes(byte for byte in found if byte is not None)
 
-    def number(self, one: Field, kind: Integer | Plain, scope: Scope, stream: Stream) -> tuple[Any, int]:
+    def number(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> tuple[Any, int]:
         at, path = scope.at, scope.path
         fits = self.room(stream, at, kind.size)
         data = self.there(at, kind.size) if fits else None

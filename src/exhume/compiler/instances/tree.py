@@ -108,7 +108,7 @@ class Rule:
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class Sum:
+class ChecksumField:
     """A checksum that was read: its position, and the ranges of the data that it covers, in sequence."""
 
     path: str

@@ -10,10 +10,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, SimpleKind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.instances.roles import covers, encoding_of, ending, expression, rules_of, shifted, unpacked
-from exhume.compiler.instances.tree import BrokenError, Evaluator, Node, Raw, Rule, Scope, Stream, Sum, UnknownError
+from exhume.compiler.instances.tree import (
+    BrokenError,
+    ChecksumField,
+    Evaluator,
+    Node,
+    Raw,
+    Rule,
+    Scope,
+    Stream,
+    UnknownError,
+)
 from exhume.compiler.ir.fixed import contents
 from exhume.compiler.refusal import UnsupportedError
 
@@ -27,7 +37,7 @@ class Walk(Evaluator):
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self.rules: list[Rule] = []
-        self.sums: list[Sum] = []
+        self.sums: list[ChecksumField] = []
         self.depth: int = 0
 
     # Structures.
@@ -62,7 +72,7 @@ class Walk(Evaluator):
         for one in seq:
             if (covered := covers(one)) and node.values.get(one.id) is not None:
                 pieces = [extents[id] for id in covered if node.values.get(id) is not None]
-                self.sums.append(Sum(node.below(one.id), one, *extents[one.id], pieces))
+                self.sums.append(ChecksumField(node.below(one.id), one, *extents[one.id], pieces))
         self.depth -= 1
         return at
 
@@ -215,7 +225,7 @@ class Walk(Evaluator):
             return self.structure(kind, scope, stream, scope.at)
         if "contents" in one.raw:
             return self.fixed(one, scope, stream, contents(one))
-        if isinstance(kind, (Integer, Plain)) and kind.size:
+        if isinstance(kind, (Integer, SimpleKind)) and kind.size:
             return self.number(one, kind, scope, stream)
         if isinstance(kind, Bits):
             node, held = scope.node, dict(scope.node.values)
@@ -281,7 +291,7 @@ class Walk(Evaluator):
         self.note(one, "short", scope, scope.at + size, None)
         return self.data[scope.at : scope.at + size]
 
-    def number(self, one: Field, kind: Integer | Plain, scope: Scope, stream: Stream) -> tuple[Any, int]:
+    def number(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> tuple[Any, int]:
         """Read an integer or float."""
         return unpacked(kind, self.take(one, scope, stream, kind.size)), scope.at + kind.size
 

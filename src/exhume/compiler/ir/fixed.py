@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, DECIDED, Bits, Integer, Kind, Plain, Structure, Switch, structures
+from exhume.compiler.front.kinds import BYTES, DECIDED, Bits, Integer, Kind, SimpleKind, Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
 
 CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -37,7 +37,7 @@ def stored_size(field: Field) -> int:
     if fixed_bytes(field):
         assert isinstance(field.size, ex.Literal)
         return int(field.size.value)
-    assert isinstance(field.one, (Integer, Plain))
+    assert isinstance(field.one, (Integer, SimpleKind))
     return field.one.size
 
 
@@ -48,7 +48,7 @@ def number_code(kind: Kind, field: Field) -> str | None:
     if isinstance(kind, Integer) and kind.size and field.size in (None, ex.Literal(kind.size)):
         code = CODES[kind.size]
         return code.lower() if kind.signed else code
-    if isinstance(kind, Plain) and kind.kind == "float" and kind.size:
+    if isinstance(kind, SimpleKind) and kind.kind == "float" and kind.size:
         return "f" if kind.size == 4 else "d"
     return None
 
@@ -90,7 +90,7 @@ def _numbers(field: Field, name: str) -> Numbers | None:
 
 def byte_order(kind: Kind) -> bool | str | None:
     """Whether a number's highest byte comes first, or that the data decides; None for kinds without a byte order."""
-    if not isinstance(kind, (Integer, Plain)) or kind.size < 2:
+    if not isinstance(kind, (Integer, SimpleKind)) or kind.size < 2:
         return None
     return DECIDED if kind.decided else kind.big
 
@@ -170,7 +170,7 @@ def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
         if isinstance(kind, Integer):
             code = CODES[kind.size]
             out += code.lower() if kind.signed else code
-        elif isinstance(kind, Plain) and kind.kind == "float":
+        elif isinstance(kind, SimpleKind) and kind.kind == "float":
             out += "f" if kind.size == 4 else "d"
         else:
             out += f"{stored_size(fields[number])}s"
@@ -196,7 +196,7 @@ def fixed_size(field: Field) -> int | None:
         literal_size = isinstance(field.size, ex.Literal) and isinstance(field.size.value, int)
         return int(field.size.value) if literal_size and isinstance(field.size, ex.Literal) else None
     kind = field.one
-    if isinstance(kind, (Integer, Plain)) and kind.size:
+    if isinstance(kind, (Integer, SimpleKind)) and kind.size:
         return kind.size
     return type_size(kind.type) if isinstance(kind, Structure) else None
 
@@ -223,7 +223,7 @@ def element_size(field: Field) -> int | None:
     kind = field.one
     if not field.repeat or field.size is not None or "valid" in field.raw:
         return None
-    if isinstance(kind, (Integer, Plain)) and kind.size:
+    if isinstance(kind, (Integer, SimpleKind)) and kind.size:
         return kind.size
     return type_size(kind.type) if isinstance(kind, Structure) else None
 

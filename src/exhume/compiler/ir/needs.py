@@ -17,7 +17,7 @@ KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "pare
 
 
 @dataclass(slots=True)
-class Needs:
+class ReaderNeeds:
     """`stream`: where its stream begins, besides where to read; `parent`, `root`: the objects above it.
 
     `keeps_*` says that values remember it, for instances that are read or computed on access.
@@ -140,12 +140,12 @@ def deciding(type: Type) -> Iterator[ex.Expr]:
         yield from (ex.parse(key) for key in decides["cases"] if key != "_")
 
 
-def find_needs(model: Model) -> dict[Type, Needs]:
+def find_needs(model: Model) -> dict[Type, ReaderNeeds]:
     """Return the needs of every type, those of its parts included.
 
     Raises `UnsupportedError` for bits of both orders within a byte.
     """
-    needs = {type: Needs() for type in model.types()}
+    needs = {type: ReaderNeeds() for type in model.types()}
     for type, need in needs.items():
         for expr in deciding(type):
             need.stream |= uses(expr, "_io")
@@ -173,7 +173,7 @@ def find_needs(model: Model) -> dict[Type, Needs]:
     return needs
 
 
-def _pass_on(needs: dict[Type, Needs]) -> None:
+def _pass_on(needs: dict[Type, ReaderNeeds]) -> None:
     """Pass the needs of a type on to the types that it is part of."""
     outer: dict[Type, dict[Type, None]] = {}  # by type, those that it is part of
     for type in needs:
@@ -187,14 +187,14 @@ def _pass_on(needs: dict[Type, Needs]) -> None:
             waiting += outer.get(type, ())
 
 
-def _direct(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
+def _direct(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
     for expr in found:
         need.stream |= uses(expr, "_io")
         need.parent |= uses(expr, "_parent")
         need.root |= uses(expr, "_root") and field.owner.inside
 
 
-def _kept(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
+def _kept(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
     position = field.value is not None and is_position(field.value)  # computed while reading
     need.keeps_stream |= field.value is None
     for expr in found:
@@ -203,7 +203,7 @@ def _kept(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
         need.keeps_root |= uses(expr, "_root") and field.owner.inside
 
 
-def _others(type: Type, needs: dict[Type, Needs]) -> None:
+def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
     """What the expressions of one type require of values of other types."""
     for field in (*type.seq, *type.instances.values()):
         for expr in expressions(field):
@@ -225,7 +225,7 @@ def _others(type: Type, needs: dict[Type, Needs]) -> None:
                         setattr(need, {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
 
 
-def _spread(type: Type, needs: dict[Type, Needs]) -> bool:
+def _spread(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
     """Pass needs of what a type is made of to the type; say whether anything changed."""
     need, changed = needs[type], False
 

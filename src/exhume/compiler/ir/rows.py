@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch, structures
+from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, SimpleKind, Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.fixed import (
@@ -32,7 +32,7 @@ FEW = 16
 """Elements of a list of constant length for which columns cost more than objects."""
 
 
-class Way(enum.Enum):
+class ReadMethod(enum.Enum):
     """How one field of a row is read."""
 
     UP_TO_LAST = enum.auto()
@@ -57,31 +57,31 @@ class Way(enum.Enum):
     OTHER = enum.auto()
 
 
-def way(field: Field) -> Way:
+def way(field: Field) -> ReadMethod:
     """How a field is read."""
     if field.repeat:
-        return Way.UP_TO_LAST if field.repeat == "until" else Way.NUMBERS
+        return ReadMethod.UP_TO_LAST if field.repeat == "until" else ReadMethod.NUMBERS
     return way_of_one(field)
 
 
-def way_of_one(field: Field) -> Way:
+def way_of_one(field: Field) -> ReadMethod:
     """How a single value is read, whether the field is repeated or not."""
     kind = field.one
     if ends_with_a_byte(field):
-        return Way.MARKED
+        return ReadMethod.MARKED
     if not CODED.isdisjoint(field.raw) or field.raw.get("type") == "strz":
-        return Way.CODED
+        return ReadMethod.CODED
     if "contents" in field.raw:
-        return Way.CONTENTS
+        return ReadMethod.CONTENTS
     if kind in (BYTES, TEXT):
-        return Way.BYTES if kind == BYTES else Way.TEXT
+        return ReadMethod.BYTES if kind == BYTES else ReadMethod.TEXT
     if isinstance(kind, Structure):
-        return Way.STRUCTURE if scalar_of(kind) is None else Way.SCALAR
+        return ReadMethod.STRUCTURE if scalar_of(kind) is None else ReadMethod.SCALAR
     if isinstance(kind, Bits):
-        return Way.BITS
+        return ReadMethod.BITS
     if isinstance(kind, Switch):
-        return Way.CHOICE
-    return Way.NUMBER if isinstance(kind, (Integer, Plain)) and kind.size else Way.OTHER
+        return ReadMethod.CHOICE
+    return ReadMethod.NUMBER if isinstance(kind, (Integer, SimpleKind)) and kind.size else ReadMethod.OTHER
 
 
 def shares_word(last: Field, field: Field) -> bool:
@@ -106,7 +106,7 @@ def array_code(kind: Kind) -> str | None:
     """The code of an array for numbers of a kind; None for what is not one number."""
     if isinstance(kind, Integer) and kind.size:
         return CODES[kind.size].lower() if kind.signed else CODES[kind.size]
-    if isinstance(kind, Plain) and kind.size:
+    if isinstance(kind, SimpleKind) and kind.size:
         return "f" if kind.size == 4 else "d"
     if isinstance(kind, Bits) and kind.width <= 64:
         return "Q" if kind.width > 8 else "B"
@@ -139,8 +139,8 @@ def columns(field: Field, prefix: str) -> list[tuple[str, str]]:
 
 def common_code(kinds: list[Kind]) -> str:
     """The code of an array for numbers of any of some kinds.  Raises `UnsupportedError` if there is none."""
-    if all(isinstance(one, Plain) and one.kind == "float" and one.size for one in kinds):
-        return "f" if all(isinstance(one, Plain) and one.size == 4 for one in kinds) else "d"
+    if all(isinstance(one, SimpleKind) and one.kind == "float" and one.size for one in kinds):
+        return "f" if all(isinstance(one, SimpleKind) and one.size == 4 for one in kinds) else "d"
     numbers = [(one.size, one.signed) for one in kinds if isinstance(one, Integer) and one.size]
     if len(numbers) < len(kinds):
         raise UnsupportedError("this has no column")
@@ -180,7 +180,7 @@ def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
         whole = raw.get("eos-error", True) and raw.get("consume", True) and not field.to_end
         fixed = isinstance(size, ex.Literal) and isinstance(size.value, int) and size.value > 0
         return fixed or (size is None and ended and bool(whole))
-    return isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.size > 0)
+    return isinstance(kind, (Integer, Bits)) or (isinstance(kind, SimpleKind) and kind.size > 0)
 
 
 def always_takes_bytes(type: Type, around: tuple[Type, ...] = ()) -> bool:
@@ -219,7 +219,7 @@ def _is_packed(field: Field) -> bool:
     if field.repeat or field.condition is not None or not _RULED.isdisjoint(field.raw):
         return False
     kind = field.one
-    return (isinstance(kind, (Integer, Plain)) and kind.size > 0 and field.size is None) or fixed_bytes(field)
+    return (isinstance(kind, (Integer, SimpleKind)) and kind.size > 0 and field.size is None) or fixed_bytes(field)
 
 
 _RULED = frozenset(("valid", "process", "terminator", "contents"))
@@ -244,7 +244,7 @@ def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -
         if isinstance(inner, Structure) and not _rows_are_plain(inner.type, depth - 1, known):
             return False
     takes = any(
-        isinstance(one.one, (Integer, Bits)) or (isinstance(one.one, Plain) and one.one.size) for one in type.seq
+        isinstance(one.one, (Integer, Bits)) or (isinstance(one.one, SimpleKind) and one.one.size) for one in type.seq
     )
     return takes and not any(one.value is None for one in type.instances.values())
 

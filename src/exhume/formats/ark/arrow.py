@@ -24,7 +24,7 @@ from exhume.choices import hint, passes_on
 from exhume.errors import EntryNotFoundError, QueryError, shorten
 from exhume.findings import Finding
 from exhume.formats.ark.columns import Columns, columns_of
-from exhume.formats.ark.lines import VALUES, Gathered
+from exhume.formats.ark.lines import VALUES, KernelBatch
 from exhume.formats.ark.log import ChannelTableOptions
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage
@@ -201,7 +201,7 @@ class _RowQuery(Query):
     def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Made]:
         """The rows of the pieces, in the order in which `numbers` names their cursors."""
         columns = self._rows.columns
-        made = columns and columns.batch(self._rows.schema, numbers, Gathered(batch, pieces, VALUES).parts)
+        made = columns and columns.batch(self._rows.schema, numbers, KernelBatch(batch, pieces, VALUES).parts)
         if made:
             yield made
             return

@@ -35,7 +35,7 @@ class Shape(NamedTuple):
     size: int = 0
 
 
-class _Shaper:
+class _ShapeWriter:
     """Writes shapes; as in Arrow, each use of a type has columns of its own."""
 
     def __init__(self, registry: Registry) -> None:
@@ -174,7 +174,7 @@ def columns_of(registry: Registry | None, type_name: str, wanted: Collection[str
         fields = [Field("data", "byte_buffer")]
     else:
         fields = list(registry.schema(type_name).visible_fields())
-    shaper = _Shaper(registry or Registry({}, {}))
+    shaper = _ShapeWriter(registry or Registry({}, {}))
     try:
         shaper.shapes[0] = shaper.fields(fields, (type_name,), wanted)
     except (OverflowError, RecursionError):

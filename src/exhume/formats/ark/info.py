@@ -110,7 +110,7 @@ class ArkInfo(Info):
         }
 
 
-class Trust(enum.Enum):
+class StatisticsTrust(enum.Enum):
     """Which of the manifest's statistics replace the indexes of splits, each of which costs a request when the log is
     remote.
     """
@@ -120,7 +120,7 @@ class Trust(enum.Enum):
     ALL = "all"
 
 
-def build_info(reader: ArkLog, trust: Trust = Trust.NONE) -> ArkInfo:
+def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) -> ArkInfo:
     """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]
     totals: dict[tuple[int, str, str], list[Any]] = {}
@@ -129,7 +129,7 @@ def build_info(reader: ArkLog, trust: Trust = Trust.NONE) -> ArkInfo:
     told = {
         rank
         for rank, (_, is_complete) in stated.items()
-        if trust is Trust.ALL or (trust is Trust.EXACT and reader.is_sound and is_complete)
+        if trust is StatisticsTrust.ALL or (trust is StatisticsTrust.EXACT and reader.is_sound and is_complete)
     }
     reader.will_read(reference.identifier for reference in reader.references if reference.rank not in told)
     for reference in reader.references:

@@ -17,7 +17,7 @@ from exhume.formats.ark.parallel_query import map_pieces
 from exhume.formats.ark.rbuf.encoder import Encoder, encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Field, Registry
-from exhume.formats.ark.writer import ArkWriter, ChannelWriter, Packing, no_schema
+from exhume.formats.ark.writer import ArkWriter, ChannelWriter, MessagePacking, no_schema
 from exhume.io.files import open_input
 from exhume.limits import DEFAULT_LIMITS
 
@@ -174,7 +174,7 @@ Row = tuple[str, bool, int, bytes]
 class _Lines:
     """What a process makes of lines: rows up to the first that cannot be written, and what is wrong with that one."""
 
-    def __init__(self, name: str, registry: Registry | None, types: dict[str, str], packing: Packing) -> None:
+    def __init__(self, name: str, registry: Registry | None, types: dict[str, str], packing: MessagePacking) -> None:
         self._name, self._registry, self._types, self._packing = name, registry, types, packing
         self._texts: Encoder | None = None
 

@@ -103,7 +103,7 @@ class LargeLine(NamedTuple):
         return value_pieces(decoder_for(self.registry, self.type), self.data, self.data.span)
 
 
-class Gathered:
+class KernelBatch:
     """The messages of a batch, in the form that the kernel takes."""
 
     def __init__(self, batch: Batch, pieces: list[IndexBlock], form: int) -> None:
@@ -165,7 +165,7 @@ class LineQuery(Query):
                 for message in cursor.messages(piece):
                     yield from self._lines(message)
                 return
-        gathered = Gathered(batch, pieces, LINES)
+        gathered = KernelBatch(batch, pieces, LINES)
         text, odd, places = ark_json(numbers, gathered.parts, LINES, TAIL)
         if not odd:
             yield text, len(numbers)
@@ -279,7 +279,7 @@ class ValueQuery(Query):
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Values]:
         """The values of the pieces, in the order in which `numbers` names their cursors."""
-        gathered = Gathered(batch, pieces, VALUES)
+        gathered = KernelBatch(batch, pieces, VALUES)
         text, unprinted, _ = ark_json(numbers, gathered.parts, VALUES, b"\n")
         texts = iter(bytes(text).split(b"\n"))
         odd = set(unprinted)

@@ -46,7 +46,7 @@ from exhume.formats.ark.splits import PORTION, Array, Split, places_of
 from exhume.formats.ark.verify import check_entries
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import CarvedArchive, CarveVerdict, Piece, VerifiedBy
+from exhume.recovery import ArchivePiece, CarvedArchive, CarveVerdict, VerifiedBy
 
 BATCH: Final = 4096
 TELLING: Final = 3
@@ -184,7 +184,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     return _locate_split(source, hit, limits)
 
 
-def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Piece | None:
+def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> ArchivePiece | None:
     """The manifest or split that a file is: a manifest names its splits.  Raises what reading one raises."""
     if format != "ark":
         return None
@@ -197,11 +197,11 @@ def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Pi
         manifest = load_manifest(source.read_at(0, source.size), span).manifest
         named = frozenset(split.identifier for _, _, split in manifest.splits())
         path = f"manifests/{manifest.identifier}"
-        return Piece(manifest.identifier, named, path, f"Ark log {manifest.identifier}", _BASIS)
+        return ArchivePiece(manifest.identifier, named, path, f"Ark log {manifest.identifier}", _BASIS)
     head = source.read_up_to(0, HEADER_WINDOW)
     header = parse_split_header(head, source.span(0, len(head)))
     path = f"splits/{header.identifier}"
-    return Piece(header.identifier, frozenset(), path, f"Ark log of split {header.identifier}", _BASIS)
+    return ArchivePiece(header.identifier, frozenset(), path, f"Ark log of split {header.identifier}", _BASIS)
 
 
 _BASIS: Final = "the manifest names its splits"

@@ -35,9 +35,9 @@ from exhume.formats.ark.mcap_records import (
     LOG_RECORD,
     METADATA_RECORD,
     Declared,
-    Joined,
+    JoinedFile,
     LargeRow,
-    Piece,
+    McapPiece,
     Row,
     head_piece,
     large_piece,
@@ -240,9 +240,9 @@ def export(
     as_json = payload == "json"
     refuse_options("mcap", {"columns": options.get("columns")})
     selection = Selection(log, options, ExportReport(), progress)
-    pieces = Pieces(log, as_json)
+    pieces = McapChunkMaker(log, as_json)
     with binary_output(output, overwrite=overwrite) as file:
-        joined = Joined(file, head_piece(pieces.declare_all, *pieces.header), pieces.declared())
+        joined = JoinedFile(file, head_piece(pieces.declare_all, *pieces.header), pieces.declared())
         for piece in selection.spans(pieces, jobs, decode=as_json):
             joined.add(large_piece(pieces.declared(), piece) if isinstance(piece, LargeRow) else piece)
         joined.finish()
@@ -251,7 +251,7 @@ def export(
     return selection.finish()
 
 
-class Pieces:
+class McapChunkMaker:
     """Makes chunks of an MCAP file from the messages of a log; other processes do so too."""
 
     def __init__(self, log: ArkArchive, as_json: bool) -> None:
@@ -306,7 +306,7 @@ class Pieces:
 
     def __call__(
         self, log: ArkLog, query: dict[str, Any], findings: list[Finding]
-    ) -> Iterator[tuple[Piece | LargeRow, int]]:
+    ) -> Iterator[tuple[McapPiece | LargeRow, int]]:
         """The messages of a query as chunks of the file, with their number.
 
         Raises the error of a damaged message after the chunk of those before it.

@@ -29,12 +29,12 @@ from exhume.formats.ark.mcap_records import (
     records_in,
     unit_records,
 )
-from exhume.formats.ark.mcap_survey import Survey, Unit, parts, read_attachment, survey
+from exhume.formats.ark.mcap_survey import McapSurvey, Unit, parts, read_attachment, survey
 from exhume.formats.ark.parallel_query import map_pieces
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Registry
-from exhume.formats.ark.writer import ArkWriter, ChannelWriter, Packing
+from exhume.formats.ark.writer import ArkWriter, ChannelWriter, MessagePacking
 from exhume.io.files import open_input
 from exhume.tabular.report import ExportReport
 
@@ -66,7 +66,7 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
         found = survey(file, str(path), report, jobs=jobs, part_bytes=PART_BYTES)
         channels = {number: _kind_of(found, number, report) for number in found.channels}
         make = _Chunks(found.channels, channels, _packings(log, found.channels))
-        adding = _Adding(log, make)
+        adding = _BatchAdder(log, make)
         for portion, error in map_pieces(make, parts(file, found.units, PART_BYTES), jobs):
             adding.add(portion)
             report.written["messages"] += len(portion.numbers)
@@ -75,11 +75,11 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
             progress(report.written["messages"], None, "messages")
         for number in sorted(found.channels):
             adding.declare(number)
-        _Carried(log, found, adding, report).add_all(file)
+        _CarriedMetadata(log, found, adding, report).add_all(file)
     return report.without_zeros()
 
 
-class _Adding:
+class _BatchAdder:
     """Adds batches of messages to a log, and each channel before its first message."""
 
     def __init__(self, log: ArkWriter, make: _Chunks) -> None:
@@ -117,10 +117,10 @@ class _Adding:
             self._unpacked.add(number)
 
 
-def _packings(log: ArkWriter, channels: Mapping[int, Any]) -> dict[int, Packing | None]:
+def _packings(log: ArkWriter, channels: Mapping[int, Any]) -> dict[int, MessagePacking | None]:
     """How the messages of each channel will be stored; None where that depends on which channel comes first."""
     wanted = {number: _column(channel) for number, channel in channels.items()}
-    found: dict[str, set[Packing]] = {}
+    found: dict[str, set[MessagePacking]] = {}
     for number, column in wanted.items():
         packing = log.packing(column, _compression(log, dict(channels[number].metadata)))
         found.setdefault(column, set()).add(packing)
@@ -146,7 +146,9 @@ class _Chunks:
     A message is packed where `packings` says how; elsewhere it has the bytes that are to be packed.
     """
 
-    def __init__(self, channels: dict[int, Any], kinds: dict[int, _Kind], packings: dict[int, Packing | None]) -> None:
+    def __init__(
+        self, channels: dict[int, Any], kinds: dict[int, _Kind], packings: dict[int, MessagePacking | None]
+    ) -> None:
         self.channels, self.kinds, self.packings = channels, kinds, packings
         self._convert: dict[int, Callable[[Any], bytes]] = {}
 
@@ -245,7 +247,7 @@ def _import_channel(log: ArkWriter, kind: _Kind, channel: Any) -> ChannelWriter:
     )
 
 
-def _kind_of(found: Survey, number: int, report: ExportReport) -> _Kind:
+def _kind_of(found: McapSurvey, number: int, report: ExportReport) -> _Kind:
     """What a channel becomes; a channel that claims types which its schema does not define is one of bytes."""
     channel = found.channels[number]
     schema = found.schemas.get(channel.schema_id)
@@ -286,10 +288,10 @@ def _no_type(kind: _Kind) -> str | None:
     return None
 
 
-class _Carried:
+class _CarriedMetadata:
     """What a file contains besides messages, as metadata of the log; what has no place there is counted as lost."""
 
-    def __init__(self, log: ArkWriter, found: Survey, adding: _Adding, report: ExportReport) -> None:
+    def __init__(self, log: ArkWriter, found: McapSurvey, adding: _BatchAdder, report: ExportReport) -> None:
         self._log, self._found, self._adding, self._report = log, found, adding, report
         taken = log.metadata
         prefixes = chain(("mcap.",), (f"mcap.{number}." for number in count(2)))

@@ -170,7 +170,7 @@ class LargeRow(NamedTuple):
     sequence: int
 
 
-class Piece(NamedTuple):
+class McapPiece(NamedTuple):
     """Part of the data section of a file, where in a file of its own it began, and the summary of that file.
 
     `data` are bytes that follow one another; `channels` are the numbers of the channels that it declares.
@@ -182,7 +182,7 @@ class Piece(NamedTuple):
     channels: frozenset[int] = frozenset()
 
 
-def head_piece(declare: Callable[[Any], None], profile: str, library_name: str) -> Piece:
+def head_piece(declare: Callable[[Any], None], profile: str, library_name: str) -> McapPiece:
     """The beginning of a file: its header, and the attachments and metadata (one record or more) that `declare` adds.
 
     The schemas and channels that it registers come with the pieces of messages, and in the summary.
@@ -195,7 +195,7 @@ def head_piece(declare: Callable[[Any], None], profile: str, library_name: str) 
     stream.seek(0)
     summary = library("reader").make_reader(stream).get_summary()
     last = summary.metadata_indexes[-1]
-    return Piece([stream.getvalue()[: last.offset + last.length]], 0, summary)
+    return McapPiece([stream.getvalue()[: last.offset + last.length]], 0, summary)
 
 
 CHUNK_BYTES: Final = 1 << 20
@@ -220,14 +220,14 @@ class Declared(NamedTuple):
         made.write(builder)
 
 
-class _Summed(NamedTuple):
+class _PieceSummary(NamedTuple):
     """What a piece of messages adds to the summary of a file."""
 
     chunk_indexes: list[Any]
     statistics: Any
 
 
-def message_piece(declared: Declared, messages: Iterable[Row]) -> Piece:
+def message_piece(declared: Declared, messages: Iterable[Row]) -> McapPiece:
     """Chunks of messages, each followed by the indexes of its channels.
 
     Before its first message in the piece, a channel and its schema are declared, so that a piece costs what it
@@ -239,7 +239,7 @@ def message_piece(declared: Declared, messages: Iterable[Row]) -> Piece:
     return made.piece()
 
 
-def large_piece(declared: Declared, row: LargeRow) -> Piece:
+def large_piece(declared: Declared, row: LargeRow) -> McapPiece:
     """The chunk of one message, which is read once, in windows; the chunk is compressed into a temporary file if it is
     larger than `HELD`.  Raises what reading the message raises.
     """
@@ -354,7 +354,7 @@ class _Chunks:
         self._times.append((first, last))
         self._places = {}
 
-    def piece(self) -> Piece:
+    def piece(self) -> McapPiece:
         """The piece of all messages that were added."""
         if self._places:
             self._end_chunk()
@@ -369,13 +369,13 @@ class _Chunks:
             metadata_count=0,
             schema_count=0,
         )
-        return Piece(self._out, 0, _Summed(self._indexes, statistics), frozenset(self._channels))
+        return McapPiece(self._out, 0, _PieceSummary(self._indexes, statistics), frozenset(self._channels))
 
 
-class Joined:
+class JoinedFile:
     """A file made of pieces, with the summary of all of them."""
 
-    def __init__(self, file: BinaryIO, head: Piece, declared: Declared) -> None:
+    def __init__(self, file: BinaryIO, head: McapPiece, declared: Declared) -> None:
         self._file = file
         self._summary = head.summary
         self._declared = declared
@@ -383,7 +383,7 @@ class Joined:
         self._size = 0
         self._put(*head.data)
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: McapPiece) -> None:
         """Append messages."""
         self._channels |= piece.channels
         shift = self._size - piece.start

@@ -49,7 +49,7 @@ class Unit(NamedTuple):
 
 
 @dataclass
-class Survey:
+class McapSurvey:
     """The content of a file; `units` are those that can be read, in the order of the file."""
 
     name: str
@@ -75,7 +75,7 @@ class Survey:
             )
 
 
-class Seen(NamedTuple):
+class UnitFinds(NamedTuple):
     """The finds in some units; for each that cannot be read, its place and the reason."""
 
     schemas: list[Any]
@@ -87,11 +87,11 @@ class Seen(NamedTuple):
     damaged: list[tuple[int, str]]
 
 
-class Look:
+class UnitReader:
     """Reads units for what they declare and for how many messages they have; picklable, for processes."""
 
-    def __call__(self, units: list[tuple[Unit, bytes]]) -> Seen:
-        seen = Seen([], [], Counter(), set(), set(), Counter(), [])
+    def __call__(self, units: list[tuple[Unit, bytes]]) -> UnitFinds:
+        seen = UnitFinds([], [], Counter(), set(), set(), Counter(), [])
         for unit, data in units:
             try:
                 records = unit_records(unit.is_chunk, data, cut=unit.is_cut)
@@ -101,7 +101,7 @@ class Look:
             self._records(records, seen)
         return seen
 
-    def _records(self, records: bytes, seen: Seen) -> None:
+    def _records(self, records: bytes, seen: UnitFinds) -> None:
         for kind, record in records_in(records):
             if kind == Kind.MESSAGE and not isinstance(record, bytes):
                 seen.counts[record.channel_id] += 1
@@ -124,7 +124,7 @@ class Look:
                 seen.lost["damaged records" if kind == Kind.MESSAGE else "records of unknown kinds"] += 1
 
 
-def survey(file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_bytes: int) -> Survey:
+def survey(file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_bytes: int) -> McapSurvey:
     """Read all records of a file; losses are counted in the report.
 
     `jobs` processes share the units, each at least `part_bytes` at a time.  Raises `FormatError` for a file that is not
@@ -134,7 +134,7 @@ def survey(file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_b
     file.seek(0)
     if file.read(len(MAGIC)) != MAGIC:
         raise FormatError("not an MCAP file", span=Span(name, 0, len(MAGIC)))
-    found = Survey(name)
+    found = McapSurvey(name)
     for kind, start, stop in _framed(file, end, found, report):
         if kind == Kind.CHUNK:
             found.units.append(Unit(True, start, stop))
@@ -160,7 +160,7 @@ def survey(file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_b
     return found
 
 
-def _framed(file: BinaryIO, end: int, found: Survey, report: ExportReport) -> Iterator[tuple[int, int, int]]:
+def _framed(file: BinaryIO, end: int, found: McapSurvey, report: ExportReport) -> Iterator[tuple[int, int, int]]:
     """Kind, start and end of the content of each record, up to the footer or the place where the file is cut."""
     at = len(MAGIC)
     while True:
@@ -223,7 +223,7 @@ def _checksum(file: BinaryIO, start: int, end: int) -> int | None:
     return crc
 
 
-def _record(file: BinaryIO, kind: int, start: int, stop: int, found: Survey, report: ExportReport) -> None:
+def _record(file: BinaryIO, kind: int, start: int, stop: int, found: McapSurvey, report: ExportReport) -> None:
     """Enter a record that is neither a chunk nor part of one."""
     names = {Kind.HEADER: "Header", Kind.STATISTICS: "Statistics", Kind.METADATA: "Metadata"}
     if kind == Kind.ATTACHMENT:
@@ -245,9 +245,9 @@ def _record(file: BinaryIO, kind: int, start: int, stop: int, found: Survey, rep
         found.metadata.append(record)
 
 
-def _look(found: Survey, read: Iterable[list[tuple[Unit, bytes]]], report: ExportReport, jobs: int) -> None:
+def _look(found: McapSurvey, read: Iterable[list[tuple[Unit, bytes]]], report: ExportReport, jobs: int) -> None:
     damaged: dict[int, str] = {}
-    for seen in map_pieces(Look(), read, jobs):
+    for seen in map_pieces(UnitReader(), read, jobs):
         for schema in seen.schemas:
             found.enter(found.schemas, schema)
         for channel in seen.channels:

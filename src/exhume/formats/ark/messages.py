@@ -305,7 +305,7 @@ def large_message(
     return LargeValue(length, chunks.read, log.limits, span)
 
 
-class Place:
+class LazySpan:
     """A span that is built only when something is wrong."""
 
     __slots__ = ("offset", "size", "split")

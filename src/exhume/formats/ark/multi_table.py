@@ -16,7 +16,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.arrow import BATCH_ROWS, ArkTable, Made, MessageRows, query_of
 from exhume.formats.ark.columns import ROOM
 from exhume.formats.ark.kernel import ark_tables
-from exhume.formats.ark.lines import VALUES, Gathered
+from exhume.formats.ark.lines import VALUES, KernelBatch
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.parallel_query import UntilError, read_each
 from exhume.formats.ark.query import Query
@@ -57,7 +57,7 @@ class _TablesQuery(Query):
 
         Raises the error of the first message that cannot be read, after the rows of all others.
         """
-        gathered = Gathered(batch, pieces, VALUES)
+        gathered = KernelBatch(batch, pieces, VALUES)
         owners = [[self._tables.get(identifier) for identifier in cursor.identifiers] for cursor in gathered.cursors]
         heads = [[None if table is None else bytes([table]) for table in owner] for owner in owners]
         parts = [(*part[:4], head) for part, head in zip(gathered.parts, heads, strict=True)]

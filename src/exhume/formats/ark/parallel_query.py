@@ -138,7 +138,7 @@ def _collected(values: Iterable[R], findings: list[Finding]) -> ChunkResult[list
     return ChunkResult(held, findings, None)
 
 
-class _Piece(Generic[R]):
+class _TimeRangeTask(Generic[R]):
     """What a process does with one span of time; picklable."""
 
     def __init__(self, log: ArkLog, read: Read[R], query: dict[str, Any]) -> None:
@@ -151,7 +151,7 @@ class _Piece(Generic[R]):
         return _collected(self._read(self._log, query, findings), findings)
 
 
-class _Portion(Generic[R]):
+class _BatchTask(Generic[R]):
     """The work of a thread on one batch of a query."""
 
     def __init__(self, query: Query) -> None:
@@ -233,7 +233,7 @@ def read_query(
         for portion in found.run(references):
             yield from portion
     else:
-        yield from _told(map_ordered(_Portion[Any](found), found.tasks(references), jobs), findings)
+        yield from _told(map_ordered(_BatchTask[Any](found), found.tasks(references), jobs), findings)
     if replays and found.reverse:
         yield from found.latched(references)
 
@@ -269,7 +269,9 @@ def read_spans(
     replayed = {**query, "stop_ns": start}  # of no span: latched messages only
     if start is not None and not reverse:
         yield from read(log, replayed, findings)
-    yield from _told(map_processes(_Piece(log, read, query), reversed(spans) if reverse else spans, jobs), findings)
+    yield from _told(
+        map_processes(_TimeRangeTask(log, read, query), reversed(spans) if reverse else spans, jobs), findings
+    )
     if start is not None and reverse:
         yield from read(log, replayed, findings)
 

@@ -21,7 +21,7 @@ from exhume.formats.ark.merge import Batch, Cursor, counts_of, merge
 from exhume.formats.ark.messages import (
     ArkMessage,
     Decompressor,
-    Place,
+    LazySpan,
     column_codec,
     decode_value,
     large_message,
@@ -406,7 +406,7 @@ class SplitCursor(Cursor):
             value: dict[str, Any] | None = None
             try:
                 if unpack is not None:
-                    data = unpack.decode(data, Place(split, offset, size))
+                    data = unpack.decode(data, LazySpan(split, offset, size))
                 if decoder is not None:
                     value = self._value(decoder, data, offset, size)
             except ExhumeError as raised:

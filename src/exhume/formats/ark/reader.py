@@ -102,9 +102,9 @@ class ArkArchive(ArkLog):
         """`info` by the indexes of splits; with `by_manifest`, only of splits whose statistics do not suffice."""
         info = self.info()
         if self._by_manifest and any(row.is_estimate for row in info.channels):
-            from exhume.formats.ark.info import Trust, build_info
+            from exhume.formats.ark.info import StatisticsTrust, build_info
 
-            return build_info(self, Trust.EXACT)
+            return build_info(self, StatisticsTrust.EXACT)
         return info
 
     def info(self) -> ArkInfo:
@@ -114,9 +114,9 @@ class ArkArchive(ArkLog):
         read the indexes; values that only the indexes have are marked as estimates, and `counted` reads them.
         """
         if self._info is None:
-            from exhume.formats.ark.info import Trust, build_info
+            from exhume.formats.ark.info import StatisticsTrust, build_info
 
-            self._info = build_info(self, Trust.ALL if self._by_manifest else Trust.NONE)
+            self._info = build_info(self, StatisticsTrust.ALL if self._by_manifest else StatisticsTrust.NONE)
         return self._info
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:

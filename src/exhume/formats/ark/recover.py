@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Survey:
+class SplitSurvey:
     """The result of reading a split file: a usable header, usable entries in time order, and the losses."""
 
     split: Split
@@ -106,7 +106,7 @@ def list_split(reference: SplitReference, source: Source) -> Listing:
 
 def survey_split(
     reader: ArkArchive, reference: SplitReference, listing: Listing, damaged: Iterable[tuple[int, ExhumeError]] = ()
-) -> Survey:
+) -> SplitSurvey:
     """Everything usable in a split; `damaged` are positions of messages that do not decompress or decode, with why."""
     split, listed, fits, uncounted, notes = listing
     lost: list[tuple[Any, Finding]] = []
@@ -133,22 +133,22 @@ def survey_split(
         for short in np.flatnonzero(np.bincount(entries["object_identifier"])).tolist()
         if not check.proves(short)
     )
-    return Survey(split, entries, len(more), lost, uncounted, notes, unchecked)
+    return SplitSurvey(split, entries, len(more), lost, uncounted, notes, unchecked)
 
 
 def _is_sorted(entries: Array) -> bool:
     return not len(entries) or ark_scan(entries.tobytes(), 0)[0]
 
 
-class Found(NamedTuple):
+class SplitFile(NamedTuple):
     """A split in a salvage: its file, and what is usable in it; or the error that says why there is nothing."""
 
     source: Source | None
-    survey: Survey | None
+    survey: SplitSurvey | None
     error: ExhumeError | None
 
 
-def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs: int) -> Iterator[Found]:
+def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs: int) -> Iterator[SplitFile]:
     """Everything usable in each of several splits, in order; `jobs` decompress and decode all messages.
 
     They are threads where the kernel is compiled and no column is compressed, otherwise processes.  The caller closes
@@ -171,7 +171,7 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
 
     # Decompressing messages takes turns at the interpreter; the kernel, which checks those of a type, does not.
     shared = jobs if is_reopenable(reader) else 1
-    checked = share_work(_Check(reader, list(references)), parts(), shared, in_kernel=not is_packed(reader))
+    checked = share_work(_MessageChecker(reader, list(references)), parts(), shared, in_kernel=not is_packed(reader))
     try:
         for reference in references:
             damaged: list[tuple[int, ExhumeError]] = []
@@ -190,7 +190,7 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
                     survey = survey_split(reader, reference, listing, damaged)
             except ExhumeError as error:
                 failure = error
-            yield Found(source, survey, failure)
+            yield SplitFile(source, survey, failure)
     finally:
         for source, _ in begun:
             if source is not None and source is not reader.single_split:
@@ -207,7 +207,7 @@ class _Part(NamedTuple):
     positions: Sequence[int]
 
 
-class _Checked(NamedTuple):
+class _MessageFaults(NamedTuple):
     """The faults of the messages of a part, by position; or the error that prevents reading them."""
 
     is_last: bool
@@ -227,15 +227,15 @@ def _parts(number: int, listing: Listing, most: int) -> Iterator[_Part]:
     yield _Part(number, True, None, b"", ())
 
 
-class _Check:
+class _MessageChecker:
     """Decompresses and decodes the messages of parts; picklable."""
 
     def __init__(self, reader: ArkArchive, references: list[SplitReference]) -> None:
         self._reader, self._references = reader, references
 
-    def __call__(self, part: _Part) -> _Checked:
+    def __call__(self, part: _Part) -> _MessageFaults:
         if part.header is None:
-            return _Checked(part.is_last, [], None)
+            return _MessageFaults(part.is_last, [], None)
         reference = self._references[part.number]
         source = self._reader.split_source(reference.identifier)
         damaged: list[tuple[int, ExhumeError]] = []
@@ -245,11 +245,11 @@ class _Check:
             _, _, offsets, sizes, shorts, _ = ark_entries(part.entries, source.size, ANY_OBJECT, ANY_OBJECT)
             damaged += [(part.positions[number], error) for number, error in check.errors(offsets, sizes, shorts)]
         except ExhumeError as error:
-            return _Checked(part.is_last, damaged, error)
+            return _MessageFaults(part.is_last, damaged, error)
         finally:
             if source is not self._reader.single_split:
                 source.close()
-        return _Checked(part.is_last, damaged, None)
+        return _MessageFaults(part.is_last, damaged, None)
 
 
 def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | None:

@@ -41,7 +41,7 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.guid import NIL, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkArchive
-from exhume.formats.ark.recover import UNTIMED, Found, Survey, statistics_of, survey_splits, untimed_messages
+from exhume.formats.ark.recover import UNTIMED, SplitFile, SplitSurvey, statistics_of, survey_splits, untimed_messages
 from exhume.formats.ark.splits import PORTION, places_of
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
@@ -233,7 +233,7 @@ class _Salvage:
             return replace(each, schema_registry="")
         return each
 
-    def _split(self, reference: SplitReference, surveyed: Found) -> SplitDeclaration | None:
+    def _split(self, reference: SplitReference, surveyed: SplitFile) -> SplitDeclaration | None:
         """Copies or rewrites one split; None when nothing of it is left."""
         report = self.report
         source, found, error = surveyed
@@ -270,7 +270,7 @@ class _Salvage:
             if source is not self.reader.single_split:
                 source.close()
 
-    def _rewrite(self, reference: SplitReference, found: Survey) -> SplitDeclaration | None:
+    def _rewrite(self, reference: SplitReference, found: SplitSurvey) -> SplitDeclaration | None:
         report, split = self.report, found.split
         report.notes += [f"split {reference.identifier}: {note}" for note in found.notes]
         report.add_lost("messages", len(found.lost) + found.uncounted_loss)
@@ -303,7 +303,7 @@ class _Salvage:
         self._keep(reference, found)
         return SplitDeclaration(identifier, writer.statistics())
 
-    def _keep(self, reference: SplitReference, found: Survey) -> None:
+    def _keep(self, reference: SplitReference, found: SplitSurvey) -> None:
         """Counts messages that were written, and records how they were verified: the format has no checksums."""
         self.report.add_recovered("messages", len(found.entries))
         if len(found.entries):
@@ -314,7 +314,7 @@ class _Salvage:
             if note not in self.report.notes:
                 self.report.notes.append(note)
 
-    def _account(self, found: Survey) -> None:
+    def _account(self, found: SplitSurvey) -> None:
         """Account for every byte of a rewritten split: a good entry's bytes are kept, whatever other entries say."""
         source = found.split.source
         starts = found.entries["ofs_data"].astype(np.int64)
@@ -329,7 +329,7 @@ class _Salvage:
             at = max(at, end)
         self._unread(found, lost, at, source.size)
 
-    def _unread(self, found: Survey, lost: deque[tuple[int, int, Finding]], at: int, end: int) -> None:
+    def _unread(self, found: SplitSurvey, lost: deque[tuple[int, int, Finding]], at: int, end: int) -> None:
         """Account for bytes between messages: they belong to `lost` ones (start, end, why; in order) or to none."""
         source = found.split.source
         while at < end:
@@ -343,12 +343,12 @@ class _Salvage:
             at, start = min(end, stop), max(at, start)
             self.report.add_span(source.span(start, at), Outcome.LOST, "message", why.message, why.code)
 
-    def _last_byte(self, found: Survey) -> int:
+    def _last_byte(self, found: SplitSurvey) -> int:
         """Where the last message ends, or where the index ends if there is no message."""
         ends = found.entries["ofs_data"].astype(np.int64) + found.entries["len_data"]
         return min(found.split.source.size, int(ends.max(initial=found.index_end)))
 
-    def _rest(self, found: Survey, start: int, end: int) -> None:
+    def _rest(self, found: SplitSurvey, start: int, end: int) -> None:
         """Account for bytes that belong to no entry's message: non-zero bytes after the index were messages."""
         source = found.split.source
         border = min(end, max(start, found.index_end))
@@ -365,7 +365,7 @@ class _Salvage:
         self.report.add_lost("messages", count)
         self.report.notes.append(f"split {reference.identifier}: {error}")
 
-    def _untimed(self, reference: SplitReference, source: Source, found: Survey | None) -> None:
+    def _untimed(self, reference: SplitReference, source: Source, found: SplitSurvey | None) -> None:
         """Keep messages that have no usable index entry, without times, next to the log."""
         start = min(self._data_starts(reference, source, found), default=source.size)
         rows = list(untimed_messages(self.reader, reference, source, start))
@@ -385,7 +385,7 @@ class _Salvage:
             f"split {reference.identifier}: no index: untimed/ has {counted(len(rows), 'messages')} without times"
         )
 
-    def _data_starts(self, reference: SplitReference, source: Source, found: Survey | None) -> Iterator[int]:
+    def _data_starts(self, reference: SplitReference, source: Source, found: SplitSurvey | None) -> Iterator[int]:
         """Where the messages of a split without index begin: the first object after the header or the index area."""
         area = header_area(len(reference.channels))
         starts = [area]

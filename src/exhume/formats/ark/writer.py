@@ -57,7 +57,7 @@ Compression = Literal["none", "lz4", "zstd", "bz2", "lzma"]
 """How the messages of a column may be compressed."""
 
 
-class Packing(NamedTuple):
+class MessagePacking(NamedTuple):
     """How a column stores a message; picklable, for processes that do it."""
 
     codec: str | None
@@ -65,7 +65,7 @@ class Packing(NamedTuple):
     compression: str
 
     @classmethod
-    def of(cls, compression: str, level: int | None) -> Packing:
+    def of(cls, compression: str, level: int | None) -> MessagePacking:
         """That of a column of this compression; `none`, and one that does not exist, leave bytes as they are."""
         plain = compression.strip().lower() in ("", "none") or compression not in CODEC_NUMBERS
         return cls(None if plain else {"zstd": "zstd-frame"}.get(compression, compression), level, compression)
@@ -123,7 +123,7 @@ class ColumnWriter:
         self.objects: list[ObjectDeclaration] = []
         self.closed: list[SplitDeclaration] = []
         self.split: SplitWriter | None = None
-        self.packing: Packing = Packing.of(compression, level)
+        self.packing: MessagePacking = MessagePacking.of(compression, level)
         self._max_items = max_items
         self._max_bytes = max_bytes
 
@@ -318,10 +318,14 @@ class ArkWriter(Writer):
         self._columns[name] = column
         return column
 
-    def packing(self, column: str, compression: Compression | None = None) -> Packing:
+    def packing(self, column: str, compression: Compression | None = None) -> MessagePacking:
         """How the column of that name stores messages, or would if it were made now, with that compression."""
         known = self._columns.get(column)
-        return known.packing if known is not None else Packing.of(compression or self._compression or "", self._level)
+        return (
+            known.packing
+            if known is not None
+            else MessagePacking.of(compression or self._compression or "", self._level)
+        )
 
     def channel(
         self,

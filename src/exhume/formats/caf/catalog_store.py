@@ -71,7 +71,7 @@ _FOREIGN = (
 )
 
 
-class Guard:
+class SqliteGuard:
     """Bounds what a SQLite file can do to a program that queries it: its content and schema are not trusted.
 
     Only plain tables are read, by a few functions; no string is longer than the file (or 1 MiB); the size of the
@@ -195,7 +195,7 @@ class SqliteStore(Store):
                 if data is not None:
                     self._connection.deserialize(data)
                 size = os.path.getsize(path) if data is None else len(data)  # noqa: PTH202 - pathlib raises for odd names
-                self._bounds = Guard(self._connection, path, size, reading=not create)
+                self._bounds = SqliteGuard(self._connection, path, size, reading=not create)
                 if create and not list(self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")):
                     self._create()
                 self._bounds.check_schema()
@@ -335,7 +335,7 @@ class SqlalchemyStore(Store):
         if self._engine.dialect.name == "postgresql":
             self.path_key = f'{KEY} COLLATE "C"'
         self._connection: Any = None
-        self._guards: list[Guard] = []
+        self._guards: list[SqliteGuard] = []
         """The guard of each connection to a SQLite file."""
         if self._engine.dialect.name == "sqlite":
             sqlalchemy.event.listen(self._engine, "connect", functools.partial(self._bound, create))
@@ -355,7 +355,7 @@ class SqlalchemyStore(Store):
         """Bound what the file of a new connection to SQLite can do."""
         path = self._engine.url.database or ""
         size = os.path.getsize(path) if os.path.isfile(path) else 0  # noqa: PTH113, PTH202 - a URL's text
-        self._guards.append(Guard(connection, self.name, size, reading=not create))
+        self._guards.append(SqliteGuard(connection, self.name, size, reading=not create))
 
     def _create(self) -> None:
         text = self._sql.text

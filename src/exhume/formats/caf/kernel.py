@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.formats.caf.pykernel import Walk
+from exhume.formats.caf.pykernel import IndexWalk
 from exhume.native.compiled import bind, pick
 
 if TYPE_CHECKING:
@@ -13,6 +13,6 @@ else:
     __getattr__ = bind(__name__)
 
 
-def walk(text: bytes | memoryview, at: int, name: bytes) -> Walk:
+def walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
     """`caf_walk` with a named result, which the compiled kernel has as a plain tuple."""
-    return Walk(*pick("exhume.formats.caf.pykernel").caf_walk(text, at, name))
+    return IndexWalk(*pick("exhume.formats.caf.pykernel").caf_walk(text, at, name))

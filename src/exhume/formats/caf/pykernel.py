@@ -30,7 +30,7 @@ _RUN = re.compile(
 Range = tuple[int, int]
 
 
-class Walk(NamedTuple):
+class IndexWalk(NamedTuple):
     """The result of `caf_walk`.
 
     Entries are whole up to `stop` (the end of the text, if `ended`); `ascii` says whether their names are ASCII.
@@ -47,7 +47,7 @@ class Walk(NamedTuple):
     escaped: list[tuple[int, int, int, int]]
 
 
-def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> Walk:
+def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
     """Walks over the entries in `text[at:]`, each with the comma after it, the last one with the final `}}`."""
     data = bytes(text)
     run = _RUN.match(data, at)
@@ -74,8 +74,8 @@ def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> Walk:
         hit = data.find(lead, hit + 1, stop)
     if ended:
         names = data[at:stop]
-        return Walk(len(data), True, names.isascii(), found, below, escaped)
-    return Walk(stop, False, data[at:stop].isascii(), found, below, escaped)
+        return IndexWalk(len(data), True, names.isascii(), found, below, escaped)
+    return IndexWalk(stop, False, data[at:stop].isascii(), found, below, escaped)
 
 
 Entries = tuple[list[str], "array[int]", "array[int]", "array[int]", "array[int]", list[int]]

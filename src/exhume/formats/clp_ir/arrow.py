@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_ir.stream import TextUnits
-from exhume.formats.clp_ir.units import How
+from exhume.formats.clp_ir.units import EventForm
 from exhume.formats.kv_ir.arrow import counting_rest
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched, text_array
 
@@ -64,7 +64,7 @@ def to_arrow(
 
 
 def _pieces(units: TextUnits, names: list[str], schema: Any, losses: Counter[str] | None) -> Iterator[tuple[Any, Any]]:
-    for _ in units.steps(How.COLUMNS, AT_ONCE):
+    for _ in units.steps(EventForm.COLUMNS, AT_ONCE):
         yield _batch(units, names, schema, losses)
 
 

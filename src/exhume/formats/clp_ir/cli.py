@@ -98,7 +98,7 @@ def _cat(run: Run, archive: ClpIrArchive, options: CatOptions) -> None:
 def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None:
     from exhume.formats.clp_ir.checks import STREAM
     from exhume.formats.clp_ir.stream import TextUnits
-    from exhume.formats.clp_ir.units import How
+    from exhume.formats.clp_ir.units import EventForm
     from exhume.formats.kv_ir.follow import GrowingStream, follow
 
     _note_times(run, archive, times)
@@ -109,7 +109,7 @@ def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None
         units.decoder.print_times(*archive.printing(times))
         return units
 
-    follow(run, archive, STREAM, begin, How.TEXT)
+    follow(run, archive, STREAM, begin, EventForm.TEXT)
 
 
 def _items(archive: ClpIrArchive, choice: Choice) -> Iterator[dict[str, Any]]:

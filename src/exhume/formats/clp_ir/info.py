@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Entry, Info
 from exhume.findings import Finding
 from exhume.formats.clp_ir.layout import Preamble
-from exhume.formats.clp_ir.units import How
+from exhume.formats.clp_ir.units import EventForm
 from exhume.formats.kv_ir.stream import UnitError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def collect(archive: TextStream) -> ClpIrInfo:
     found: list[Finding] = []
     while True:
         try:
-            while units.step(How.LENIENT, units.decoder.events + EVENTS):
+            while units.step(EventForm.LENIENT, units.decoder.events + EVENTS):
                 pass
             break
         except UnitError as trouble:

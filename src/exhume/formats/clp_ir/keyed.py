@@ -13,7 +13,7 @@ from exhume.errors import Span
 from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.layout import parse_metadata
 from exhume.formats.clp_ir.stream import TextUnits
-from exhume.formats.clp_ir.units import How
+from exhume.formats.clp_ir.units import EventForm
 from exhume.formats.kv_ir.build import END, build_node, build_preamble
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, MAX_PREAMBLE, Encodings, Tags, default_metadata
 from exhume.formats.kv_ir.probe import is_of_text
@@ -32,7 +32,7 @@ MADE = 1 << 18
 """Bytes that are made at once."""
 
 
-class _Pieces(Stream):
+class _DecompressedStream(Stream):
     """The bytes of a stream that arrive decompressed, one chunk at a time."""
 
     def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
@@ -63,9 +63,9 @@ def as_key_values(name: str, pieces: Iterator[bytes], limits: Limits = DEFAULT_L
     if head[:MAGIC_SIZE] not in MAGICS or not is_of_text(head[:MAX_PREAMBLE]):
         yield from (piece for piece in rest if piece)
         return
-    stream = _Pieces(name, rest)
+    stream = _DecompressedStream(name, rest)
     units = TextUnits(stream, limits)
     parse_metadata(units.preamble, stream.span(0, units.preamble.size))
     yield HEAD + NODES
-    yield from printed(units, How.KEYED, MADE)
+    yield from printed(units, EventForm.KEYED, MADE)
     yield END

@@ -24,7 +24,7 @@ from exhume.formats.clp_ir.layout import (
     flat_token,
 )
 from exhume.formats.clp_ir.patterns import Zone, print_time, read_program
-from exhume.formats.clp_ir.units import DAY_MS, FIRST_MS, LAST_MS, MAX_MS, MIN_MS, How, Wildcard
+from exhume.formats.clp_ir.units import DAY_MS, FIRST_MS, LAST_MS, MAX_MS, MIN_MS, EventForm, Wildcard
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_text
 from exhume.formats.kv_ir.build import (
     build_integer,
@@ -143,7 +143,7 @@ class ClpIrDecoder:
     def each(self, data: bytes, at: int, end: int, base: int) -> Iterator[Event]:
         """The chosen events of `data[at:end]` one by one.  Raises `ValueError` as `run` does."""
         while True:
-            self.stopped = self.run(data, at, end, base, How.OBJECTS, 0)
+            self.stopped = self.run(data, at, end, base, EventForm.OBJECTS, 0)
             if self.stopped[0] != Status.FULL:
                 return
             assert self.event is not None
@@ -154,7 +154,7 @@ class ClpIrDecoder:
         tag, number, text, after = _token(data, at, end)
         if tag == Tags.UTC_OFFSET_CHANGE:
             self.utc_offset, self.utc_changes = number, self.utc_changes + 1
-            return (Status.OFFSET if how == How.CHECK and not -DAY_MS < number < DAY_MS else None), after
+            return (Status.OFFSET if how == EventForm.CHECK and not -DAY_MS < number < DAY_MS else None), after
         if tag == Tags.END_OF_STREAM:
             return Status.END, after
         if tag == Tags.TIMESTAMP or tag in DELTAS:
@@ -180,13 +180,13 @@ class ClpIrDecoder:
         if fault is not None:
             return fault, after
         self.events += 1
-        if how & How.OBJECTS:
+        if how & EventForm.OBJECTS:
             if self.matched == matched:
                 return None, after
             self.start, self.end = base + at, base + after
             return Status.FULL, after
-        size = len(self._out) + (self._times.itemsize * len(self._times) if how & How.COLUMNS else 0)
-        made = size if how & (How.TEXT | How.LINES | How.COLUMNS | How.KEYED) else self.events
+        size = len(self._out) + (self._times.itemsize * len(self._times) if how & EventForm.COLUMNS else 0)
+        made = size if how & (EventForm.TEXT | EventForm.LINES | EventForm.COLUMNS | EventForm.KEYED) else self.events
         return (Status.FULL if made >= target else None), after
 
     def _keep_time(self, number: int) -> bool:
@@ -203,23 +203,23 @@ class ClpIrDecoder:
             return Status.LOG_TYPE
         if self._patterns and not any(pattern.fullmatch(message) for pattern in self._patterns):
             return None
-        if how & How.OBJECTS:
+        if how & EventForm.OBJECTS:
             self.event = self.time, message
-        elif how & How.LINES:
+        elif how & EventForm.LINES:
             text = json.dumps(message.decode("utf-8", "surrogateescape"), ensure_ascii=False)
             line = f'{{"timestamp":{self.time},"message":{text.replace(chr(127), _DELETE)}}}\n'
             self._out += line.encode("utf-8", "surrogateescape")
-        elif how & How.COLUMNS:
+        elif how & EventForm.COLUMNS:
             self._out += message
             self._times.append(self.time)
             self._ends.append(len(self._out))
-        elif how & How.KEYED:
+        elif how & EventForm.KEYED:
             encoding = KeyedTags.EIGHT_BYTE_ENCODING if self.wide else KeyedTags.FOUR_BYTE_ENCODING
             self._out += build_key(1, auto=True) + build_integer(self.time) + build_key(1, auto=False)
             self._out += bytes((encoding,)) + apart
-        elif how & How.TEXT:
+        elif how & EventForm.TEXT:
             self._out += self._printed() + message
-        elif not how & How.LENIENT:
+        elif not how & EventForm.LENIENT:
             if not fits:
                 return Status.TIME
             if not _is_utf8(message):

@@ -20,7 +20,7 @@ from exhume.formats.clp_ir.layout import metadata_text, parse_metadata
 from exhume.formats.clp_ir.patterns import ISO, Zone, compile_pattern, find_zone
 from exhume.formats.clp_ir.sections import SCHEMA
 from exhume.formats.clp_ir.stream import TextUnits, begin
-from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, How, Wildcard, parse_wildcard
+from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, Wildcard, parse_wildcard
 from exhume.formats.kv_ir.reader import StreamArchive
 from exhume.formats.kv_ir.stream import Stream, UnitError, printed, read_preamble
 from exhume.io.source import Source
@@ -176,14 +176,14 @@ class ClpIrArchive(StreamArchive):
         `times`: as the stream's `pattern` has them, as `iso` 8601, or `none`.  Raises `QueryError` for another word,
         what is wrong with the stream after the events before it, and what is wrong with an event after all others.
         """
-        return printed(self.chosen(choice, times=times), How.TEXT)
+        return printed(self.chosen(choice, times=times), EventForm.TEXT)
 
     def json_chunks(self, *, choice: Choice = EVERY) -> Iterator[bytes]:
         """The events as lines of JSON with `timestamp` (milliseconds) and `message`, in chunks of whole lines.
 
         Raises as `text_chunks`.
         """
-        return printed(self.chosen(choice), How.LINES)
+        return printed(self.chosen(choice), EventForm.LINES)
 
     def json_lines(self, *, choice: Choice = EVERY) -> Iterator[bytes]:
         """The same, one line at a time."""
@@ -196,7 +196,7 @@ class ClpIrArchive(StreamArchive):
 
     def _batches(self, choice: Choice) -> Iterator[list[TextEvent]]:
         units = self.chosen(choice)
-        for _ in units.steps(How.COLUMNS, AT_ONCE):
+        for _ in units.steps(EventForm.COLUMNS, AT_ONCE):
             yield units.decoder.take_events(TextEvent)
 
     def events_with_place(self, *, choice: Choice = EVERY) -> Iterator[tuple[Span, int, TextEvent]]:
@@ -247,7 +247,7 @@ class ClpIrArchive(StreamArchive):
     def count(self, choice: Choice = EVERY) -> int:
         """How many events there are of a choice.  Raises as `text_chunks`."""
         units = self.chosen(choice)
-        for _ in printed(units, How.LENIENT, 1 << 62):
+        for _ in printed(units, EventForm.LENIENT, 1 << 62):
             pass
         return int(units.decoder.matched)
 
@@ -258,7 +258,7 @@ class ClpIrArchive(StreamArchive):
         """
         units = self.chosen(choice)
         found: Counter[int] = Counter()
-        for _ in units.steps(How.COLUMNS, 1 << 20):
+        for _ in units.steps(EventForm.COLUMNS, 1 << 20):
             times = array("q", units.decoder.take_columns()[0])
             found.update(time - time % width_ms for time in times)
         return found

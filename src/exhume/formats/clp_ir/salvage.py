@@ -35,7 +35,7 @@ from exhume.formats.clp_ir.layout import (
     reference_time,
 )
 from exhume.formats.clp_ir.stream import TextUnits, begin
-from exhume.formats.clp_ir.units import How
+from exhume.formats.clp_ir.units import EventForm
 from exhume.formats.kv_ir.build import END, build_preamble
 from exhume.formats.kv_ir.stream import UnitError
 from exhume.formats.kv_ir.units import Status
@@ -204,7 +204,7 @@ class _Salvage:
         units, decoder, encoder = self.units, self.units.decoder, self.encoder
         if self.lines:
             try:
-                while units.step(How.LINES, WINDOW) and not units.ended:
+                while units.step(EventForm.LINES, WINDOW) and not units.ended:
                     self.out(decoder.take())
             finally:
                 self.out(decoder.take())
@@ -301,7 +301,7 @@ def _default_metadata(encoding: Encodings) -> bytes:
 def _believed(units: TextUnits, data: bytes, at: int) -> bool:
     """Whether credible events start there: several, or fewer with the end of the stream after them."""
     decoder = ClpIrDecoder(units.decoder.wide, 0)
-    status, _, place, _ = decoder.run(data, at, len(data), 0, How.CHECK, TRIALS)
+    status, _, place, _ = decoder.run(data, at, len(data), 0, EventForm.CHECK, TRIALS)
     if status == Status.FULL:
         return True
     return decoder.events > 0 and status in (Status.END, Status.MORE) and place == len(data)

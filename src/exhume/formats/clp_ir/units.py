@@ -14,7 +14,7 @@ MIN_MS, MAX_MS = -(1 << 63), (1 << 63) - 1
 """The times that a stream can hold."""
 
 
-class How(enum.IntFlag):
+class EventForm(enum.IntFlag):
     """What events are turned into."""
 
     CHECK = 0

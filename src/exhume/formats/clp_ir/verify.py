@@ -15,7 +15,7 @@ from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.layout import metadata_text, parse_metadata
 from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
 from exhume.formats.clp_ir.stream import TextUnits, begin
-from exhume.formats.clp_ir.units import How
+from exhume.formats.clp_ir.units import EventForm
 from exhume.formats.kv_ir.stream import UnitError, Units
 from exhume.formats.kv_ir.verify import rest
 from exhume.io.source import Source
@@ -79,7 +79,7 @@ def walk(units: Units, progress: Progress = no_progress) -> Iterator[Finding]:
     stream = units.stream
     while True:
         try:
-            while units.step(How.CHECK, units.decoder.events + EVENTS):
+            while units.step(EventForm.CHECK, units.decoder.events + EVENTS):
                 progress(stream.stored, stream.source.size, "bytes")
             return
         except UnitError as trouble:

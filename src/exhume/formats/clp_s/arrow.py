@@ -42,8 +42,8 @@ from exhume.formats.clp_s.read.arrow_columns import ArrowField, ColumnMaker, Row
 from exhume.formats.clp_s.read.arrow_wide import Source, all_rows, sources, wide_rows
 from exhume.formats.clp_s.read.prefetch import Prefetcher
 from exhume.formats.clp_s.read.printing import text_rows
-from exhume.formats.clp_s.read.together import Together
-from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Shared
+from exhume.formats.clp_s.read.together import KernelTables
+from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, SharedValue
 from exhume.io.parallel import map_ordered
 from exhume.tabular import wide
 from exhume.tabular.arrow import BATCH_ROWS, TableOptions, check_rows, choose, import_pyarrow
@@ -162,7 +162,7 @@ def _fields(archive: TableArchive) -> list[ArrowField]:
 
 def _odd_tables(archive: TableArchive, used: set[int]) -> Iterator[Table]:
     """Add the entries of all schemas that are used; yield the tables of those that are not lists of nodes alone."""
-    together = Together(archive, prints=False)
+    together = KernelTables(archive, prints=False)
     odd, columns, problems = set(together.odd_schemas()), archive.schemas.columns, together.entries.problems
     chosen = archive.tables
     first = chosen[0].index
@@ -247,7 +247,7 @@ def _batches(
             with suppress(ExhumeError):
                 archive.texts.variables  # noqa: B018 - reads it
             return made, None
-        makers = Makers(pa, archive, fields, schema)
+        makers = BatchMakers(pa, archive, fields, schema)
         try:
             with suppress(ExhumeError):
                 return [makers.batch(parts)], None
@@ -273,7 +273,7 @@ def _batches(
             raise error
 
 
-class Makers:
+class BatchMakers:
     """Make the batches of one group: work is done for the columns of its tables, and the others share their nulls."""
 
     def __init__(self, pa: Any, archive: TableArchive, fields: list[ArrowField], schema: Any) -> None:
@@ -358,6 +358,6 @@ def _tables(archive: TableArchive, search: Search | None, nodes: set[int]) -> It
             rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
             table = hits.data.table
             size = table.size * hits.data.num_messages // max(1, table.num_messages)
-            yield size, Source(Shared(partial(getattr, hits, "data"))), rows
+            yield size, Source(SharedValue(partial(getattr, hits, "data"))), rows
         return
     yield from sources(archive.tables, nodes)

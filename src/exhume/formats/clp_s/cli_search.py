@@ -17,7 +17,7 @@ from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.aggregate import Distinct, Value, check_field, extreme, unique
 from exhume.formats.clp_s.query.kernel import clps_spans
 from exhume.formats.clp_s.query.options import Options
-from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection, unprojected
+from exhume.formats.clp_s.query.search import MatchingRows, Search, resolve_projection, unprojected
 from exhume.formats.clp_s.read.columns import parse_json
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def search(
     counting = options.explain_plan or options.count_by_time or options.count or asked
     jobs = 1 if options.explain_plan or options.count_by_time else options.jobs
     projection = () if options.ordered or counting else options.projection
-    searches = _Searches(run, archives, query, how, printing=not counting, projection=projection, jobs=jobs)
+    searches = _SearchRuns(run, archives, query, how, printing=not counting, projection=projection, jobs=jobs)
     if options.explain_plan:
         return _explain(run, searches, format)
     if options.count_by_time:
@@ -107,7 +107,7 @@ def merge_spans(run: Run, documents: Sequence[dict[str, Any]], query: str, width
     return _say_spans(run, query, spans, width, format)
 
 
-def _aggregate(run: Run, query: str, searches: _Searches, name: str, field: str, format: str) -> ExitCode:
+def _aggregate(run: Run, query: str, searches: _SearchRuns, name: str, field: str, format: str) -> ExitCode:
     """Answers --min, --max and --unique."""
     if name == "unique":
         return _say_distinct(run, query, field, unique(searches, field), format)
@@ -160,7 +160,7 @@ def near(archive: TableArchive, column: str) -> str:
     return "" if column in known else hint(column, known)
 
 
-def _chunks(run: Run, searches: _Searches, options: ClpSSearchOptions) -> Iterator[tuple[str, bytes]]:
+def _chunks(run: Run, searches: _SearchRuns, options: ClpSSearchOptions) -> Iterator[tuple[str, bytes]]:
     """Archive names and chunks of the matching lines.
 
     Raises `EntryNotFoundError` if a single archive has none of the requested columns; of several, it is passed over.
@@ -189,7 +189,7 @@ def _chunks(run: Run, searches: _Searches, options: ClpSSearchOptions) -> Iterat
             yield one.archive.name, chunk
 
 
-class _Searches:
+class _SearchRuns:
     """The searches of a run, made one by one; says on standard error what is worth a note."""
 
     def __init__(
@@ -218,7 +218,7 @@ class _Searches:
             yield one
 
 
-def _explain(run: Run, searches: _Searches, format: str) -> ExitCode:
+def _explain(run: Run, searches: _SearchRuns, format: str) -> ExitCode:
     plans = [{"target": one.archive.name, **one.plan.explain()} for one in searches]
     if run.machine:
         run.document("search", {"format": format, "query": searches.query, "plans": plans})
@@ -249,7 +249,7 @@ def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]
             yield f"    {check}"
 
 
-def _count_by_time(run: Run, query: str, searches: _Searches, width: int, format: str) -> ExitCode:
+def _count_by_time(run: Run, query: str, searches: _SearchRuns, width: int, format: str) -> ExitCode:
     """Counts matches in spans of `width` milliseconds by the timestamp column (records without one count as 0)."""
     spans: Counter[int] = Counter()
     for one in searches:
@@ -258,7 +258,7 @@ def _count_by_time(run: Run, query: str, searches: _Searches, width: int, format
     return _say_spans(run, query, spans, width, format)
 
 
-def _spans(one: Search, hits: Hits, width: int) -> Mapping[int, int]:
+def _spans(one: Search, hits: MatchingRows, width: int) -> Mapping[int, int]:
     """Where spans begin, and how many of the matching rows are in each."""
     column = _time_column(one, hits)
     scale = 1_000_000 if column is not None and column.type == NodeType.TIMESTAMP else 1
@@ -278,7 +278,7 @@ def _say_spans(run: Run, query: str, spans: Counter[int], width: int, format: st
     return ExitCode.DONE if rows else ExitCode.NO
 
 
-def times(one: Search, hits: Hits) -> Iterator[int]:
+def times(one: Search, hits: MatchingRows) -> Iterator[int]:
     """The time of each matching row in milliseconds.  Raises `QueryError` when the archive has no timestamp column."""
     column = _time_column(one, hits)
     rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
@@ -300,7 +300,7 @@ def _time_nodes(one: Search) -> frozenset[int]:
     return frozenset(ranges[0].column_ids) if ranges else frozenset()
 
 
-def _time_column(one: Search, hits: Hits) -> Column | None:
+def _time_column(one: Search, hits: MatchingRows) -> Column | None:
     """The timestamp column of matching rows.  Raises `QueryError` when the archive has none."""
     nodes = _time_nodes(one)
     if not nodes:

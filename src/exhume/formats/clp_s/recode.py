@@ -20,7 +20,7 @@ from exhume.formats.clp_s.layout import DICTIONARY_HEAD, STREAM_SIZE, STREAMS_AT
 from exhume.formats.clp_s.layout_packed import OFS_STREAM
 from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
-from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.read.places import StoredRange
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.windows import is_large, is_too_large, open_windows
 from exhume.formats.clp_s.write import build as framing_sizes
@@ -171,7 +171,7 @@ def _column_ends(table: Table, read: Callable[[int, int], Buffer]) -> list[int]:
     return column_ends(memoryview(read(entry.start, entry.end)), table.layout, table.num_messages, place)
 
 
-def _dictionary(archive: TableArchive, entry: Place) -> Payload:
+def _dictionary(archive: TableArchive, entry: StoredRange) -> Payload:
     return whole(dictionary_payload(archive, entry)[1])
 
 
@@ -185,7 +185,7 @@ def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
     return bytes(out)
 
 
-def dictionary_payload(archive: TableArchive, entry: Place) -> tuple[bytes, Buffer]:
+def dictionary_payload(archive: TableArchive, entry: StoredRange) -> tuple[bytes, Buffer]:
     """The uncompressed count of a dictionary section and its decompressed entries."""
     if entry.size <= DICTIONARY_HEAD:
         return entry.read(), b""

@@ -26,7 +26,7 @@ from exhume.formats.clp_s import layout_packed as packed
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.fragments import Dictionary, Finder, Fragments, span_of
-from exhume.formats.clp_s.read.positions import Runs, all_positions, gaps
+from exhume.formats.clp_s.read.positions import NumberRuns, all_positions, gaps
 from exhume.formats.clp_s.read.survivors import Partial, Streams, payload_of
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.windowed import each_part
@@ -82,7 +82,7 @@ def salvage(
     with ScratchDirectory(Path(output)) as scratch:
         draft = scratch / "draft"
         with scratch_file(scratch) as file:
-            kept = _Kept(file)
+            kept = _KeptTables(file)
             streams = Streams(found, scratch, limits, report, partial=partial)
             for tables, frames in streams.kept(progress, jobs):
                 kept.add(tables, frames)
@@ -134,7 +134,7 @@ class _KeptStream(NamedTuple):
         return sum(table.end - table.start for table in self.tables)
 
 
-class _Kept:
+class _KeptTables:
     """The tables that are kept; their streams are held in a scratch file, as they will be stored."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -192,7 +192,7 @@ def _write(
     draft: Path,
     found: Fragments,
     schema_ids: bytes,
-    kept: _Kept,
+    kept: _KeptTables,
     dropped: frozenset[int],
     bare: dict[int, bytes],
     jobs: int,
@@ -337,7 +337,7 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
         if not found.packets:
             report.notes.append("timestamp patterns and file names were in the lost packets")
         position = archive.schema_tree.log_event_idx
-        runs = Runs()
+        runs = NumberRuns()
         for column in all_positions(archive, position):
             if column is None:
                 return
@@ -352,7 +352,7 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
             report.notes.append(f"missing records by their position in the input: {', '.join(shown)}{more}")
 
 
-def _tell_partial(report: SalvageReport, found: list[Partial], kept: _Kept, written: bool) -> None:
+def _tell_partial(report: SalvageReport, found: list[Partial], kept: _KeptTables, written: bool) -> None:
     """Count the records with only some of their columns, or report that there are such records."""
     ends = {(table.stream_id, table.start, table.end) for stream in kept.streams for table in stream.tables}
     if written:

@@ -18,7 +18,7 @@ from exhume.findings import Check
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE
 from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, TABLE_SECTIONS
 from exhume.formats.clp_s.probe import owns
-from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.read.places import StoredRange
 from exhume.formats.clp_s.read.template import has_layout
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -94,16 +94,16 @@ def _head(archive: TableArchive) -> Iterator[Section]:
     )
 
 
-def _files(archive: TableArchive) -> Iterator[tuple[Place, list[SectionItem]]]:
+def _files(archive: TableArchive) -> Iterator[tuple[StoredRange, list[SectionItem]]]:
     try:
         files = archive.files
     except ExhumeError as error:
         stop = min(archive.header.files_base, archive.head.size)
-        rest = [Place("files", archive.head, stop, archive.end)] if archive.end > stop else []
+        rest = [StoredRange("files", archive.head, stop, archive.end)] if archive.end > stop else []
         if isinstance(archive.source, Tree):
             tree = archive.source
             sources = [tree.source(name) for name in tree.files() if owns(name) and name != HEADER_FILE]
-            rest = [Place(f"/{source.name}", source, 0, source.size) for source in sources]
+            rest = [StoredRange(f"/{source.name}", source, 0, source.size) for source in sources]
         for place in rest:
             yield place, [Section(place.name, place.span, SectionKind.UNREAD, note=str(error))]
         return
@@ -121,7 +121,7 @@ def _files(archive: TableArchive) -> Iterator[tuple[Place, list[SectionItem]]]:
         yield entry, [_section(archive, name, entry), *(_streams(archive, name) if name in TABLE_SECTIONS else ())]
 
 
-def _section(archive: TableArchive, name: str, entry: Place) -> Section:
+def _section(archive: TableArchive, name: str, entry: StoredRange) -> Section:
     span = entry.span
     if name in TABLE_SECTIONS:
         return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame", load=_streams_loader(archive),
@@ -156,11 +156,11 @@ def _frame_check(archive: TableArchive, chain: Sequence[Field]) -> Check:
     return Check.compare(*(f"{value:08x}" for value in values))
 
 
-def _loader(archive: TableArchive, place: Place) -> Callable[[], bytes]:
+def _loader(archive: TableArchive, place: StoredRange) -> Callable[[], bytes]:
     return lambda: bytes(archive.inflate(place)) if place.size > 0 else b""
 
 
-def _measured(archive: TableArchive, place: Place) -> int:
+def _measured(archive: TableArchive, place: StoredRange) -> int:
     most, size = archive.limits.expansion_budget(place.size), 0
     for _, part in zstd_measured(place.source.chunks(place.start, place.end) if place.size > 0 else ()):
         size += part
@@ -169,7 +169,7 @@ def _measured(archive: TableArchive, place: Place) -> int:
     return size
 
 
-def _pieces(archive: TableArchive, place: Place) -> Iterator[bytes]:
+def _pieces(archive: TableArchive, place: StoredRange) -> Iterator[bytes]:
     chunks = place.source.chunks(place.start, place.end) if place.size > 0 else ()
     yield from PayloadStream("zstd", chunks, max_size=archive.limits.expansion_budget(place.size))
 

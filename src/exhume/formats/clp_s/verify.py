@@ -29,9 +29,9 @@ from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAM
 from exhume.formats.clp_s.read.kernel import ClpsRepeated
 from exhume.formats.clp_s.read.packets import range_entries
 from exhume.formats.clp_s.read.template import SchemaLayout
-from exhume.formats.clp_s.read.windowed import Shared
+from exhume.formats.clp_s.read.windowed import SharedValue
 from exhume.formats.clp_s.verify_tables import (
-    Loaded,
+    SharedLoad,
     Task,
     WindowedCheck,
     check_frames,
@@ -48,7 +48,7 @@ from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.kernel import ClpsStrings
-    from exhume.formats.clp_s.read.places import Place
+    from exhume.formats.clp_s.read.places import StoredRange
     from exhume.formats.clp_s.read.tables import Table, TableArchive
     from exhume.formats.clp_s.verify_values import SmallTables
 
@@ -100,12 +100,12 @@ def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[list[Finding]
     return map_ordered(done, tasks, jobs, ahead=AHEAD * (jobs or cpu_count()))
 
 
-def _stages(archive: TableArchive, files: Sequence[Place], quick: bool, jobs: int) -> Iterator[Iterable[Task]]:
+def _stages(archive: TableArchive, files: Sequence[StoredRange], quick: bool, jobs: int) -> Iterator[Iterable[Task]]:
     """All tasks; those of a stage are known, or can be done, when the stage before it is done."""
     dictionaries = [] if quick else [_Dictionary(archive, name, jobs) for name in DICTIONARIES]
     parts = chain.from_iterable(one.parts() for one in dictionaries)
     shares = chain.from_iterable(one.shares() for one in dictionaries)
-    small = Shared(partial(small_tables, archive))
+    small = SharedValue(partial(small_tables, archive))
     try:
         tables = archive.tables
     except ExhumeError:  # reported with the structures
@@ -120,7 +120,7 @@ def _stages(archive: TableArchive, files: Sequence[Place], quick: bool, jobs: in
 
 
 def _section_tasks(
-    archive: TableArchive, files: Sequence[Place], small: Shared[SmallTables | None], quick: bool
+    archive: TableArchive, files: Sequence[StoredRange], small: SharedValue[SmallTables | None], quick: bool
 ) -> Iterator[Task]:
     for entry in files:
         if entry.name not in archive.section_problems and not entry.is_cut:
@@ -132,7 +132,7 @@ def _stream_tasks(
     archive: TableArchive,
     tables: Sequence[Table],
     passing: WindowedCheck,
-    small: Shared[SmallTables | None],
+    small: SharedValue[SmallTables | None],
     quick: bool,
 ) -> Iterator[Task]:
     """The remaining checks of streams and of the tables in them."""
@@ -196,7 +196,7 @@ def _metadata(archive: TableArchive) -> Iterator[Finding]:
         yield Finding.from_error(error)
 
 
-def _frames(archive: TableArchive, place: Place, quick: bool = False) -> Iterator[Finding]:
+def _frames(archive: TableArchive, place: StoredRange, quick: bool = False) -> Iterator[Finding]:
     """Whether the zstd frames of a section end where it does; if not `quick`, a dictionary is kept for its check."""
     name = place.name
     if name in TABLE_SECTIONS or (name != "metadata" and name not in SECTION_NAMES):
@@ -222,7 +222,7 @@ def _frames(archive: TableArchive, place: Place, quick: bool = False) -> Iterato
     yield from check_frames(name, place, archive.limits)
 
 
-def _structures(archive: TableArchive, small: Shared[SmallTables | None]) -> Iterator[Finding]:
+def _structures(archive: TableArchive, small: SharedValue[SmallTables | None]) -> Iterator[Finding]:
     """Schema tree, schema map, table metadata: parsed completely."""
     for check in (_schema_tree, partial(_schema_map, small=small), _table_metadata):
         try:
@@ -251,7 +251,7 @@ def _schema_tree(archive: TableArchive) -> Iterator[Finding]:
     yield from _hidden(archive)
 
 
-def _schema_map(archive: TableArchive, small: Shared[SmallTables | None]) -> Iterator[Finding]:
+def _schema_map(archive: TableArchive, small: SharedValue[SmallTables | None]) -> Iterator[Finding]:
     data, span = archive.structure("/schema_ids")
     schemas, repeated, end = layout.parse_schema_map(data, span)
     if end < len(data):
@@ -317,7 +317,7 @@ class _Dictionary:
             self._parts = DICTIONARY_PARTS if archive.file_entry(name).size >= LARGE_DICTIONARY else 1
         self._shares = min(jobs or cpu_count(), self._parts)
         share = archive.share_variables if name == "/var.dict" else tuple
-        self._loaded = Loaded(self._load, share, self._parts + self._shares)
+        self._loaded = SharedLoad(self._load, share, self._parts + self._shares)
         self._lock = threading.Lock()
         self._repeated: list[int] = []
         self._not_utf8: list[int] = []

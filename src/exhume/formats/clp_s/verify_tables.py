@@ -21,12 +21,12 @@ from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import windows as table_windows
 from exhume.formats.clp_s.read.tables import Tables
-from exhume.formats.clp_s.read.windowed import Windowed
+from exhume.formats.clp_s.read.windowed import TableWindows
 from exhume.formats.clp_s.read.windows import has_windows, is_large, is_too_large
 from exhume.formats.clp_s.verify_values import bounds, order
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.places import Place
+    from exhume.formats.clp_s.read.places import StoredRange
     from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
     from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.read.windows import WindowRows
@@ -106,7 +106,7 @@ def check_stream(archive: TableArchive, index: int, quick: bool) -> Iterator[Fin
         )
 
 
-def check_frames(name: str, place: Place, limits: Limits) -> Generator[Finding, None, int | None]:
+def check_frames(name: str, place: StoredRange, limits: Limits) -> Generator[Finding, None, int | None]:
     """Check the zstd frames stored at a place, up to the first that does not decode.
 
     Returns the decompressed size of those before it; None when there are none, or more than the limit.
@@ -132,7 +132,7 @@ def check_frames(name: str, place: Place, limits: Limits) -> Generator[Finding, 
     return size
 
 
-class Loaded(Generic[T]):
+class SharedLoad(Generic[T]):
     """What so many tasks need: loaded by the first of them, dropped with the last.
 
     `share` is what all of them that are waiting for it do together.
@@ -178,7 +178,7 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
     if has_windows(table) and is_too_large(table):
         yield Task(partial(_report, _in_windows, table), records)
         return
-    loaded = Loaded(table.load, table.share, len(columns) + 1)
+    loaded = SharedLoad(table.load, table.share, len(columns) + 1)
     for index in columns:
         yield Task(partial(_report, _column, loaded, index))
     yield Task(partial(_report, _rows, loaded), records)
@@ -227,7 +227,7 @@ class _Windows:
     """A large table for the tasks that check its windows; the last of them checks what no window had anything of."""
 
     def __init__(self, table: Table) -> None:
-        self._windowed = Windowed(table)
+        self._windowed = TableWindows(table)
         self.blocks = list(self._windowed.blocks())
         self._left = len(self.blocks)
         self._lock = threading.Lock()
@@ -356,11 +356,11 @@ def _quick_table(table: Table) -> Iterable[Finding]:
     return ()
 
 
-def _column(loaded: Loaded[TableData], index: int) -> Iterator[Finding]:
+def _column(loaded: SharedLoad[TableData], index: int) -> Iterator[Finding]:
     yield from map(Finding.from_error, loaded.take().iter_faults(index))
 
 
-def _rows(loaded: Loaded[TableData]) -> Iterator[Finding]:
+def _rows(loaded: SharedLoad[TableData]) -> Iterator[Finding]:
     data = loaded.take()
     yield from order(data)
     yield from bounds(data)
@@ -368,7 +368,7 @@ def _rows(loaded: Loaded[TableData]) -> Iterator[Finding]:
 
 def _in_windows(table: Table) -> Iterator[Finding]:
     """What is wrong in a table that is too large to be held: the first fault of each column, and of the order."""
-    windowed = Windowed(table)
+    windowed = TableWindows(table)
     reported: set[object] = set()
     for start, stop in windowed.blocks():
         first = max(0, start - 1)
@@ -398,7 +398,7 @@ def table_faults(table: Table) -> Iterator[Finding]:
 
     Raises what keeps it from being read.
     """
-    windowed = Windowed(table)
+    windowed = TableWindows(table)
 
     def found(rows: WindowRows) -> list[Finding]:
         return list(islice(faults(rows.window(range(len(rows.layout.nodes)))), 1))

@@ -16,7 +16,7 @@ from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read import windowed, windows
 from exhume.formats.clp_s.read.kernel import clps_disorder
-from exhume.formats.clp_s.read.together import Together
+from exhume.formats.clp_s.read.together import KernelTables
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange
@@ -108,7 +108,7 @@ class SmallTables:
 
     def __init__(self, archive: TableArchive) -> None:
         self._archive = archive
-        self.together = together = Together(archive, prints=False)
+        self.together = together = KernelTables(archive, prints=False)
         types = archive.schema_tree.types
         rule_of, rules = bytearray(len(types)), array("q")
         for found in archive.timestamp_ranges:

@@ -23,7 +23,7 @@ from exhume.tabular.arrow import PIECE_BYTES, PIECE_MEMBERS, batched
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DiffEntry:
     """A member as one side has it: kind, size, CRC-32C, and user data (None for a plain directory)."""
 
     kind: str
@@ -38,8 +38,8 @@ class Difference:
 
     name: str
     change: str
-    left: Side | None
-    right: Side | None
+    left: DiffEntry | None
+    right: DiffEntry | None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -52,7 +52,7 @@ class Difference:
 
 def bundle_side(
     archive: DataBundleArchive, *, content: bool = False, jobs: int = 1, found: list[Finding] | None = None
-) -> dict[str, Side]:
+) -> dict[str, DiffEntry]:
     """The members of a bundle; with `content` every file is read, by `jobs` threads (0: one per core), so that its
     bytes are known to be right.
 
@@ -79,20 +79,24 @@ def bundle_side(
         for wrong in map_ordered(read, parts, jobs, leave=True):
             if found is not None:
                 found += wrong
-    out: dict[str, Side] = {}
+    out: dict[str, DiffEntry] = {}
     for name, row in rows.items():
         _add_parents(out, name)
         out[name] = _row_side(row)
     return out
 
 
-def _row_side(row: FileRow) -> Side:
+def _row_side(row: FileRow) -> DiffEntry:
     meta = row.meta
     user_data = meta.user_data.to_dict() if meta.user_data else None
-    return Side("directory", 0, 0, user_data) if meta.is_directory else Side("file", meta.size, meta.crc32c, user_data)
+    return (
+        DiffEntry("directory", 0, 0, user_data)
+        if meta.is_directory
+        else DiffEntry("file", meta.size, meta.crc32c, user_data)
+    )
 
 
-def directory_side(path: str | os.PathLike[str], *, jobs: int = 1) -> dict[str, Side]:
+def directory_side(path: str | os.PathLike[str], *, jobs: int = 1) -> dict[str, DiffEntry]:
     """Return everything below a directory, whose files `jobs` threads read (0: one per core).
 
     What a bundle cannot contain (a pipe, a link to nothing) and a directory that cannot be listed have the kind
@@ -100,11 +104,11 @@ def directory_side(path: str | os.PathLike[str], *, jobs: int = 1) -> dict[str, 
     """
     found = ((kind, file, name) for kind, file, name, _ in walk(os.fspath(path), ""))
 
-    def look(one: tuple[str, str, str]) -> tuple[str, Side]:
+    def look(one: tuple[str, str, str]) -> tuple[str, DiffEntry]:
         kind, file, name = one
         if kind == "file":
-            return name, Side(kind, *_sum_file(file))
-        return name, Side("directory" if kind == "directory" else "other", 0, 0)
+            return name, DiffEntry(kind, *_sum_file(file))
+        return name, DiffEntry("directory" if kind == "directory" else "other", 0, 0)
 
     return dict(map_ordered(look, found, jobs, leave=True))
 
@@ -122,14 +126,14 @@ def _sum_file(path: str) -> tuple[int, int]:
     return size, crc or 0
 
 
-def _add_parents(out: dict[str, Side], name: str) -> None:
+def _add_parents(out: dict[str, DiffEntry], name: str) -> None:
     parent = name.rpartition("/")[0]
     while parent and parent not in out:
-        out[parent] = Side("directory", 0, 0)
+        out[parent] = DiffEntry("directory", 0, 0)
         parent = parent.rpartition("/")[0]
 
 
-def compare(left: dict[str, Side], right: dict[str, Side], *, user_data: bool = True) -> Iterator[Difference]:
+def compare(left: dict[str, DiffEntry], right: dict[str, DiffEntry], *, user_data: bool = True) -> Iterator[Difference]:
     """The differences, sorted by name; `user_data` compares user data as well, which only bundles have."""
     for name in sorted(left.keys() | right.keys()):
         one, other = left.get(name), right.get(name)

@@ -70,7 +70,7 @@ def _add_folder(
             skipped.append((path, kind))
 
 
-class Found(NamedTuple):
+class InputPath(NamedTuple):
     """What is at a path: its stored name; `kind`, which is file, directory, or the reason to leave it out; a file's
     size.
     """
@@ -81,20 +81,20 @@ class Found(NamedTuple):
     size: int = 0
 
 
-def walk(root: str, name: str) -> Iterator[Found]:
+def walk(root: str, name: str) -> Iterator[InputPath]:
     """Everything in and below a directory, sorted within each directory."""
     for folder in iter_folders(root, name):
         if not folder.is_listed:
-            yield from (Found(reason, path, folder.name) for path, reason in folder.skipped)
+            yield from (InputPath(reason, path, folder.name) for path, reason in folder.skipped)
             continue
         files = zip(folder.paths(folder.files), folder.names(folder.files), folder.sizes, strict=True)
-        found = [Found("file", path, stored, size) for path, stored, size in files]
-        found += map(partial(Found, "directory"), folder.paths(folder.folders), folder.names(folder.folders))
+        found = [InputPath("file", path, stored, size) for path, stored, size in files]
+        found += map(partial(InputPath, "directory"), folder.paths(folder.folders), folder.names(folder.folders))
         left_out = folder.names([Path(path).name for path, _ in folder.skipped])
-        found += [Found(reason, path, at) for (path, reason), at in zip(folder.skipped, left_out, strict=True)]
+        found += [InputPath(reason, path, at) for (path, reason), at in zip(folder.skipped, left_out, strict=True)]
         found.sort(key=_order)
         yield from found
 
 
-def _order(found: Found) -> bytes:
+def _order(found: InputPath) -> bytes:
     return os.fsencode(found.path)

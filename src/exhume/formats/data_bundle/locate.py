@@ -13,7 +13,7 @@ from exhume.formats.data_bundle.names import INDEX, shard_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import CarvedArchive, CarveVerdict, Piece, VerifiedBy
+from exhume.recovery import ArchivePiece, CarvedArchive, CarveVerdict, VerifiedBy
 
 _MOST = 64 << 20
 _STEP = 1 << 20
@@ -70,7 +70,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     )
 
 
-def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Piece | None:
+def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> ArchivePiece | None:
     """The shard, or the table of an index, that a file is.
 
     Neither names its bundle: those with the same record size and codec are taken to belong together.  Raises what
@@ -89,10 +89,12 @@ def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Pi
     if value is None:
         return None
     config = parse_config(value, source.span(0, source.size))
-    path = f"{INDEX}/{Piece.ANY}.sst"  # a table does not state its number
+    path = f"{INDEX}/{ArchivePiece.ANY}.sst"  # a table does not state its number
     return _piece(f"table at {source.origin}", path, config.record_size, config.compression)
 
 
-def _piece(what: str, path: str, record_size: int, compression: int) -> Piece:
+def _piece(what: str, path: str, record_size: int, compression: int) -> ArchivePiece:
     kind = f"bundle with records of {counted(record_size, 'bytes')}, {compression_name(compression)}"
-    return Piece(what, frozenset({kind}), path, kind, "record size and codec agree: a shard does not name its bundle")
+    return ArchivePiece(
+        what, frozenset({kind}), path, kind, "record size and codec agree: a shard does not name its bundle"
+    )

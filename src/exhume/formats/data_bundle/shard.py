@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from exhume.codecs import decompress_prefix
-from exhume.codecs.passing import Forward, PayloadStream
+from exhume.codecs.passing import ForwardReader, PayloadStream
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.index import RecordRow
@@ -81,7 +81,7 @@ class LargeReader:
     """Ranges of the content of large records; consecutive ranges continue without a seek.  Thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: tuple[int, Forward] | None = None
+        self._kept: tuple[int, ForwardReader] | None = None
         self._lock = threading.Lock()
 
     def read(self, index: int, record: RecordStream, start: int, stop: int, length: int | None) -> Iterator[bytes]:
@@ -92,7 +92,7 @@ class LargeReader:
         with self._lock:
             kept, self._kept = self._kept, None
         if kept is None or kept[0] != index or kept[1].at > start:
-            kept = index, Forward(record)
+            kept = index, ForwardReader(record)
         forward = kept[1]
         forward.skip(start - forward.at)
         yield from forward.pieces(stop - start)

@@ -55,7 +55,7 @@ def verify_bundle(archive: OpenBundle, *, quick: bool, jobs: int, progress: Prog
         yield finding
     if is_unread:
         return  # rows of files and records may be missing, without which nothing can be said of the shards
-    walk = _Walk(archive)
+    walk = _BundleWalk(archive)
     try:
         yield from walk.read_rows()
         if walk.is_unread:  # rows that seem to be missing may be in the part of the index that was not checked
@@ -69,7 +69,7 @@ def verify_bundle(archive: OpenBundle, *, quick: bool, jobs: int, progress: Prog
         walk.view.close()
 
 
-class _Walk:
+class _BundleWalk:
     """One run over a bundle."""
 
     def __init__(self, archive: OpenBundle) -> None:

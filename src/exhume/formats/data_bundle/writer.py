@@ -82,7 +82,7 @@ class _Member:
     crc: int = 0
 
 
-class _Piece(NamedTuple):
+class _MemberRange(NamedTuple):
     """A range of a member that goes into a record."""
 
     member: _Member
@@ -96,7 +96,7 @@ class _Record:
 
     shard: int
     offset: int
-    pieces: list[_Piece] = field(default_factory=list)
+    pieces: list[_MemberRange] = field(default_factory=list)
 
 
 class DataBundleWriter(Writer):
@@ -304,7 +304,7 @@ class DataBundleWriter(Writer):
                 at = 0
                 while at < member.size:
                     step = min(room, member.size - at)
-                    record.pieces.append(_Piece(member, at, at + step))
+                    record.pieces.append(_MemberRange(member, at, at + step))
                     at += step
                     room -= step
                     if room == 0:
@@ -397,7 +397,7 @@ def _file_row(member: _Member) -> bytes:
     ).build()
 
 
-def _read_pieces(pieces: list[_Piece]) -> memoryview:
+def _read_pieces(pieces: list[_MemberRange]) -> memoryview:
     """The bytes of a record; whole files on disk are read in one go, without the interpreter."""
     if len(pieces) == 1:
         return memoryview(_read(pieces[0]))
@@ -411,7 +411,7 @@ def _read_pieces(pieces: list[_Piece]) -> memoryview:
     return memoryview(data)[: sum(sizes)]
 
 
-def _read(piece: _Piece) -> bytes:
+def _read(piece: _MemberRange) -> bytes:
     member = piece.member
     if member.data is not None:
         return member.data[piece.start : piece.stop]

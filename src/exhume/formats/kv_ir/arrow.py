@@ -34,7 +34,7 @@ from exhume.formats.kv_ir.info import SPACES, escaped, paths, walk
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.parallel_decode import make_ahead
 from exhume.formats.kv_ir.stream import UnitError, Units
-from exhume.formats.kv_ir.units import How
+from exhume.formats.kv_ir.units import EventForm
 from exhume.tabular import wide
 from exhume.tabular.arrow import (
     BAD_TEXT,
@@ -97,7 +97,7 @@ def print_array(value: list[Any]) -> tuple[bytes, bool]:
     return plain.encode("utf-8"), plain is not text
 
 
-class Chosen(NamedTuple):
+class WantedColumns(NamedTuple):
     """The columns that are wanted of a stream.
 
     Attributes:
@@ -124,10 +124,10 @@ class Chosen(NamedTuple):
         def make() -> KvIrDecoder:
             return self.choose(KvIrDecoder())
 
-        yield from make_ahead(units, How.COLUMNS, jobs, self._take, MOST_MADE, make)
+        yield from make_ahead(units, EventForm.COLUMNS, jobs, self._take, MOST_MADE, make)
         while not units.ended:
             try:
-                units.step(How.COLUMNS, AT_ONCE)
+                units.step(EventForm.COLUMNS, AT_ONCE)
             except UnitError as trouble:
                 yield self._take(units.decoder)
                 units.pass_over(trouble)
@@ -157,7 +157,7 @@ class Chosen(NamedTuple):
         return batch, each + each.itemsize * len(types), Counter(dict(zip(LOST, lost, strict=True)))
 
 
-def chosen(columns: Mapping[str, Column], names: Sequence[str]) -> Chosen:
+def chosen(columns: Mapping[str, Column], names: Sequence[str]) -> WantedColumns:
     """Those of the columns of a stream that are named."""
     pa = import_pyarrow()
     text = pa.large_string()
@@ -172,7 +172,7 @@ def chosen(columns: Mapping[str, Column], names: Sequence[str]) -> Chosen:
         for node in column.nodes:
             tree.extend([-1] * (node + 1 - len(tree)))
             tree[node] = number
-    return Chosen(schema, "".join(kinds).encode("ascii"), places, (trees[0].tobytes(), trees[1].tobytes()))
+    return WantedColumns(schema, "".join(kinds).encode("ascii"), places, (trees[0].tobytes(), trees[1].tobytes()))
 
 
 U = TypeVar("U", bound=Units)
@@ -267,7 +267,7 @@ def _rows(archive: KeyedStream, losses: Counter[str] | None) -> Iterator[list[wi
 
 def columns_of(archive: KeyedStream, jobs: int = 1) -> dict[str, Column]:
     """The columns of a stream by name; so many `jobs` look for them."""
-    units, _ = walk(archive, How.KEYS, jobs)
+    units, _ = walk(archive, EventForm.KEYS, jobs)
     found: dict[str, Column] = {}
     for space, name in enumerate(SPACES):
         trail: list[tuple[str, ...]] = [()]

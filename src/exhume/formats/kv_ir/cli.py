@@ -165,7 +165,7 @@ def refuse_with_follow(run: Run, **others: object) -> None:
             raise click.UsageError(f"--follow cannot be combined with --{name.replace('_', '-')}")
 
 
-class _Followed(Collection[Any]):
+class _FollowedEvents(Collection[Any]):
     """The events of a growing stream as clp-s archives, one whenever everything that is complete was read."""
 
     def __init__(self, run: Run, stream: KvIrArchive, timestamp_key: str | None) -> None:
@@ -228,7 +228,7 @@ def search(run: Run, archives: list[KvIrArchive], query: str, options: KvIrSearc
         refuse_with_follow(run, **{name: vars(options)[name] for name in answers})
         if len(archives) > 1 or run.several:
             raise click.UsageError("--follow takes one stream")
-        found = _Followed(run, archives[0], key)
+        found = _FollowedEvents(run, archives[0], key)
     trailing = Trailing(run, archives)
     wanted = options.replaced(ordered=True, roots=ROOTS[options.pairs])
     return trailing.outcome(cli_search.search(run, found, query, wanted, "kv-ir"))

@@ -12,7 +12,7 @@ from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import NODES, Preamble, Tags
 from exhume.formats.kv_ir.parallel_decode import decode_ahead
 from exhume.formats.kv_ir.stream import UnitError, Units
-from exhume.formats.kv_ir.units import How
+from exhume.formats.kv_ir.units import EventForm
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.model import KeyedStream
@@ -62,10 +62,10 @@ class KvIrInfo(Info):
         }
 
 
-def walk(archive: KeyedStream, how: How = How.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
+def walk(archive: KeyedStream, how: EventForm = EventForm.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
     """Go over the whole stream, as far as that goes, past events that are wrong: its units, and what is.
 
-    `How.KEYS` does not check strings.  `jobs` threads share the work (0: one per core).
+    `EventForm.KEYS` does not check strings.  `jobs` threads share the work (0: one per core).
     """
     units = archive.units()
     found: list[Finding] = []

@@ -22,8 +22,8 @@ from exhume.formats.kv_ir.layout import (
     parse_metadata,
     parse_preamble,
 )
-from exhume.formats.kv_ir.parallel_decode import ALL, Portion, Portions, Worker
-from exhume.formats.kv_ir.units import How, Status
+from exhume.formats.kv_ir.parallel_decode import ALL, StreamChunks, UnitChunk, Worker
+from exhume.formats.kv_ir.units import EventForm, Status
 
 
 def is_kv_ir(head: bytes) -> bool | None:
@@ -37,8 +37,8 @@ def is_kv_ir(head: bytes) -> bool | None:
 class StreamPart:
     """A chunk of a stream, one of its `portions`, and the worker that has encoded all of it (`exact` as `Ingest`)."""
 
-    portions: Portions
-    portion: Portion
+    portions: StreamChunks
+    portion: UnitChunk
     exact: bool
     worker: Worker | None = None
 
@@ -52,14 +52,14 @@ class StreamPart:
             worker.into = make()
             worker.decoder.encode_into(worker.into[0], self.exact)
         worker.decoder.events = 0
-        status, stop, *_ = worker.decoder.run(data, 0, len(data), start, How.ENCODE, ALL)
+        status, stop, *_ = worker.decoder.run(data, 0, len(data), start, EventForm.ENCODE, ALL)
         if status != Status.MORE or stop < len(data):
             return None
         self.worker = worker
         return worker.into
 
 
-class _Held:
+class _UncutBytes:
     """The bytes of a stream that were read and not yet cut."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
@@ -86,14 +86,14 @@ class _Held:
 
 def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[bytes | StreamPart]:
     """A stream cut into parts that can be encoded apart; the preamble, and what cannot be cut, are bytes."""
-    held = _Held(pieces)
+    held = _UncutBytes(pieces)
     while len(held.held[0]) < MAX_PREAMBLE and held.more(0):
         pass
     data = held.held[0]
     with suppress(ExhumeError):  # reported when the bytes are taken
         held.at = parse_preamble(data, Span("", 0, len(data))).size
     yield data[: held.at]
-    portions = Portions()
+    portions = StreamChunks()
     for portion in portions.cut(held):
         yield StreamPart(portions, portion, exact)
     data, base = held.held
@@ -160,7 +160,9 @@ class Ingest:
         if encoder is not self._encoder:
             self._decoder.encode_into(encoder, self._exact)
             self._encoder = encoder
-        status, after, place, stop = self._decoder.run(self._data, 0, len(self._data), self.at, How.ENCODE, target)
+        status, after, place, stop = self._decoder.run(
+            self._data, 0, len(self._data), self.at, EventForm.ENCODE, target
+        )
         base = self.at
         self.start = base + after
         if status in (Status.RECORD, Status.NO_ROOM):

@@ -56,7 +56,7 @@ def write_lines(
     """
     encoders = None if (jobs or cpu_count()) == 1 else writer.line_encoders(both=both)
     known = False  # the first block makes most keys declared
-    count = _Counted(progress)
+    count = _CountedInputs(progress)
     for one in inputs:
         name = name_of(one)
         try:
@@ -65,7 +65,7 @@ def write_lines(
             error.span = error.span or Span(name, 0, 0)
             raise
         if kind is InputKind.IR:
-            _copy(writer, Units(_Piped(name, pieces)))
+            _copy(writer, Units(_ChunkStream(name, pieces)))
             continue
         is_text = kind is InputKind.TEXT
         if is_text and both:
@@ -101,7 +101,7 @@ def _write_ahead(writer: KvIrWriter, encoders: LineEncoders, blocks: Iterator[Li
         _write(writer, lines, writer.write_encoded(encoded, encoders), both=both)
 
 
-class _Counted:
+class _CountedInputs:
     """Reports the bytes of inputs that have been read."""
 
     def __init__(self, progress: Progress) -> None:
@@ -115,7 +115,7 @@ class _Counted:
             self._progress(self._done, None, "bytes")
 
 
-class _Piped(Stream):
+class _ChunkStream(Stream):
     """A stream that comes in chunks."""
 
     def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
@@ -156,7 +156,7 @@ def _events(name: str, pieces: Iterator[bytes]) -> Iterator[Lines]:
 
 def cut_lines(inputs: Iterable[Input], progress: Progress, format: str = "kv-ir") -> Iterator[Lines]:
     """The lines of inputs in blocks.  Raises `WriterError` for a line that is too long, and `SourceError`."""
-    count = _Counted(progress)
+    count = _CountedInputs(progress)
     for one in inputs:
         yield from _cut(name_of(one), count.pieces(read_pieces(one)), format)
 

@@ -11,7 +11,7 @@ from exhume.findings import NOT_CHECKED, CappedFindings, Finding, Rule, deduplic
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
-from exhume.formats.kv_ir.units import How
+from exhume.formats.kv_ir.units import EventForm
 from exhume.formats.kv_ir.verify import EVENTS, walk
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -84,7 +84,7 @@ def _skip_to_the_end(units: Units) -> None:
     """Continue after a fault at which verification stops if the next unit can be found, so that the end is reached."""
     while not units.ended:
         try:
-            if not units.step(How.CHECK, units.decoder.events + EVENTS):
+            if not units.step(EventForm.CHECK, units.decoder.events + EVENTS):
                 return
         except LimitExceededError:  # which verifying found too
             return

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from exhume.errors import ExhumeError
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
 from exhume.formats.kv_ir.layout import misfit
-from exhume.formats.kv_ir.units import How, Status
+from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.parallel import map_ordered
 from exhume.limits import cpu_count
 
@@ -67,7 +67,7 @@ ALL = (1 << 63) - 1
 """More than there is to decode."""
 
 
-class Portion(NamedTuple):
+class UnitChunk(NamedTuple):
     """Whole units: their bytes, where in the stream they start, and how many keys are known there and at their end."""
 
     data: bytes
@@ -85,7 +85,7 @@ class Worker:
     into: tuple[Any, Any] | None = None
 
 
-class Portions:
+class StreamChunks:
     """The chunks of a stream, and the decoders for them."""
 
     def __init__(self, size: int | None = None, make: Callable[[], KvIrDecoder] | None = None) -> None:
@@ -97,7 +97,7 @@ class Portions:
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
 
-    def cut(self, units: BufferedBytes) -> Iterator[Portion]:
+    def cut(self, units: BufferedBytes) -> Iterator[UnitChunk]:
         """Pass over units up to the end of the stream, the first that is not whole, or one that is too large.
 
         Propagates errors from reading the bytes, after the chunks before them.
@@ -124,7 +124,7 @@ class Portions:
             if (status == Status.FULL or is_last) and scanned > units.at:
                 data, base = units.held
                 start, units.at = units.at, scanned
-                yield Portion(data[start - base : scanned - base], start, known, len(self._declared))
+                yield UnitChunk(data[start - base : scanned - base], start, known, len(self._declared))
                 known = len(self._declared)
         if failure is not None:
             raise failure
@@ -148,23 +148,23 @@ class Portions:
     def teach(self, decoder: KvIrDecoder, start: int, stop: int) -> None:
         """Declare keys to a decoder."""
         for offset, unit in self._declared[start:stop]:
-            decoder.run(unit, 0, len(unit), offset, How.CHECK, ALL)
+            decoder.run(unit, 0, len(unit), offset, EventForm.CHECK, ALL)
 
-    def release(self, worker: Worker, portion: Portion) -> None:
+    def release(self, worker: Worker, portion: UnitChunk) -> None:
         """Take back a decoder that has decoded all of a chunk."""
         worker.known = portion.known_after
         with self._lock:
             self._idle.append(worker)
 
 
-def decode_ahead(units: ResumableUnits, how: How, jobs: int) -> Iterator[bytes]:
+def decode_ahead(units: ResumableUnits, how: EventForm, jobs: int) -> Iterator[bytes]:
     """The lines of what `units` hold, or nothing where they are checked; see `make_ahead`."""
     return make_ahead(units, how, jobs, KvIrDecoder.take, MOST_MADE if how else ALL)
 
 
 def make_ahead(
     units: ResumableUnits,
-    how: How,
+    how: EventForm,
     jobs: int,
     take: Callable[[KvIrDecoder], T],
     most: int,
@@ -179,20 +179,20 @@ def make_ahead(
     """
     if (jobs or cpu_count()) == 1:
         return
-    portions = Portions(make=make)
-    waiting: deque[Portion] = deque()
+    portions = StreamChunks(make=make)
+    waiting: deque[UnitChunk] = deque()
 
-    def cut() -> Iterator[Portion]:
+    def cut() -> Iterator[UnitChunk]:
         for portion in portions.cut(units):
             waiting.append(portion)
             yield portion
 
-    def run(worker: Worker, portion: Portion, at: int) -> tuple[Status, int, T]:
+    def run(worker: Worker, portion: UnitChunk, at: int) -> tuple[Status, int, T]:
         data = portion.data
         status, stop, *_ = worker.decoder.run(data, at, len(data), portion.start, how, most)
         return Status(status), stop, take(worker.decoder)
 
-    def decode(portion: Portion) -> tuple[Worker, tuple[Status, int, T]]:
+    def decode(portion: UnitChunk) -> tuple[Worker, tuple[Status, int, T]]:
         worker = portions.worker(portion.known)
         return worker, run(worker, portion, 0)
 

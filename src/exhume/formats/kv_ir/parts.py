@@ -7,7 +7,7 @@ from typing import Any
 
 from exhume.formats.kv_ir.info import walk
 from exhume.formats.kv_ir.reader import KvIrArchive
-from exhume.formats.kv_ir.units import How
+from exhume.formats.kv_ir.units import EventForm
 from exhume.parts import Part, Selection
 
 
@@ -28,4 +28,4 @@ def table(archive: KvIrArchive, part: Selection, options: dict[str, Any]) -> Any
 
 def tally(archive: KvIrArchive, jobs: int) -> int:
     """The number of events, read and counted; their strings are not decoded again, which verification has done."""
-    return walk(archive, How.KEYS, jobs)[0].decoder.events
+    return walk(archive, EventForm.KEYS, jobs)[0].decoder.events

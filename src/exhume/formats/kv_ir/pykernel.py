@@ -27,13 +27,13 @@ from exhume.formats.kv_ir.layout import (
 )
 from exhume.formats.kv_ir.pytokens import APART, Columns, PrintArray, StopError, Taken, token
 from exhume.formats.kv_ir.pytokens import scan_units as scan_units
-from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, How, Status, array_value
+from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, EventForm, Status, array_value
 
 Known = tuple[int, str, int]
 """A key: the number of its parent, its name, its type (a tag)."""
 
 Leaf = tuple[int, Any]
-"""A node and its value: an `int`, `float`, `bool`, `str`, `None`, `dict` (empty) or `_Apart`."""
+"""A node and its value: an `int`, `float`, `bool`, `str`, `None`, `dict` (empty) or `_SplitText`."""
 
 _KINDS: dict[int, tuple[type, ...]] = {
     Tags.NODE_INTEGER: (int,),
@@ -43,7 +43,7 @@ _KINDS: dict[int, tuple[type, ...]] = {
 }
 
 
-class _Apart:
+class _SplitText:
     """A string split into a log type and variables."""
 
     __slots__ = ("log_type", "variables", "wide")
@@ -171,7 +171,7 @@ class KvIrDecoder:
         """
         if not 0 <= at <= end <= len(data):
             raise ValueError("outside of the data")
-        if how & How.COLUMNS and self._columns is None:
+        if how & EventForm.COLUMNS and self._columns is None:
             raise ValueError("no columns are chosen")
         while at < end:
             try:
@@ -186,7 +186,7 @@ class KvIrDecoder:
     def each(self, data: bytes, at: int, end: int, base: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """The events of `data[at:end]` one by one, as `(auto, user)`.  Raises `ValueError` as `run` does."""
         while True:
-            self.stopped = self.run(data, at, end, base, How.OBJECTS | How.BOTH, 0)
+            self.stopped = self.run(data, at, end, base, EventForm.OBJECTS | EventForm.BOTH, 0)
             if self.stopped[0] != Status.FULL:
                 return
             assert self.event is not None
@@ -205,12 +205,12 @@ class KvIrDecoder:
             if fault is not None:
                 raise StopError(fault, at, after)
             self.events += 1
-            if how & How.OBJECTS:
+            if how & EventForm.OBJECTS:
                 self.start = base + at
                 return Status.FULL, after
-            if how & How.ENCODE:
+            if how & EventForm.ENCODE:
                 return (Status.FULL if self._encoder.is_full(target) else None), after
-            if how & How.COLUMNS:
+            if how & EventForm.COLUMNS:
                 assert self._columns is not None
                 return (Status.FULL if self._columns.size >= target else None), after
             return (Status.FULL if (self._size if how else self.events) >= target else None), after
@@ -279,7 +279,7 @@ class KvIrDecoder:
             return {}, after
         raise StopError(Status.UNEXPECTED, at)
 
-    def _apart(self, data: bytes, at: int, end: int, *, wide: bool) -> tuple[_Apart, int]:
+    def _apart(self, data: bytes, at: int, end: int, *, wide: bool) -> tuple[_SplitText, int]:
         self.encodings |= 2 if wide else 1
         number = Tags.VARIABLE_8 if wide else Tags.VARIABLE_4
         variables: list[Variable] = []
@@ -288,7 +288,7 @@ class KvIrDecoder:
             if tag == number or tag in VARIABLE_TEXTS:
                 variables.append(value)
             elif tag in LOG_TYPES:
-                return _Apart(value, variables, wide), after
+                return _SplitText(value, variables, wide), after
             else:
                 raise StopError(Status.UNEXPECTED, at)
             at = after
@@ -300,7 +300,7 @@ class KvIrDecoder:
             places = range(len(some)) if self._exact else order_of(nodes, reserved=tree is self.user)
             for at in places:
                 node, value = some[at]
-                if isinstance(value, _Apart):
+                if isinstance(value, _SplitText):
                     text = join_text(value.log_type, value.variables, wide=value.wide)
                     if text is None:
                         return Status.LOG_TYPE
@@ -316,17 +316,17 @@ class KvIrDecoder:
     def _leaf(self, keys: tuple[bytes, ...], type: int, value: Any) -> Any:
         if type == Tags.NODE_TEXT:
             if isinstance(value, str):
-                return encoder.Leaf(keys, NodeType.VAR_STRING, value.encode("utf-8", "surrogateescape"))
-            return encoder.Leaf(keys, NodeType.CLP_STRING, value)
+                return encoder.LeafValue(keys, NodeType.VAR_STRING, value.encode("utf-8", "surrogateescape"))
+            return encoder.LeafValue(keys, NodeType.CLP_STRING, value)
         if type == Tags.NODE_ARRAY:
-            return encoder.Leaf(keys, NodeType.UNSTRUCTURED_ARRAY, value)
+            return encoder.LeafValue(keys, NodeType.UNSTRUCTURED_ARRAY, value)
         if type == Tags.NODE_REAL:
             text = _line(value) if self._exact else f"{value:.9f}"
-            return encoder.Leaf(keys, NodeType.FLOAT, text.encode(), encoder.double_bits(value), self._exact)
+            return encoder.LeafValue(keys, NodeType.FLOAT, text.encode(), encoder.double_bits(value), self._exact)
         if type == Tags.NODE_OBJECT:
-            return encoder.Leaf(keys, NodeType.NULL_VALUE if value is None else NodeType.OBJECT)
+            return encoder.LeafValue(keys, NodeType.NULL_VALUE if value is None else NodeType.OBJECT)
         node_type = NodeType.BOOLEAN if type == Tags.NODE_BOOLEAN else NodeType.INTEGER
-        return encoder.Leaf(keys, node_type, b"%d" % value, int(value))
+        return encoder.LeafValue(keys, node_type, b"%d" % value, int(value))
 
     def _fill(self, leaves: Sequence[list[Leaf]]) -> Status | None:
         assert self._columns is not None
@@ -334,7 +334,7 @@ class KvIrDecoder:
         for tree, some, space in zip((self.auto, self.user), leaves, (0, 1), strict=True):
             for node, value in some:
                 column = row.column(space, node)
-                if isinstance(value, _Apart):
+                if isinstance(value, _SplitText):
                     joined = join_text(value.log_type, value.variables, wide=value.wide)
                     if joined is None:
                         return Status.LOG_TYPE
@@ -347,20 +347,20 @@ class KvIrDecoder:
         return None
 
     def _give(self, leaves: Sequence[list[Leaf]], how: int) -> Status | None:  # noqa: C901 - in the kernel's order
-        if how & How.ENCODE:
+        if how & EventForm.ENCODE:
             return self._encode(leaves)
-        if how & How.COLUMNS:
+        if how & EventForm.COLUMNS:
             return self._fill(leaves)
-        if how & How.KEYS:
+        if how & EventForm.KEYS:
             return None
         found: list[dict[str, Any]] = []
-        for tree, some, bit in zip((self.auto, self.user), leaves, (How.AUTO, How.USER), strict=True):
+        for tree, some, bit in zip((self.auto, self.user), leaves, (EventForm.AUTO, EventForm.USER), strict=True):
             wanted = bool(how & bit)
             root: dict[str, Any] = {}
             for node, value in some:
                 if not how and isinstance(value, str) and not _is_text(value):
                     return Status.UTF8
-                if isinstance(value, _Apart) and (wanted or not how):
+                if isinstance(value, _SplitText) and (wanted or not how):
                     text = join_text(value.log_type, value.variables, wide=value.wide)
                     if text is None:
                         return Status.LOG_TYPE
@@ -376,17 +376,17 @@ class KvIrDecoder:
                     for above in tree.path(tree.nodes[node].parent):
                         into = into.setdefault(tree.nodes[above].name, {})
                     into[tree.nodes[node].name] = (
-                        _array(value) if how & How.OBJECTS and type(value) is _Array else value
+                        _array(value) if how & EventForm.OBJECTS and type(value) is _Array else value
                     )
             found.append(root)
-        if how & How.OBJECTS:
+        if how & EventForm.OBJECTS:
             self.event = (found[0], found[1])
         elif how:
             line = {
-                How.AUTO: lambda: _line(found[0]),
-                How.USER: lambda: _line(found[1]),
-                How.BOTH: lambda: f'{{"{AUTO}":{_line(found[0])},"{USER}":{_line(found[1])}}}',
-            }[How(how)]()
+                EventForm.AUTO: lambda: _line(found[0]),
+                EventForm.USER: lambda: _line(found[1]),
+                EventForm.BOTH: lambda: f'{{"{AUTO}":{_line(found[0])},"{USER}":{_line(found[1])}}}',
+            }[EventForm(how)]()
             raw = f"{line}\n".encode("utf-8", "surrogateescape")
             self._lines.append(raw)
             self._size += len(raw)
@@ -426,9 +426,9 @@ def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
             return Status.KEY
         one = tree.nodes[node]
         if one.type == Tags.NODE_TEXT:
-            fits = isinstance(value, (str, _Apart))
+            fits = isinstance(value, (str, _SplitText))
         elif one.type == Tags.NODE_ARRAY:
-            fits = isinstance(value, _Apart)
+            fits = isinstance(value, _SplitText)
         else:
             fits = type(value) in _KINDS[one.type]
         if not fits:

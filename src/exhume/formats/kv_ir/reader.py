@@ -16,7 +16,7 @@ from exhume.errors import ExhumeError, QueryError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import Preamble, parse_metadata
 from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units, lines, raise_error, read_preamble
-from exhume.formats.kv_ir.units import How
+from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 U = TypeVar("U", bound=Units)
 
-PAIRS = {"user": How.USER, "auto": How.AUTO, "both": How.BOTH}
+PAIRS = {"user": EventForm.USER, "auto": EventForm.AUTO, "both": EventForm.BOTH}
 """Which pairs of events are given."""
 
 

@@ -42,7 +42,7 @@ from exhume.formats.kv_ir.layout import (
     parse_token,
 )
 from exhume.formats.kv_ir.stream import HeldError, Stream, UnitError, Units
-from exhume.formats.kv_ir.units import How, Status
+from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -109,7 +109,7 @@ class _Salvage:
 
     def write(self, file: BinaryIO, *, lines: bool) -> bool:
         """Write everything that survives and account for each byte; return False when there is nothing to write."""
-        self.how = How.BOTH if lines else How.CHECK
+        self.how = EventForm.BOTH if lines else EventForm.CHECK
         units = self._open()
         if units is None:
             self.report.add_span(
@@ -343,7 +343,7 @@ class _Salvage:
             for _ in range(count):
                 self.fillers += 1
                 raw = build_node(Tags.NODE_OBJECT, 0, b"lost key %d" % self.fillers, auto=auto)
-                decoder.run(raw, 0, len(raw), start, How.CHECK, NO_TARGET)
+                decoder.run(raw, 0, len(raw), start, EventForm.CHECK, NO_TARGET)
                 if not self.how:
                     units.insert(raw)
         self.unsure -= {unit.auto for unit in group if unit.node}

@@ -13,7 +13,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Check
 from exhume.formats.kv_ir.layout import Preamble
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
-from exhume.formats.kv_ir.units import How
+from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
@@ -88,7 +88,7 @@ def _walk(archive: OpenStream) -> tuple[int, int, str]:
     units = archive.units()
     while True:
         try:
-            while units.step(How.CHECK, units.decoder.events + (1 << 20)):
+            while units.step(EventForm.CHECK, units.decoder.events + (1 << 20)):
                 pass
             return units.at, units.at, ""
         except UnitError as trouble:

@@ -34,7 +34,7 @@ from exhume.formats.kv_ir.layout import (
     token_name,
 )
 from exhume.formats.kv_ir.parallel_decode import decode_ahead
-from exhume.formats.kv_ir.units import How, Status
+from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -502,7 +502,7 @@ def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
         return Units(stream, limits).preamble  # longer than that, or whatever is wrong with it
 
 
-def lines(units: Units, how: How, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:
+def lines(units: Units, how: EventForm, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:
     """Lines of JSON in chunks, in the form that `how` states.
 
     Raises the error of an event that cannot be read after all events that can, and other errors after what precedes

@@ -71,7 +71,7 @@ class Status(enum.IntEnum):
     """An offset from UTC is a day or more; likewise."""
 
 
-class How(enum.IntFlag):
+class EventForm(enum.IntFlag):
     """What events are turned into."""
 
     CHECK = 0

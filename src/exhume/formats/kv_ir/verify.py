@@ -15,7 +15,7 @@ from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import parse_metadata
 from exhume.formats.kv_ir.parallel_decode import decode_ahead
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
-from exhume.formats.kv_ir.units import How
+from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -66,11 +66,11 @@ def walk(units: Units, jobs: int = 1, progress: Progress = no_progress) -> Itera
     The walk ends before the stream does where the next unit cannot be found, or where later units could not be judged.
     """
     stream = units.stream
-    for _ in decode_ahead(units, How.CHECK, jobs):
+    for _ in decode_ahead(units, EventForm.CHECK, jobs):
         progress(stream.stored, stream.source.size, "bytes")
     while True:
         try:
-            while units.step(How.CHECK, units.decoder.events + EVENTS):
+            while units.step(EventForm.CHECK, units.decoder.events + EVENTS):
                 progress(stream.stored, stream.source.size, "bytes")
             break
         except UnitError as trouble:

@@ -157,7 +157,7 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
 
     pa = import_pyarrow()
     types = _types(pa)
-    places = _Places(rows)
+    places = _RowPlaces(rows)
     sizes = numpy.zeros(len(rows), numpy.int64)
     texts: dict[str, Any] = {}
     for name in ("key", "value"):
@@ -241,7 +241,7 @@ def _entities(rows: LeveldbRows, kind: Any) -> Any:
     return import_pyarrow().array([None if one is None else list(one.items()) for one in found], kind)
 
 
-class _Places:
+class _RowPlaces:
     """Places of rows: each of `kinds` is a place that stands for all blocks of a table that were stored in the same
     way; each record of a log is a kind of its own.
     """
@@ -278,7 +278,7 @@ class _Places:
         self.offset_of_row = numpy.array(offsets, numpy.uint64)[which]
 
 
-def _operations(places: _Places, offsets: Any, kind: Any) -> Any:
+def _operations(places: _RowPlaces, offsets: Any, kind: Any) -> Any:
     """The numbers of the operations in their write batches; null in tables."""
     pa = import_pyarrow()
     if all(place.operations is None for place in places.kinds):

@@ -368,7 +368,7 @@ class Recorder:
             report(rule, detail, **facts)
 
 
-class Noting:
+class RecordingReport:
     """A report that passes on to another, and notes in `unchecked` whether something could not be checked."""
 
     def __init__(self, report: Report) -> None:
@@ -408,7 +408,7 @@ def raise_rule(
 __all__ = [
     "KNOWN_PUTS",
     "RULES",
-    "Noting",
+    "RecordingReport",
     "Report",
     "Rule",
     "StructureError",

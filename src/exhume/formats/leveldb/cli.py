@@ -208,7 +208,7 @@ def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[Row]) -> None:
             run.out.text("}\n")
 
 
-class _Large(NamedTuple):
+class _LargeItem(NamedTuple):
     """An item of a JSON list with a value that is read in chunks."""
 
     fields: dict[str, Any]
@@ -223,7 +223,7 @@ class _Large(NamedTuple):
 def _item(fields: dict[str, Any]) -> Any:
     from exhume.io.values import LargeValue
 
-    return _Large(fields) if isinstance(fields["value"], LargeValue) else fields
+    return _LargeItem(fields) if isinstance(fields["value"], LargeValue) else fields
 
 
 def _named(archive: LevelDbArchive, names: tuple[str, ...], rows: Callable[..., Iterator[Row]]) -> Iterator[Row]:

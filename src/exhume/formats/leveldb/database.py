@@ -17,7 +17,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.files import DbFile
-from exhume.formats.leveldb.forensics import Survey, forensic_items, survey_table
+from exhume.formats.leveldb.forensics import TableSurvey, forensic_items, survey_table
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.live import RANGE, LiveDatabase
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, sort_key, whole_keys
@@ -65,7 +65,7 @@ class Database(LiveDatabase):
     _sound: bool | None = None
 
     @cached_property
-    def _surveys(self) -> dict[str, Survey]:
+    def _surveys(self) -> dict[str, TableSurvey]:
         """The surveys of tables so far, by file name."""
         return {}
 
@@ -199,7 +199,7 @@ class Database(LiveDatabase):
                 chains.append((last, [file]))
         return runs + [self._table_items(chain, report) for _, chain in chains]
 
-    def survey(self, file: DbFile) -> Survey:
+    def survey(self, file: DbFile) -> TableSurvey:
         """The survey of a table, which is made once."""
         found = self._surveys.get(file.name)
         if found is None:

@@ -45,7 +45,7 @@ _FAMILIES = (("rocksdb", 5), ("leveldb", 0))
 _U32 = 0xFFFFFFFF
 
 
-class Found(NamedTuple):
+class FoundBlock(NamedTuple):
     """A block that ends where its checksum says: its place, compression byte, and verdict."""
 
     handle: Handle
@@ -66,14 +66,14 @@ def find_blocks(table: Table) -> Iterator[TableBlock]:
     yield from _decoded(table, found)
 
 
-def _guessed(table: Table) -> Iterator[Found]:
+def _guessed(table: Table) -> Iterator[FoundBlock]:
     """The blocks of a table that does not say what kind of checksums it has, nor their context.
 
     The first bytes that decompress to entries decide, if the checksum after them, in one of the supported kinds, has a
     context in which the checksum of a following block matches, too.
     """
     head = table.source.read_up_to(0, _FIRST)
-    alone: Found | None = None
+    alone: FoundBlock | None = None
     looked = 0
     left = [_MOST_ENDS]
     for start in range(len(head)):
@@ -99,7 +99,7 @@ def _guessed(table: Table) -> Iterator[Found]:
         yield alone
 
 
-def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tuple[Found, int]]:
+def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tuple[FoundBlock, int]]:
     """What may be a block that starts at a place, with the checksum after it, by what it takes little to see.
 
     `left` is how many more ends may be looked at.
@@ -120,10 +120,10 @@ def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tup
                 continue
         elif at < _LEAST_COMPRESSED:
             continue
-        yield Found(Handle(start, at), head[start:end], compression, Verdict.NONE), checksum
+        yield FoundBlock(Handle(start, at), head[start:end], compression, Verdict.NONE), checksum
 
 
-def _linear(table: Table) -> Iterator[Found]:
+def _linear(table: Table) -> Iterator[FoundBlock]:
     at, size = 0, table.source.size
     while at < size:
         window = table.source.read_up_to(at, _SCAN_WINDOW)
@@ -131,7 +131,7 @@ def _linear(table: Table) -> Iterator[Found]:
         for start, end in sorted(kernel.find_blocks(window)):
             if start < clear:
                 continue
-            found = Found(Handle(at + start, end - start), window[start:end], window[end], Verdict.GOOD)
+            found = FoundBlock(Handle(at + start, end - start), window[start:end], window[end], Verdict.GOOD)
             if _decode(table, found) is not None:
                 yield found
                 clear = end + BLOCK_TRAILER
@@ -140,7 +140,7 @@ def _linear(table: Table) -> Iterator[Found]:
         at += max(clear, len(window) - _SCAN_OVERLAP)
 
 
-def _decoded(table: Table, found: list[Found]) -> Iterator[TableBlock]:
+def _decoded(table: Table, found: list[FoundBlock]) -> Iterator[TableBlock]:
     """The blocks that can be decompressed, with the table's dictionary where that is among them."""
     dictionaries = [b""]
     dictionaries += [
@@ -154,7 +154,7 @@ def _decoded(table: Table, found: list[Found]) -> Iterator[TableBlock]:
                 break
 
 
-def _decode(table: Table, found: Found, dictionary: bytes = b"") -> TableBlock | None:
+def _decode(table: Table, found: FoundBlock, dictionary: bytes = b"") -> TableBlock | None:
     """A block, if it decompresses to something with restart points; None otherwise."""
     footer = table.footer_or_none()
     families = _FAMILIES if footer is None else ((footer.family, footer.version),)
@@ -196,7 +196,7 @@ class _Chain:
         self._window = b""
         self._first = 0
 
-    def blocks(self, at: int = 0) -> Iterator[Found]:
+    def blocks(self, at: int = 0) -> Iterator[FoundBlock]:
         """The blocks from a place on, in order."""
         longest = _LONGEST
         while at < self.room - BLOCK_TRAILER and self.left > 0:
@@ -222,7 +222,7 @@ class _Chain:
             self._window = self.table.source.read_up_to(start, max(size, _SCAN_OVERLAP))
         return self._window[start - self._first : start - self._first + size]
 
-    def block_at(self, start: int, longest: int) -> Found | None:
+    def block_at(self, start: int, longest: int) -> FoundBlock | None:
         """The block that starts there; None when no checksum fits."""
         running = RunningChecksum(self.kind)
         done = start
@@ -241,7 +241,7 @@ class _Chain:
                 if self._fits(start, end, compression, checksum, value):
                     stored = self.table.source.read_at(start, end - start)
                     verdict = Verdict.NONE if self.kind == "none" else Verdict.GOOD
-                    return Found(Handle(start, end - start), stored, compression, verdict)
+                    return FoundBlock(Handle(start, end - start), stored, compression, verdict)
             running.update(piece[fed:step])
             done += step
         return None
@@ -253,7 +253,7 @@ class _Chain:
 
     def _is_block(self, start: int, end: int, compression: int) -> bool:
         stored = self.table.source.read_at(start, end - start)
-        block = _decode(self.table, Found(Handle(start, end - start), stored, compression, Verdict.NONE))
+        block = _decode(self.table, FoundBlock(Handle(start, end - start), stored, compression, Verdict.NONE))
         return block is not None and is_entries(self.table, block)
 
 

@@ -27,7 +27,7 @@ SMALLEST = 8
 PAGE = 4096
 
 
-class Survey(NamedTuple):
+class TableSurvey(NamedTuple):
     """What one pass over a table shows: whether it is in order throughout, and its first and last
     `(user key, inverted packed)`.
     """
@@ -76,7 +76,7 @@ def readable_blocks(table: Table, report: Report) -> Iterator[TableBlock | Large
     yield from (block for block in table.read_blocks(handles, report) if block is not None)
 
 
-def survey_table(table: Table) -> Survey:
+def survey_table(table: Table) -> TableSurvey:
     """Survey a table: whether every readable block is in order, and the first and the last key."""
     with suppress(ExhumeError):
         if (found := _sound_survey(table)) is not None:
@@ -97,10 +97,10 @@ def survey_table(table: Table) -> Survey:
         ordered = ordered and in_order and not troubled and (last is None or low > last)
         first = first if first is not None else low
         last = high if last is None else max(last, high)
-    return Survey(ordered, first, last)
+    return TableSurvey(ordered, first, last)
 
 
-def _sound_survey(table: Table) -> Survey | None:
+def _sound_survey(table: Table) -> TableSurvey | None:
     """The survey of a table with nothing to say of its blocks, else None.  Raises at damage of its index."""
     first = last = None
     for at in range(0, len(table.strict_index), PIECE):
@@ -109,7 +109,7 @@ def _sound_survey(table: Table) -> Survey | None:
         if found is None:
             return None
         first, last = first or found[0], found[1]
-    return Survey(True, first, last)
+    return TableSurvey(True, first, last)
 
 
 def find_data_blocks(table: Table) -> Iterator[TableBlock]:

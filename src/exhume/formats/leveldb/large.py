@@ -100,9 +100,9 @@ class LargeBlock:
     def entries(self, rank: int, place: Any) -> tuple[list[tuple[Any, ...]], int, int, int]:
         """The entries as `kernel.internal_entries` returns them; values above `LONG` bytes, or
         the limit `payload_size`, are `LargeValue`."""
-        from exhume.codecs.passing import Forward
+        from exhume.codecs.passing import ForwardReader
 
-        forward = Forward(self._content.pieces(0, self.end))
+        forward = ForwardReader(self._content.pieces(0, self.end))
         out: list[tuple[Any, ...]] = []
         self.starts = set()
         previous, last, disorder, budget = b"", (b"", -1), -1, self._limits.structure_size

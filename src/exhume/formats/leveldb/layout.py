@@ -400,7 +400,7 @@ class Operation(NamedTuple):
     column_family: int
 
 
-class Mark(NamedTuple):
+class TransactionMark(NamedTuple):
     """A mark of a transaction in a write batch: its type, how many operations precede it, name, commit timestamp."""
 
     kind: int
@@ -420,7 +420,7 @@ class Batch(NamedTuple):
     stated: int
     operations: list[Operation]
     problem: ExhumeError | None
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TransactionMark, ...] = ()
 
     @property
     def is_unknown(self) -> bool:
@@ -474,7 +474,7 @@ def parse_batch(payload: bytes | memoryview, where: Span, made: Made | None = No
         )
     sequence, stated = BATCH.unpack_from(payload)
     operations: list[Operation] = []
-    marks: list[Mark] = []
+    marks: list[TransactionMark] = []
     at, number = BATCH.size, 0
     text: Any
     stored: Any
@@ -494,7 +494,9 @@ def parse_batch(payload: bytes | memoryview, where: Span, made: Made | None = No
                     stored = made(value, value_end, value_type == ValueTypes.VALUE)
                 operations.append(Operation(value_type, text, stored, start, family))
             elif kind != OperationTypes.LOG_DATA:
-                marks.append(Mark(kind, len(operations), bytes(payload[name:name_end]), bytes(payload[when:when_end])))
+                marks.append(
+                    TransactionMark(kind, len(operations), bytes(payload[name:name_end]), bytes(payload[when:when_end]))
+                )
     except LayoutError as error:
         error.within(f"operations[{number}]")
         problem = refused(error, where.in_payload(0, end))

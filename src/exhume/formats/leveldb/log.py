@@ -81,7 +81,7 @@ class LogRecord(NamedTuple):
     earlier: bool = False
 
 
-class _Stopped(Exception):  # noqa: N818 - not an error
+class _EndOfLog(Exception):  # noqa: N818 - not an error
     """Nothing after this is read."""
 
 
@@ -289,7 +289,7 @@ class LogReader:
                 chunk = self.source.read_up_to(start, BLOCK * _READ_BLOCKS)
                 for at in range(0, len(chunk), BLOCK):
                     yield from self._block(start + at, chunk[at : at + BLOCK])
-        except _Stopped:
+        except _EndOfLog:
             return
 
     def _block(self, base: int, data: bytes) -> Iterator[tuple[Fragment, bytes]]:
@@ -343,7 +343,7 @@ class LogReader:
                     rest = self.source.span(begin, self.source.size)
                     self.lost += rest.size
                     self.report(checks.FRAGMENT_TYPE, span=rest, field_path="fragment_type", actual=kind)
-                    raise _Stopped
+                    raise _EndOfLog
                 continue
             yield Fragment(where, origin + base + start, origin + base + stop, kind, intact, earlier), data[start:stop]
         if any(data[at:]):

@@ -118,7 +118,7 @@ def _number(sequence: int) -> int | str:
     return sequence if sequence <= 1 << 53 else str(sequence)
 
 
-class Extra(NamedTuple):
+class VersionExtra(NamedTuple):
     """What is to be said of a version besides: the columns of a wide-column entity, the timestamp that the key ends
     with (seen as a number), or why its value cannot be given.
     """
@@ -148,7 +148,7 @@ class Version(NamedTuple):
     operation: int | None
     place: Place
     column_family: int = 0
-    extra: Extra | None = None
+    extra: VersionExtra | None = None
 
     @property
     def columns(self) -> dict[bytes, bytes] | None:

@@ -28,7 +28,7 @@ from exhume.formats.leveldb.wire import MAX_SEQUENCE, BlockIndex, InternalKey, k
 from exhume.io.jsonout import dump_bytes
 
 if TYPE_CHECKING:
-    from exhume.formats.leveldb.model import Extra
+    from exhume.formats.leveldb.model import VersionExtra
 
 _TOP = (1 << 64) - 1
 (LIVE, REPLACED, DELETED, TOMBSTONE, BEYOND, UNREFERENCED, UNRESOLVED, OPERAND, PREPARED, ROLLED_BACK) = range(10)
@@ -52,7 +52,7 @@ class LeveldbRows:
 
     def __init__(self, family: int = 0) -> None:
         self.family = family
-        self.extras: dict[tuple[bytes, int], Extra] = {}
+        self.extras: dict[tuple[bytes, int], VersionExtra] = {}
         self.places: list[Any] = []
         self.lengths = array("q")
         self._rows: list[list[Any]] = []  # key, value, inverted, offset, place, status, sequence of the next newer

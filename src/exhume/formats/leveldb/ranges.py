@@ -18,7 +18,7 @@ from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
-from exhume.formats.leveldb.model import PUTS, Extra, Place, Role, Status, Version, type_name
+from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, VersionExtra, type_name
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.values import SEQUENCE, Resolver, add_items, settle_chains, settle_older
 from exhume.formats.leveldb.wire import key_text
@@ -246,7 +246,7 @@ def add_ordered(
     rows.mark([(row[5], row[6]) for row in judged])
     for key, item in keyed if order.timestamp else ():
         place = order.user_key(item[0]), (_TOP - item[1]) >> 8
-        rows.extras[place] = rows.extras.get(place, Extra())._replace(timestamp=-key[2])
+        rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(timestamp=-key[2])
 
 
 def _between(items: list[Item], keys: KeyRange) -> list[Item]:
@@ -323,7 +323,7 @@ def places_of(found: list[Any]) -> list[Place]:
     ]
 
 
-class Tally(NamedTuple):
+class RowCounts(NamedTuple):
     """How many rows there are by status, type and verdict, and their sequence numbers as a column."""
 
     statuses: Counter[str]
@@ -332,9 +332,9 @@ class Tally(NamedTuple):
     sequences: bytes
 
 
-def tally_of(rows: LeveldbRows) -> Tally:
+def tally_of(rows: LeveldbRows) -> RowCounts:
     """The counts of rows."""
-    found = Tally(Counter(), Counter(), Counter(), rows.numbers(SEQUENCE))
+    found = RowCounts(Counter(), Counter(), Counter(), rows.numbers(SEQUENCE))
     kinds, at = rows.tally()
     for (status, kind), count in kinds.items():
         found.statuses[_STATUSES[status]] += count

@@ -27,7 +27,7 @@ from exhume.formats.leveldb.layout_facts import (
     ROCKSDB_MAGIC,
 )
 from exhume.formats.leveldb.model import CURRENT_STATE, Role, SequenceRule, Version, type_name
-from exhume.formats.leveldb.ranges import Tally, tally_of, versions_of
+from exhume.formats.leveldb.ranges import RowCounts, tally_of, versions_of
 from exhume.formats.leveldb.wire import key_text
 from exhume.io.source import Source, WindowSource
 from exhume.io.tree import MemoryTree, Tree
@@ -114,7 +114,7 @@ class LevelDbArchive(RecordArchive):
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """Versions by status and type, sequence numbers, rules of the logs, and every version edit with its offset."""
-        total = Tally(Counter(), Counter(), Counter(), b"")
+        total = RowCounts(Counter(), Counter(), Counter(), b"")
         sequences: list[bytes] = []
         found: list[Finding] = []
         report = checks.collector(found.append)
@@ -224,7 +224,7 @@ class _Details(Mapping[str, Any]):
         return repr(self._columns())
 
 
-class _Borrowed(WindowSource):
+class _BorrowedSource(WindowSource):
     """A source that its owner closes, so that closing it here does nothing."""
 
     def close(self) -> None:
@@ -234,12 +234,12 @@ class _Borrowed(WindowSource):
 def _lone_table(source: Source, limits: Limits) -> Database:
     """A database of one table, or of one blob file, and nothing else."""
     if source.read_up_to(0, BLOB_HEADER).startswith(BLOB_MAGIC):
-        blobs = MemoryTree({"000001.blob": _Borrowed(source, 0, source.size)}, source.name)
+        blobs = MemoryTree({"000001.blob": _BorrowedSource(source, 0, source.size)}, source.name)
         return Database(blobs, limits=limits, standalone=True)
     tail = source.read_at(source.size - MAGIC_SIZE, MAGIC_SIZE) if source.size >= LEVELDB_FOOTER else b""
     if tail not in (LEVELDB_MAGIC, ROCKSDB_MAGIC):
         raise checks.BAD_MAGIC.error("neither a database directory nor a table", span=source.span(0, source.size))
-    tree = MemoryTree({"000001.ldb": _Borrowed(source, 0, source.size)}, source.name)
+    tree = MemoryTree({"000001.ldb": _BorrowedSource(source, 0, source.size)}, source.name)
     return Database(tree, limits=limits, standalone=True)
 
 

@@ -19,7 +19,15 @@ from exhume.formats.leveldb.checks import Recorder, Report
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import single_writes
 from exhume.formats.leveldb.large import LONG
-from exhume.formats.leveldb.layout import Batch, Made, Mark, Operation, OperationTypes, parse_batch, parse_write
+from exhume.formats.leveldb.layout import (
+    Batch,
+    Made,
+    Operation,
+    OperationTypes,
+    TransactionMark,
+    parse_batch,
+    parse_write,
+)
 from exhume.formats.leveldb.layout_facts import BATCH
 from exhume.formats.leveldb.log import LogReader, LogRecord
 from exhume.formats.leveldb.manifest import Manifest
@@ -47,7 +55,7 @@ class LogBatch(NamedTuple):
     rank: int
 
 
-class Pending(NamedTuple):
+class PreparedOperation(NamedTuple):
     """An operation of a transaction that was prepared: the number of its log, and its sequence number then."""
 
     operation: Operation
@@ -56,7 +64,7 @@ class Pending(NamedTuple):
     sequence: int
 
 
-class Writes(NamedTuple):
+class WriteBatches(NamedTuple):
     """Batches of one write each, as items in the order of the log: puts and deletions in the column family 0."""
 
     items: list[Item]
@@ -65,7 +73,7 @@ class Writes(NamedTuple):
     highest: int
     kinds: frozenset[int]
     stated: int = 1
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TransactionMark, ...] = ()
 
 
 Unused = tuple[Status, int, list[Item]]
@@ -115,23 +123,23 @@ class Replay:
         self._limits = limits
         self._rule = rule
         self._is_dacha = is_dacha
-        self._prepared: dict[bytes, list[Pending]] = {}
+        self._prepared: dict[bytes, list[PreparedOperation]] = {}
 
     def load(self, source: Source, file: DbFile) -> LoadedLog:
         """Read the next log completely, or as far as the limits allow."""
         log = LoadedLog(file.number)
         batches, earlier, timestamps = self._read(source, file, log)
-        log.records = sum(len(one.items) if isinstance(one, Writes) else 1 for one in batches)
+        log.records = sum(len(one.items) if isinstance(one, WriteBatches) else 1 for one in batches)
         log.rule, log.evidence = self._rule or SequenceRule.PER_OPERATION, "given"
         if self._rule is None:
             log.rule, log.evidence = _rule_of(
-                [one if isinstance(one, Writes) else one.batch for one in batches], self._is_dacha
+                [one if isinstance(one, WriteBatches) else one.batch for one in batches], self._is_dacha
             )
         run = _Run(self._manifest, self._prepared, log, file.number, timestamps)
         batches.reverse()
         while batches:  # only their items are kept
             one = batches.pop()
-            if isinstance(one, Writes):
+            if isinstance(one, WriteBatches):
                 run.take(one)
             else:
                 run.apply(one)
@@ -153,9 +161,9 @@ class Replay:
 
     def _read(
         self, source: Source, file: DbFile, log: LoadedLog
-    ) -> tuple[list[LogBatch | Writes], list[LogBatch], dict[int, int]]:
+    ) -> tuple[list[LogBatch | WriteBatches], list[LogBatch], dict[int, int]]:
         """The batches of a log, and those of an earlier use of its file that are complete."""
-        batches: list[LogBatch | Writes] = []
+        batches: list[LogBatch | WriteBatches] = []
         earlier: list[LogBatch] = []
         report = log.recorded
         reader = LogReader(source, report, self._limits, file.number)
@@ -169,7 +177,7 @@ class Replay:
             items, at, first, highest, kinds = single_writes(block, at, base, rank, Place, place_of)
             ordinals = itertools.count(ordinal + len(items))
             if items:
-                batches.append(Writes(items, first, highest, frozenset(n for n in range(8) if kinds >> n & 1)))
+                batches.append(WriteBatches(items, first, highest, frozenset(n for n in range(8) if kinds >> n & 1)))
             return at
 
         reader.take = take
@@ -231,7 +239,7 @@ def _item(operation: Operation, one: LogBatch, sequence: int, key: bytes, value:
     return key, _TOP - packed, one.rank, operation.offset, value, one.place
 
 
-def _unused(status: Status, pending: list[Pending]) -> Iterator[Unused]:
+def _unused(status: Status, pending: list[PreparedOperation]) -> Iterator[Unused]:
     """The operations of a transaction by column family, sorted."""
     families: dict[int, list[Item]] = {}
     for operation, batch, _, sequence in pending:
@@ -247,7 +255,7 @@ class _Run:
     def __init__(
         self,
         manifest: Manifest | None,
-        prepared: dict[bytes, list[Pending]],
+        prepared: dict[bytes, list[PreparedOperation]],
         log: LoadedLog,
         number: int,
         timestamps: dict[int, int],
@@ -260,7 +268,7 @@ class _Run:
         self._stale: dict[int, list[Item]] = {}
         self._applies: dict[int, bool] = {}
         self._sequence = 0
-        self._section: list[Pending] | None = None
+        self._section: list[PreparedOperation] | None = None
         """The operations of the prepared section that is open."""
         self._persisted = False
         """Whether that section is written before it is committed."""
@@ -286,7 +294,7 @@ class _Run:
         if self._section:  # it was never ended, so it was never prepared
             self._log.unused += _unused(Status.PREPARED, self._section)
 
-    def take(self, writes: Writes) -> None:
+    def take(self, writes: WriteBatches) -> None:
         """The same as `apply` for batches of one write each."""
         log, items = self._log, writes.items
         if self._timestamps.get(0):
@@ -312,11 +320,11 @@ class _Run:
             if self._section is None:
                 self._write(operation, one)
             elif self._persisted:
-                self._section.append(Pending(operation, one, self._number, self._advance(operation)))
+                self._section.append(PreparedOperation(operation, one, self._number, self._advance(operation)))
             else:
-                self._section.append(Pending(operation, one, 0, self._sequence + len(self._section)))
+                self._section.append(PreparedOperation(operation, one, 0, self._sequence + len(self._section)))
 
-    def _mark(self, mark: Mark) -> None:
+    def _mark(self, mark: TransactionMark) -> None:
         """Take a mark: what a prepared section is, what is committed, where a sub-batch ends."""
         if mark.kind in _BEGINS:
             self._section, self._persisted = [], mark.kind != OperationTypes.BEGIN_PREPARE
@@ -333,7 +341,7 @@ class _Run:
             self._end_of_batch()
         self._empty = True
 
-    def _commit(self, mark: Mark) -> None:
+    def _commit(self, mark: TransactionMark) -> None:
         for operation, one, persisted_in, sequence in self._prepared.pop(mark.name, []):
             if mark.timestamp and (size := self._timestamps.get(operation.column_family)) == len(mark.timestamp):
                 operation = operation._replace(key=operation.key[:-size] + mark.timestamp)
@@ -408,7 +416,7 @@ class _Run:
         return operation.key[:-size], value
 
 
-def _rule_of(batches: list[Batch | Writes], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:
+def _rule_of(batches: list[Batch | WriteBatches], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:
     """The sequence rule that a log follows, and the reason for that conclusion."""
     if any(isinstance(batch, Batch) and _writes_before_commit(batch) for batch in batches):
         return SequenceRule.PER_SUB_BATCH, "transactions are written before they are committed"

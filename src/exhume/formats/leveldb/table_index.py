@@ -190,7 +190,7 @@ class IndexedFile(BlockFile):
         if footer.family == "leveldb":
             return _IndexShape(footer.index_handle)
         is_needed = footer.version >= 3 or footer.index_handle is None
-        noting = checks.Noting(report if is_needed else checks.ignore)
+        noting = checks.RecordingReport(report if is_needed else checks.ignore)
         facts = self.properties(noting)
         if noting.unchecked and is_needed:  # they may say that the index is laid out in another way
             return _IndexShape()

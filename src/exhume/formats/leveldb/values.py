@@ -20,7 +20,7 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.large import LONG
 from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
-from exhume.formats.leveldb.model import ELSEWHERE, Extra, Status, ValueTypes, type_name
+from exhume.formats.leveldb.model import ELSEWHERE, Status, ValueTypes, VersionExtra, type_name
 from exhume.formats.leveldb.table import Item
 from exhume.io.values import LargeValue, whole
 
@@ -271,7 +271,7 @@ def _with_extras(rows: LeveldbRows, chains: Found) -> list[Chain]:
         for kind, stored in versions:
             while found and statuses[at] != OPERAND:
                 at += 1
-            extra = rows.extras.get((key, sequences[at]), Extra())
+            extra = rows.extras.get((key, sequences[at]), VersionExtra())
             found.append((kind, stored if extra.large is None else extra.large))
             at += 1
         out.append((number, key, found))
@@ -288,7 +288,7 @@ def _kept_apart(
         if isinstance(value, LargeValue):
             sequences = array("q", rows.numbers(SEQUENCE)) if sequences is None else sequences
             place = key, sequences[number]
-            rows.extras[place] = rows.extras.get(place, Extra())._replace(large=value)
+            rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(large=value)
             value = b""
         out.append((number, value))
     return out
@@ -302,7 +302,7 @@ def _keep_columns(rows: LeveldbRows, chains: Found) -> None:
     sequences = array("q", rows.numbers(SEQUENCE))
     for number, key, versions in entities:
         place = key, sequences[number]
-        rows.extras[place] = rows.extras.get(place, Extra())._replace(columns=entity_columns(versions[0][1]))
+        rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(columns=entity_columns(versions[0][1]))
 
 
 def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
@@ -324,14 +324,14 @@ def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
         large = value if isinstance(value, LargeValue) else None
         settled.append((number, b"" if isinstance(value, LargeValue) else value or b""))
         place = keys[number], sequences[number]
-        extra = rows.extras.get(place, Extra())
+        extra = rows.extras.get(place, VersionExtra())
         if large is not None:
             extra = extra._replace(large=large)
         elif value is None:
             extra = extra._replace(unresolved=f"a value of type {type_name(kind)} that cannot be read")
         elif kind == ValueTypes.WIDE_COLUMN_ENTITY:
             extra = extra._replace(columns=entity_columns(stored[number]))
-        if extra != Extra():
+        if extra != VersionExtra():
             rows.extras[place] = extra
     rows.settle(settled, False)
     rows.mark(list(zip(statuses, newer, strict=True)))
@@ -354,7 +354,7 @@ def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False, repor
         for key, inverted, rank, at, value, place in items:
             sequence, kind = divmod(_TOP - inverted, 256)
             if lean and kind == ValueTypes.VALUE and (type(value) is LargeValue or len(value) > LONG):
-                rows.extras[key, sequence] = Extra(large=LargeValue.of(value))
+                rows.extras[key, sequence] = VersionExtra(large=LargeValue.of(value))
                 value = b""
             elif report is not None and type(value) is LargeValue and not value.fits:
                 report(
@@ -364,7 +364,9 @@ def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False, repor
                     expected=f"at most {counted(value.most, 'bytes')} (limit payload_size)",
                     actual=len(value),
                 )
-                rows.extras[key, sequence] = Extra(unresolved="a value above the limit payload_size", large=value)
+                rows.extras[key, sequence] = VersionExtra(
+                    unresolved="a value above the limit payload_size", large=value
+                )
                 value = b""
             made.append((key, inverted, rank, at, whole(value), place))
         items = made

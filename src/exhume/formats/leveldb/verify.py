@@ -71,7 +71,7 @@ def verify_database(
     rules = _Rules(database, last, quick)
     waiting: deque[TableVerifier] = deque()
 
-    def pieces() -> Iterator[_Piece]:
+    def pieces() -> Iterator[_BlockRun]:
         for file in tables:
             walk = TableVerifier(rules, file, known.get(file.number))
             waiting.append(walk)
@@ -160,7 +160,7 @@ def _verify_log(database: Database, file: DbFile) -> list[Finding]:
     return found.findings() if file.role is Role.LIVE else list(map(checks.unused, found.findings()))
 
 
-class _Last(NamedTuple):
+class _LastEntry(NamedTuple):
     """The last entry so far: its user key, 2^64 - 1 minus sequence and type, and its block."""
 
     key: bytes
@@ -168,7 +168,7 @@ class _Last(NamedTuple):
     block: Handle
 
 
-class _Piece(NamedTuple):
+class _BlockRun(NamedTuple):
     """Some data blocks of a table that follow one another, with their separators."""
 
     file: DbFile
@@ -176,14 +176,14 @@ class _Piece(NamedTuple):
     blocks: BlockIndex
 
 
-class _Seen(NamedTuple):
+class _BlockRunSummary(NamedTuple):
     """What is in a piece that no rule can object to: the first key, the last entry, and how many there are.
 
     Its blocks are consecutive.
     """
 
     first: tuple[bytes, int]
-    last: _Last
+    last: _LastEntry
     entries: int
 
 
@@ -194,7 +194,7 @@ class _Rules(NamedTuple):
     last_sequence: int | None
     quick: bool
 
-    def survey(self, piece: _Piece) -> _Seen | None:
+    def survey(self, piece: _BlockRun) -> _BlockRunSummary | None:
         """Look at a piece; None for one whose blocks have to be examined, as `TableVerifier` does."""
         rows = LeveldbRows()
         try:
@@ -216,7 +216,7 @@ class _Rules(NamedTuple):
         handles = piece.blocks.handles
         starts = map(table.source.origin.__add__, handles.offsets)
         note_payloads(table.source.name, starts, rows.lengths)
-        return _Seen(first, _Last(*last, handles[-1]), len(rows))
+        return _BlockRunSummary(first, _LastEntry(*last, handles[-1]), len(rows))
 
 
 class TableVerifier:
@@ -236,7 +236,7 @@ class TableVerifier:
         self.unread: bool = False
         """Whether entries are missing from the data: then their number and range are not compared."""
         self.claimed: list[tuple[int, int, str]] = []
-        self.sound: list[_Piece] = []
+        self.sound: list[_BlockRun] = []
         """Pieces with nothing to object to, which claim their bytes as a whole."""
         self.entries: int = 0
         self._found = CappedFindings()
@@ -246,23 +246,23 @@ class TableVerifier:
         """The index, once everything but the data blocks was checked."""
         self._names_all = True
         """Whether the index was read, so that no other blocks can claim bytes."""
-        self._pieces: list[_Piece] = []
+        self._pieces: list[_BlockRun] = []
 
     def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
         """Report a broken rule."""
         self.unread |= rule in checks.UNREAD
         self._tell(rule, detail, **more)
 
-    def begin(self) -> list[_Piece]:
+    def begin(self) -> list[_BlockRun]:
         """The data blocks in chunks, at least one; faults elsewhere are noted."""
         _guard(self._found, self._outline)
         blocks = self._blocks or BlockIndex.of(())
         self._pieces = [
-            _Piece(self.file, self.stated, blocks[at : at + PIECE]) for at in range(0, max(1, len(blocks)), PIECE)
+            _BlockRun(self.file, self.stated, blocks[at : at + PIECE]) for at in range(0, max(1, len(blocks)), PIECE)
         ]
         return self._pieces
 
-    def finish(self, first: _Seen | None, others: Iterator[_Seen | None]) -> list[Finding]:
+    def finish(self, first: _BlockRunSummary | None, others: Iterator[_BlockRunSummary | None]) -> list[Finding]:
         """Everything that is wrong with the table, given the survey of its first piece and all that follow."""
         mine = [first, *islice(others, len(self._pieces) - 1)]
         if self._blocks is not None:
@@ -291,13 +291,13 @@ class TableVerifier:
         for name, handle in table.partitions(report):
             self._claim(handle, name)
             table.read_block(handle, report)
-        naming = checks.Noting(report)
+        naming = checks.RecordingReport(report)
         self._blocks = table.index(naming)
         self._names_all = not naming.unchecked
 
-    def _examine(self, surveys: list[_Seen | None]) -> None:
+    def _examine(self, surveys: list[_BlockRunSummary | None]) -> None:
         """The data blocks: those of a piece with nothing to object to as a whole, others one by one."""
-        previous: _Last | None = None
+        previous: _LastEntry | None = None
         for number, (piece, seen) in enumerate(zip(self._pieces, surveys, strict=True)):
             if seen is None or (previous is not None and not self.table.follows(previous, seen.first)):
                 previous = self._examine_piece(piece, number * PIECE, previous)
@@ -310,7 +310,7 @@ class TableVerifier:
             self._check_properties(self._facts)
         self._check_claims()
 
-    def _examine_piece(self, piece: _Piece, number: int, previous: _Last | None) -> _Last | None:
+    def _examine_piece(self, piece: _BlockRun, number: int, previous: _LastEntry | None) -> _LastEntry | None:
         """Examine each block of a piece, whose first has that number in the index; return the last entry so far."""
         self._claim_blocks(piece)
         read = self.table.read_blocks(piece.blocks.handles, self.report)
@@ -321,13 +321,13 @@ class TableVerifier:
             self._check_restarts(block)
             if items:
                 self._check_items(block, items, previous, separator)
-                previous = _Last(*items[-1][:2], handle)
+                previous = _LastEntry(*items[-1][:2], handle)
         return previous
 
     def _claim(self, handle: Handle, name: str) -> None:
         self.claimed.append((handle.offset, handle.stop, name))
 
-    def _claim_blocks(self, piece: _Piece) -> None:
+    def _claim_blocks(self, piece: _BlockRun) -> None:
         for handle in piece.blocks.handles:
             self._claim(handle, "data block")
 
@@ -364,7 +364,7 @@ class TableVerifier:
             self.report(checks.RESTARTS, span=block.span.in_payload(end, len(block.data)), actual=wrong[0])
 
     def _check_items(
-        self, block: TableBlock | LargeBlock, items: list[Item], previous: _Last | None, separator: bytes
+        self, block: TableBlock | LargeBlock, items: list[Item], previous: _LastEntry | None, separator: bytes
     ) -> None:
         report = self.report
         if previous is not None and not self.table.follows(previous, items[0]):
@@ -396,7 +396,7 @@ class TableVerifier:
         if self.order.precedes(items[0][0], smallest) or self.order.precedes(largest, items[-1][0]):
             self.report(checks.KEY_RANGE, span=block.span, expected=f"{smallest!r} to {largest!r}")
 
-    def _check_range(self, last: _Last | None) -> None:
+    def _check_range(self, last: _LastEntry | None) -> None:
         """The table must hold the manifest's largest key (the smallest is checked with the first block's bounds)."""
         if self.stated is not None and last is not None and self.order.precedes(last[0], user_key(self.stated.largest)):
             if self.table.range_deletions(checks.ignore):

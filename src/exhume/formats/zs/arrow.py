@@ -138,7 +138,7 @@ def to_arrow(
     if errors != "raise" and not text and not split:
         raise QueryError("errors has no effect without text or split: records are any bytes")
     if split is False or split is None:
-        form = _Whole(pa, text)
+        form = _WholeRecords(pa, text)
     elif text:
         raise QueryError("text is for whole records: columns that are split have their own types")
     else:
@@ -172,7 +172,7 @@ def to_arrow(
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _misfit(archive: OpenFile, form: _Whole, records: Any) -> ExhumeError:
+def _misfit(archive: OpenFile, form: _WholeRecords, records: Any) -> ExhumeError:
     """The error for the first of these records that does not fit."""
     for number, record in enumerate(records):
         found: Counter[str] = Counter()
@@ -184,7 +184,7 @@ def _misfit(archive: OpenFile, form: _Whole, records: Any) -> ExhumeError:
     raise AssertionError("each record fits, but not all of them together")
 
 
-class _Whole:
+class _WholeRecords:
     """Records as they are."""
 
     def __init__(self, pa: Any, text: bool) -> None:
@@ -198,7 +198,7 @@ class _Whole:
         return [records for _ in names]
 
 
-class _Split(_Whole):
+class _Split(_WholeRecords):
     """Records split at a separator."""
 
     def __init__(self, pa: Any, described: RecordFormat) -> None:

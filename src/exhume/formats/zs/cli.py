@@ -137,7 +137,7 @@ def _print(
         return some
     with run.progress(archive.name) as progress:
         written = archive.dump(
-            _Sink(run),
+            _DumpOutput(run),
             **bounds,
             terminator=b"\n" if terminator is None else terminator,
             length_prefixed=length_prefixed,
@@ -153,7 +153,7 @@ def check_framing(terminator: bytes | None, length_prefixed: str | None) -> None
         raise click.UsageError("--terminator and --length-prefixed exclude each other")
 
 
-class _Sink:
+class _DumpOutput:
     """Standard output as the file that `dump` writes to; it refuses to print binary data on a terminal."""
 
     def __init__(self, run: Run) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, Protocol
 
 from exhume.codecs.checksums import crc64_xz
-from exhume.codecs.passing import PIECE, Forward, PayloadStream
+from exhume.codecs.passing import PIECE, ForwardReader, PayloadStream
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.findings import Check
@@ -110,7 +110,7 @@ class LargeBlock:
             raise checks.STREAM_TRAILING.error(span=file.source.span(stop - left, stop), actual=counted(left, "bytes"))
         note_payload(self.span, size)
 
-    def portions(self, seen: Callable[[bytes], object] = len) -> Iterator[Portion]:
+    def portions(self, seen: Callable[[bytes], object] = len) -> Iterator[PayloadPart]:
         """The records: many small ones together, each long one by itself, which its user reads or leaves.
 
         `seen` is called with each chunk of the payload, those after malformed records included.  Raises ZS-309, ZS-311
@@ -122,7 +122,7 @@ class LargeBlock:
                 seen(piece)
                 yield piece
 
-        forward = Forward(told())
+        forward = ForwardReader(told())
         try:
             yield from _portions(forward)
         except MalformedRecordsError as error:
@@ -145,17 +145,17 @@ class LargeBlock:
         return checks.BOMB.error(span=self.span, expected=most, actual=size)
 
 
-class Portion(NamedTuple):
+class PayloadPart(NamedTuple):
     """Part of a payload: whole records, or the content of one long record of `size` bytes, read from `record`."""
 
     start: int
     """Where it starts in the payload."""
     data: bytes
-    record: Forward | None = None
+    record: ForwardReader | None = None
     size: int = 0
 
 
-def _portions(forward: Forward) -> Iterator[Portion]:
+def _portions(forward: ForwardReader) -> Iterator[PayloadPart]:
     """See `LargeBlock.portions`.  Raises `MalformedRecordsError`."""
     while window := forward.peek(PIECE):
         start = forward.at
@@ -165,20 +165,20 @@ def _portions(forward: Forward) -> Iterator[Portion]:
             raise MalformedRecordsError(error.reason, start + error.offset, error.length) from None
         if end:
             forward.skip(end)
-            yield Portion(start, window[:end])
+            yield PayloadPart(start, window[:end])
             continue
         found = malformed_records(window, 0)
         if found.reason != OVERRUN or len(window) < PIECE:
             raise MalformedRecordsError(found.reason, start, found.length)
         forward.skip(len(build_uleb128(found.length)))
         stop = forward.at + found.length
-        yield Portion(forward.at, b"", forward, found.length)
+        yield PayloadPart(forward.at, b"", forward, found.length)
         forward.skip(stop - forward.at)
         if forward.at < stop:
             raise MalformedRecordsError(OVERRUN, start, found.length)
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """A record in a payload, and its first bytes, at most `PIECE`."""
 
     start: int
@@ -190,11 +190,11 @@ class LargeScan(NamedTuple):
     """What a pass over a payload found; see `kernel.Scan`."""
 
     records: int
-    first: Place
-    last: Place
+    first: RecordPlace
+    last: RecordPlace
     unsorted: int = -1
-    previous: Place | None = None
-    current: Place | None = None
+    previous: RecordPlace | None = None
+    current: RecordPlace | None = None
 
 
 def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan | None:
@@ -202,22 +202,22 @@ def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan 
 
     Where long records begin alike, a second pass over the payload follows the first, one record later.
     """
-    behind: Forward | None = None
-    first: Place | None = None
-    last: Place | None = None
+    behind: ForwardReader | None = None
+    first: RecordPlace | None = None
+    last: RecordPlace | None = None
     count = 0
-    disorder: tuple[int, Place | None, Place] | None = None
+    disorder: tuple[int, RecordPlace | None, RecordPlace] | None = None
     for start, data, record, size in block.portions(seen):
         if record is None:
             found = scan_records(data)
-            here, after = (Place(start + at, to - at, data[at:to]) for at, to in (found.first, found.last))
+            here, after = (RecordPlace(start + at, to - at, data[at:to]) for at, to in (found.first, found.last))
             wrong = last is not None and (here.head, here.size) < (last.head, last.size)
             inner = (found.unsorted, found.previous, found.current) if found.unsorted >= 0 else None
         else:
-            here = after = Place(start, size, record.peek(min(size, PIECE))[: min(size, PIECE)])
+            here = after = RecordPlace(start, size, record.peek(min(size, PIECE))[: min(size, PIECE)])
             wrong, inner = False, None
             if last is not None and last.head == here.head and min(last.size, size) > PIECE:
-                behind = behind or Forward(block.payload())
+                behind = behind or ForwardReader(block.payload())
                 behind.skip(last.start + PIECE - behind.at)
                 record.skip(PIECE)
                 wrong = _is_less(record, size - PIECE, behind, last.size - PIECE)
@@ -227,7 +227,7 @@ def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan 
             disorder = count, last, here
         elif disorder is None and inner is not None:
             at, *places = inner
-            before, current = (Place(start + low, high - low, data[low:high]) for low, high in places)
+            before, current = (RecordPlace(start + low, high - low, data[low:high]) for low, high in places)
             disorder = count + at, before, current
         count += 1 if record is not None else found.records
         first, last = first or here, after
@@ -236,7 +236,7 @@ def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan 
     return LargeScan(count, first, last, *(disorder or ()))
 
 
-def _is_less(one: Forward, size: int, other: Forward, its_size: int) -> bool:
+def _is_less(one: ForwardReader, size: int, other: ForwardReader, its_size: int) -> bool:
     """Whether the next `size` bytes come before the next `its_size` of another."""
     left = min(size, its_size)
     while left:

@@ -27,14 +27,14 @@ def plan(archive: ZsArchive, size: int | None, options: dict[str, Any]) -> Itera
         yield Part((), total)
         return
     root = archive.index.root()
-    cutter = _Cutter(archive, size)
+    cutter = _KeyCutter(archive, size)
     cutter.cut(root.entries, root.level, archive.header.blocks_offset)
     edges = [(None, archive.header.blocks_offset), *cutter.bounds, (None, total)]
     for (first, start), (stop, end) in pairwise(edges):
         yield Part((first, stop, end), end - start, first, stop)
 
 
-class _Cutter:
+class _KeyCutter:
     """Collects `bounds`: keys with about `size` stored bytes between them, and the offset that those bytes end at."""
 
     def __init__(self, archive: ZsArchive, size: int) -> None:

@@ -20,7 +20,7 @@ from exhume.formats.zs.framing import framing, split_in_parts
 from exhume.formats.zs.head import kind_of, read_head
 from exhume.formats.zs.large import LargeBlock
 from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
-from exhume.formats.zs.search import Bounds, Found, Index, Slice, large_slices, make_bounds
+from exhume.formats.zs.search import FoundBlock, Index, RecordBounds, Slice, large_slices, make_bounds
 from exhume.io.caching import Lru
 from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
@@ -319,12 +319,12 @@ class ZsArchive(RecordArchive):
 
     # Blocks
 
-    def _slices(self, bounds: Bounds, jobs: int) -> Iterator[Slice]:
+    def _slices(self, bounds: RecordBounds, jobs: int) -> Iterator[Slice]:
         """The slices of payloads that hold records in range; threads check, decompress and cut."""
         return (piece for _, piece in self._map(lambda piece: piece, bounds, jobs))
 
     def _map(
-        self, function: Callable[[Slice], T], bounds: Bounds, jobs: int, *, validate: bool = False
+        self, function: Callable[[Slice], T], bounds: RecordBounds, jobs: int, *, validate: bool = False
     ) -> Iterator[tuple[RawBlock | LargeBlock, T]]:
         """`function` over the slices in range, in order, called on `jobs` threads; those of large blocks come one by
         one, and with `validate` only if all of the block is sound.
@@ -332,7 +332,7 @@ class ZsArchive(RecordArchive):
         if bounds.empty:
             return
 
-        def work(found: Found) -> tuple[RawBlock | LargeBlock, list[T], bool]:
+        def work(found: FoundBlock) -> tuple[RawBlock | LargeBlock, list[T], bool]:
             block = found.block
             cut = None if isinstance(block, LargeBlock) else self._cut(found, block, bounds)
             if cut is None:
@@ -354,7 +354,7 @@ class ZsArchive(RecordArchive):
             if last:
                 return
 
-    def _cut(self, found: Found, block: RawBlock, bounds: Bounds) -> tuple[bytes, int, int] | None:
+    def _cut(self, found: FoundBlock, block: RawBlock, bounds: RecordBounds) -> tuple[bytes, int, int] | None:
         """A payload and the part of it that is in range; None for a large one.  A lookup decodes only as much as it
         needs.
         """
@@ -375,7 +375,7 @@ class ZsArchive(RecordArchive):
             self._cache.put(block.offset, (block, payload, whole), len(payload) + block.size)
         return payload, low, high
 
-    def _range(self, block: RawBlock, payload: bytes, bounds: Bounds) -> tuple[int, int]:
+    def _range(self, block: RawBlock, payload: bytes, bounds: RecordBounds) -> tuple[int, int]:
         """The part of a payload that is in range.  Raises ZS-309, ZS-311 and ZS-312."""
         if not payload:
             raise checks.DATA_EMPTY.error(span=self.file.span(block))
@@ -384,12 +384,12 @@ class ZsArchive(RecordArchive):
         except MalformedRecordsError as error:
             raise self.file.records_error(block, error, len(payload)) from error
 
-    def _find(self, bounds: Bounds) -> Iterator[Found]:
+    def _find(self, bounds: RecordBounds) -> Iterator[FoundBlock]:
         """The data blocks that can hold records in range.
 
         Without bounds, the index is not read, so that a file with a broken index can still be dumped.
         """
-        if bounds == Bounds():
+        if bounds == RecordBounds():
             yield from self._stream(self.header.blocks_offset)
             return
         plan = self.index.plan(bounds)
@@ -408,24 +408,24 @@ class ZsArchive(RecordArchive):
         ahead = 0 if bounds.high is None or last is not None else max(FIRST_READ_AHEAD, end - start)
         yield from self._stream(start, last, read_ahead=ahead)
 
-    def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[Found]:
+    def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[FoundBlock]:
         """Data blocks in file order; the checksums of other blocks are checked as well."""
         for block in self.file.walk_lean(start, end, read_ahead=read_ahead):
             if block.is_data:
-                yield Found(block)
+                yield FoundBlock(block)
             elif isinstance(block, LargeBlock):
                 block.check()
             else:
                 self.file.check(block)
 
-    def _look_up(self, entries: list[IndexEntry]) -> Iterator[Found]:
+    def _look_up(self, entries: list[IndexEntry]) -> Iterator[FoundBlock]:
         """The data blocks of these entries, from the cache or read together."""
-        found: dict[int, Found] = {}
+        found: dict[int, FoundBlock] = {}
         missing: list[IndexEntry] = []
         for entry in entries:
             cached = self._cache.get(entry.offset)
             if cached is not None and cached[0].size == entry.size:
-                found[entry.offset] = Found(*cached, remember=True)
+                found[entry.offset] = FoundBlock(*cached, remember=True)
             else:
                 missing.append(entry)
         ranges = [(entry.offset, entry.offset + entry.size) for entry in missing]
@@ -435,7 +435,7 @@ class ZsArchive(RecordArchive):
         for entry, data in zip(missing, held, strict=True):
             block = self.file.parse_exact(next(fresh) if data is None else data, entry.offset, entry.size)
             self.index.check_level(block, 0)
-            found[entry.offset] = Found(block, remember=True)
+            found[entry.offset] = FoundBlock(block, remember=True)
         for entry in entries:
             yield found[entry.offset]
 

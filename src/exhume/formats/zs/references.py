@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from exhume.codecs.common import Buffer
-from exhume.codecs.passing import Forward
+from exhume.codecs.passing import ForwardReader
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding
 from exhume.formats.zs import checks
@@ -39,7 +39,7 @@ MAX_PENDING = 1_000_000
 """References to blocks that have not occurred yet; only hostile files have more."""
 
 
-class Edge(NamedTuple):
+class EdgeRecord(NamedTuple):
     """The first or last record of a data block, cut to `EDGE_SIZE`."""
 
     head: bytes
@@ -48,21 +48,23 @@ class Edge(NamedTuple):
     last: bool
 
     @classmethod
-    def of(cls, record: memoryview | bytes, block: tuple[int, int], *, last: bool, size: int | None = None) -> Edge:
+    def of(
+        cls, record: memoryview | bytes, block: tuple[int, int], *, last: bool, size: int | None = None
+    ) -> EdgeRecord:
         """The edge that holds the first bytes of a record; `block` is the (offset, size) of its block, and `size` that
         of the record, where not all of it is given.
         """
         return cls(bytes(record[:EDGE_SIZE]), (len(record) if size is None else size) <= EDGE_SIZE, block, last)
 
 
-class Reach(NamedTuple):
+class KeyBounds(NamedTuple):
     """The bounds of keys that refer to a block: its first record, the record before, and its first data block's
     place.
     """
 
     start: int
-    first: Edge | None
-    before: Edge | None
+    first: EdgeRecord | None
+    before: EdgeRecord | None
 
 
 def _order(left: Iterable[Buffer], right: Iterable[Buffer]) -> int:
@@ -86,7 +88,7 @@ class _Parent:
 
     offset: int
     open: int = 1
-    reach: Reach | None = None
+    reach: KeyBounds | None = None
 
 
 @dataclass(slots=True)
@@ -108,11 +110,11 @@ class References:
         self._sizes = array("Q")
         self._levels = bytearray()
         self._referenced = bytearray()
-        self._reaches: dict[int, Reach] = {}
+        self._reaches: dict[int, KeyBounds] = {}
         self._forward: dict[int, list[_Reference]] = {}
         self._holders: dict[int, _Reference] = {}
         self._pending = 0
-        self._before: Edge | None = None
+        self._before: EdgeRecord | None = None
         self.overflow: bool = False
 
     def add_block(self, offset: int, size: int, level: int) -> Iterator[Finding]:
@@ -127,7 +129,7 @@ class References:
             self._pending -= 1
             yield from self._meet(reference, index, known=False)
 
-    def add_data(self, first: Edge, last: Edge) -> Iterator[Finding]:
+    def add_data(self, first: EdgeRecord, last: EdgeRecord) -> Iterator[Finding]:
         """Add the first and last record of the data block added last: check the order of blocks, and set its reach."""
         offset, size = first.block
         before = self._before
@@ -136,11 +138,11 @@ class References:
                 span=self._file.source.span(offset, offset + size), expected=before.head, actual=first.head
             )
         self._before = last
-        yield from self._resolve(offset, Reach(offset, first, before))
+        yield from self._resolve(offset, KeyBounds(offset, first, before))
 
     def add_unread(self, offset: int) -> Iterator[Finding]:
         """Notes that the block added last cannot be read: nothing is known about its records."""
-        yield from self._resolve(offset, Reach(offset, None, None))
+        yield from self._resolve(offset, KeyBounds(offset, None, None))
 
     def add_index(self, offset: int, size: int, level: int, entries: list[IndexEntry]) -> Iterator[Finding]:
         """Add the entries of the index block that was added last."""
@@ -186,7 +188,7 @@ class References:
         else:
             yield from self._settle(reference, reach)
 
-    def _resolve(self, offset: int, reach: Reach) -> Iterator[Finding]:
+    def _resolve(self, offset: int, reach: KeyBounds) -> Iterator[Finding]:
         """Pass the reach of a block to the references to it, or keeps it until there is one."""
         holder = self._holders.pop(offset, None)
         if holder is not None:
@@ -194,7 +196,7 @@ class References:
         elif len(self._reaches) < MAX_REACHES or reach.start != offset:
             self._reaches[offset] = reach
 
-    def _settle(self, reference: _Reference, reach: Reach) -> Iterator[Finding]:
+    def _settle(self, reference: _Reference, reach: KeyBounds) -> Iterator[Finding]:
         """Check a key against the reach of its block, and add the reach to that of the index block."""
         key = reference.entry.key
         if reach.before is not None and self._compare(key, reach.before) < 0:
@@ -214,17 +216,17 @@ class References:
         """Count one of the references that an index block waits for as done."""
         parent.open -= 1
         if parent.open == 0:
-            yield from self._resolve(parent.offset, parent.reach or Reach(parent.offset, None, None))
+            yield from self._resolve(parent.offset, parent.reach or KeyBounds(parent.offset, None, None))
 
-    def _compare(self, key: bytes | Edge, edge: Edge) -> int:
-        head, whole = (key.head, key.whole) if isinstance(key, Edge) else (key[:EDGE_SIZE], len(key) <= EDGE_SIZE)
+    def _compare(self, key: bytes | EdgeRecord, edge: EdgeRecord) -> int:
+        head, whole = (key.head, key.whole) if isinstance(key, EdgeRecord) else (key[:EDGE_SIZE], len(key) <= EDGE_SIZE)
         other = edge.head
         if head == other and not (whole and edge.whole):
-            mine = self._record(key) if isinstance(key, Edge) else (key,)
+            mine = self._record(key) if isinstance(key, EdgeRecord) else (key,)
             return _order(mine, self._record(edge))
         return (head > other) - (head < other)
 
-    def _record(self, edge: Edge) -> Iterator[Buffer]:
+    def _record(self, edge: EdgeRecord) -> Iterator[Buffer]:
         """The first or last record of a data block, read again, in chunks."""
         offset, size = edge.block
         block = None if size > self._file.largest else self._file.read(offset, size)
@@ -240,30 +242,30 @@ class References:
         found = scan_large(large, len)
         if found is not None:
             place = found.last if edge.last else found.first
-            forward = Forward(large.payload())
+            forward = ForwardReader(large.payload())
             forward.skip(place.start)
             yield from forward.pieces(place.size)
 
-    def _edge(self, index: int, *, last: bool) -> Edge:
+    def _edge(self, index: int, *, last: bool) -> EdgeRecord:
         """The first or last record of a data block, read again.  Raises what reading it raises."""
         block = self._starts[index], self._sizes[index]
-        record = Forward(bytes(piece) for piece in self._record(Edge(b"", False, block, last)))
-        return Edge.of(record.peek(EDGE_SIZE + 1), block, last=last)
+        record = ForwardReader(bytes(piece) for piece in self._record(EdgeRecord(b"", False, block, last)))
+        return EdgeRecord.of(record.peek(EDGE_SIZE + 1), block, last=last)
 
-    def _reread(self, index: int) -> Reach:
+    def _reread(self, index: int) -> KeyBounds:
         """The reach of a data block that was dropped to save memory."""
         start = self._starts[index]
         first = before = None
         try:
             first = self._edge(index, last=False)
         except (ExhumeError, MalformedRecordsError):
-            return Reach(start, None, None)
+            return KeyBounds(start, None, None)
         while before is None and index > 0:
             index -= 1
             if self._levels[index] == 0:
                 with suppress(ExhumeError, MalformedRecordsError):
                     before = self._edge(index, last=True)
-        return Reach(start, first, before)
+        return KeyBounds(start, first, before)
 
     def finish(self, end: int, *, complete: bool, judge_unreferenced: bool) -> Iterator[Finding]:
         """The findings that remain after the last block; `end` is the offset where framing ended."""

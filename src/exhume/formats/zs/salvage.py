@@ -52,7 +52,7 @@ NEAR = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptBlock:
     """A data block whose records survive."""
 
     offset: int
@@ -79,7 +79,7 @@ class Recovery:
     file: BlockFile
     metadata: dict[str, Any]
     header_holds: bool
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[KeptBlock] = field(default_factory=list)
     ranges: list[FileRange] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     sorted: bool = True
@@ -175,7 +175,7 @@ def _first_block(source: Source, head: Head) -> int:
     return min(source.size, ENVELOPE_SIZE + FIXED_HEADER.size)
 
 
-class _Found(NamedTuple):
+class _FileRange(NamedTuple):
     """A range `[start, end)`: the intact block there, if there is one, with the file that decodes it."""
 
     start: int
@@ -236,7 +236,9 @@ def _walk(
     recovery.digest = digest.digest()
 
 
-def _found(recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], codec_known: bool) -> Iterator[_Found]:
+def _found(
+    recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], codec_known: bool
+) -> Iterator[_FileRange]:
     """The ranges of the file, in order; the codec is guessed with the first data block, unless it is known."""
     file, source = recovery.file, recovery.file.source
     offsets = sorted(hints)
@@ -245,12 +247,12 @@ def _found(recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], co
         block = _intact(file, at)
         if block is None:
             resumed = _resume(file, at, offsets)
-            yield _Found(at, resumed, None, file)
+            yield _FileRange(at, resumed, None, file)
             at = resumed
             continue
         if not codec_known and block.is_data:
             codec_known = _guess_codec(recovery, block)
-        yield _Found(at, block.end, block, recovery.file)
+        yield _FileRange(at, block.end, block, recovery.file)
         at = block.end
 
 
@@ -258,7 +260,7 @@ _Decoded = tuple[bytes, Any] | ExhumeError
 """The payload of a data block and what `scan_records` says of it, or what is wrong with it."""
 
 
-def _decode(found: _Found) -> _Decoded | None:
+def _decode(found: _FileRange) -> _Decoded | None:
     """Decode a data block that may be kept; None for everything else."""
     block, file = found.block, found.file
     if block is None or not block.is_data:
@@ -304,7 +306,7 @@ def _keep(
         return checks.DATA_EMPTY.error(span=recovery.file.span(block)), last
     if scan.unsorted >= 0 or (last is not None and payload[slice(*scan.first)] < last):
         recovery.sorted = False
-    recovery.kept.append(Kept(block.offset, block.size, scan.records))
+    recovery.kept.append(KeptBlock(block.offset, block.size, scan.records))
     return None, payload[slice(*scan.last)]
 
 

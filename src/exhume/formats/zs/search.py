@@ -9,11 +9,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from exhume.codecs.passing import Forward
+from exhume.codecs.passing import ForwardReader
 from exhume.errors import ExhumeError
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
-from exhume.formats.zs.large import LargeBlock, Portion
+from exhume.formats.zs.large import LargeBlock, PayloadPart
 from exhume.formats.zs.layout import (
     MAX_INDEX_LEVEL,
     ROOT_LENGTH_AT,
@@ -33,7 +33,7 @@ INDEX_CACHE = 16 << 20
 """Bytes of index payloads kept for the next search."""
 
 
-class Bounds(NamedTuple):
+class RecordBounds(NamedTuple):
     """Records with `low` <= record < `high`; None means no bound."""
 
     low: bytes | None = None
@@ -51,7 +51,7 @@ def after_prefix(prefix: bytes) -> bytes | None:
     return stem[:-1] + bytes((stem[-1] + 1,)) if stem else None
 
 
-def make_bounds(start: bytes | None, stop: bytes | None, prefix: bytes | None) -> Bounds:
+def make_bounds(start: bytes | None, stop: bytes | None, prefix: bytes | None) -> RecordBounds:
     """The intersection of start <= record < stop and "starts with prefix"."""
     low, high = start, stop
     if prefix:
@@ -59,7 +59,7 @@ def make_bounds(start: bytes | None, stop: bytes | None, prefix: bytes | None) -
         beyond = after_prefix(prefix)
         if beyond is not None:
             high = beyond if high is None else min(high, beyond)
-    return Bounds(low or None, high)
+    return RecordBounds(low or None, high)
 
 
 class IndexNode(NamedTuple):
@@ -175,7 +175,7 @@ class Index:
         self._cache.put(block.offset, node, len(payload) + 200 * len(entries))
         return node
 
-    def plan(self, bounds: Bounds) -> Plan:
+    def plan(self, bounds: RecordBounds) -> Plan:
         """The data blocks that can hold records in range; only one index block per level is read."""
         low, high = bounds.low or b"", bounds.high
         node = self.root()
@@ -209,7 +209,7 @@ class Slice(NamedTuple):
     """Where `payload` starts in that of the block, or the long record, with its length."""
     before: int = 0
     """Records of the block before that."""
-    record: Forward | None = None
+    record: ForwardReader | None = None
     size: int = 0
     """Bytes of the long record."""
 
@@ -235,7 +235,7 @@ class Slice(NamedTuple):
         return room
 
 
-class Found(NamedTuple):
+class FoundBlock(NamedTuple):
     """A data block that may hold records in range; its payload if it was in the cache, `whole` or only its start."""
 
     block: RawBlock | LargeBlock
@@ -244,7 +244,7 @@ class Found(NamedTuple):
     remember: bool = False
 
 
-def large_slices(block: LargeBlock, bounds: Bounds, *, validate: bool) -> Iterator[Slice | None]:
+def large_slices(block: LargeBlock, bounds: RecordBounds, *, validate: bool) -> Iterator[Slice | None]:
     """The slices of a large block that hold records in range; None last if the range ends there.
 
     With `validate`, nothing is given of a block with damaged content.  Raises ZS-202, ZS-309, ZS-311, ZS-312 and what
@@ -255,7 +255,7 @@ def large_slices(block: LargeBlock, bounds: Bounds, *, validate: bool) -> Iterat
         for _ in block.portions():
             pass
     before = 0
-    portion: Portion | None = None
+    portion: PayloadPart | None = None
     for portion in block.portions():
         if portion.record is None:
             low, high = find_range(portion.data, bounds.low, bounds.high)
@@ -279,7 +279,7 @@ def large_slices(block: LargeBlock, bounds: Bounds, *, validate: bool) -> Iterat
         raise checks.DATA_EMPTY.error(span=block.span)
 
 
-def _head(record: Forward, size: int, bound: bytes) -> bytes:
+def _head(record: ForwardReader, size: int, bound: bytes) -> bytes:
     """The beginning of a record, as long as a bound that it is compared with."""
     most = min(size, len(bound))
     return record.peek(most)[:most]

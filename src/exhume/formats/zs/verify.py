@@ -17,7 +17,7 @@ from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.head import read_head
 from exhume.formats.zs.large import LargeBlock, scan_large
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, SHA256_AT, Header, IndexEntry, RawBlock
-from exhume.formats.zs.references import Edge, References
+from exhume.formats.zs.references import EdgeRecord, References
 from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -27,7 +27,7 @@ from exhume.native.kernel import MalformedRecordsError, Scan, scan_records
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExaminedBlock:
     """What is known about one block without reading others."""
 
     offset: int
@@ -41,9 +41,9 @@ class Examined:
     """A data block that is too large for memory; it is examined when it is added."""
 
 
-def examine(file: BlockFile, block: RawBlock | LargeBlock, *, quick: bool) -> Examined:
+def examine(file: BlockFile, block: RawBlock | LargeBlock, *, quick: bool) -> ExaminedBlock:
     """Check one block by itself: checksum, decompression, syntax, order."""
-    found = Examined(block.offset, block.size, block.level)
+    found = ExaminedBlock(block.offset, block.size, block.level)
     try:
         if isinstance(block, LargeBlock):
             block.check()
@@ -57,20 +57,20 @@ def examine(file: BlockFile, block: RawBlock | LargeBlock, *, quick: bool) -> Ex
         data = None if isinstance(block, LargeBlock) else file.small_payload(block)
         if data is None:
             large = LargeBlock(file, block.offset, block.size)
-            return Examined(block.offset, block.size, block.level, large=large)
+            return ExaminedBlock(block.offset, block.size, block.level, large=large)
         return _examine_data(file, block, data)
     except ExhumeError as error:
         found.findings.append(Finding.from_error(error))
         return found
 
 
-def _examine_data(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes) -> Examined:
+def _examine_data(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes) -> ExaminedBlock:
     try:
         scan = scan_records(payload)
     except MalformedRecordsError as error:
         # The payload itself decompressed: it still counts for the SHA-256.
         problem = Finding.from_error(file.records_error(block, error, len(payload)))
-        return Examined(block.offset, block.size, block.level, [problem], payload)
+        return ExaminedBlock(block.offset, block.size, block.level, [problem], payload)
     findings: list[Finding] = []
     if scan.records == 0:
         findings.append(checks.DATA_EMPTY.finding(span=file.span(block)))
@@ -81,10 +81,10 @@ def _examine_data(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes)
                 f"record {scan.unsorted}", span=file.payload_span(block, *scan.current), expected=before, actual=here
             )
         )
-    return Examined(block.offset, block.size, block.level, findings, payload, scan)
+    return ExaminedBlock(block.offset, block.size, block.level, findings, payload, scan)
 
 
-def _examine_index(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes) -> Examined:
+def _examine_index(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes) -> ExaminedBlock:
     entries = file.index_entries(block, payload)
     findings: list[Finding] = []
     if not entries:
@@ -93,7 +93,7 @@ def _examine_index(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes
         if here.key < before.key:
             span = file.payload_span(block, here.position, here.position + 1)
             findings.append(checks.KEY_ORDER.finding(span=span, expected=before.key, actual=here.key))
-    return Examined(block.offset, block.size, block.level, findings, None, None, entries)
+    return ExaminedBlock(block.offset, block.size, block.level, findings, None, None, entries)
 
 
 def verify_source(
@@ -120,10 +120,10 @@ def verify_source(
         return
     header = head.header or Header(0, 0, 0, b"", b"", b"")
     file = BlockFile(source, header, limits)
-    yield from _Walk(file, head.blocks_offset, known=head.header is not None, quick=quick).run(jobs, progress)
+    yield from _BlockWalk(file, head.blocks_offset, known=head.header is not None, quick=quick).run(jobs, progress)
 
 
-class _Walk:
+class _BlockWalk:
     """One pass over the blocks."""
 
     def __init__(self, file: BlockFile, start: int, *, known: bool, quick: bool) -> None:
@@ -141,7 +141,7 @@ class _Walk:
         """All findings about blocks."""
         file = self.file
 
-        def work(item: RawBlock | LargeBlock | ExhumeError) -> Examined | ExhumeError:
+        def work(item: RawBlock | LargeBlock | ExhumeError) -> ExaminedBlock | ExhumeError:
             return item if isinstance(item, ExhumeError) else examine(file, item, quick=self.quick)
 
         keep_freed_memory()
@@ -174,7 +174,7 @@ class _Walk:
         except ExhumeError as error:
             yield error
 
-    def _add(self, found: Examined) -> Iterator[Finding]:
+    def _add(self, found: ExaminedBlock) -> Iterator[Finding]:
         references = self.references
         yield from references.add_block(found.offset, found.size, found.level)
         if found.large is not None and found.level == 0:
@@ -190,7 +190,9 @@ class _Walk:
                 view = memoryview(found.payload)
                 first, last = view[slice(*found.scan.first)], view[slice(*found.scan.last)]
                 block = found.offset, found.size
-                yield from references.add_data(Edge.of(first, block, last=False), Edge.of(last, block, last=True))
+                yield from references.add_data(
+                    EdgeRecord.of(first, block, last=False), EdgeRecord.of(last, block, last=True)
+                )
         elif found.entries is not None:
             yield from references.add_index(found.offset, found.size, found.level, found.entries)
         elif found.level <= MAX_INDEX_LEVEL:
@@ -218,8 +220,8 @@ class _Walk:
             said = f"record {found.unsorted}"
             yield checks.RECORD_ORDER.finding(said, span=span, expected=before.head, actual=here.head)
         place = block.offset, block.size
-        first = Edge.of(found.first.head, place, last=False, size=found.first.size)
-        last = Edge.of(found.last.head, place, last=True, size=found.last.size)
+        first = EdgeRecord.of(found.first.head, place, last=False, size=found.first.size)
+        last = EdgeRecord.of(found.last.head, place, last=True, size=found.last.size)
         yield from self.references.add_data(first, last)
 
 

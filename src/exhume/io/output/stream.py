@@ -107,7 +107,7 @@ def binary_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
 def text_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Like `binary_output` for text, which may go to a terminal unless it has control characters (`WriterError`)."""
     with _opened(output, overwrite) as file:
-        yield cast("BinaryIO", _Guarded(file)) if output == "-" and sys.stdout.isatty() else file
+        yield cast("BinaryIO", _SafeTerminal(file)) if output == "-" and sys.stdout.isatty() else file
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def _opened(output: str, overwrite: bool) -> Iterator[BinaryIO]:
         yield file.file
 
 
-class _Guarded(io.RawIOBase):
+class _SafeTerminal(io.RawIOBase):
     """A terminal that receives text only, never control characters that it would act on."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -47,7 +47,7 @@ LINKS = ("http", "https", "s3", "s3a", "gs", "gcs")
 Handler = Callable[[Any], Awaitable[Any]]
 
 
-class Guard(NamedTuple):
+class ResponseRules(NamedTuple):
     """The rules for the answers of one target.
 
     Attributes:
@@ -71,7 +71,7 @@ class Guard(NamedTuple):
         except BaseException:
             answer.close()
             raise
-        answer.content = Body(answer.content, self._budget(request, answer), str(request.url))
+        answer.content = BoundedBody(answer.content, self._budget(request, answer), str(request.url))
         return answer
 
     def _check(self, request: Any, answer: Any) -> None:
@@ -139,7 +139,7 @@ def _protocol(link: str) -> str:
     return link.partition("://")[0]
 
 
-def _s3_session(guard: Guard) -> type:
+def _s3_session(guard: ResponseRules) -> type:
     """Return the class of sessions for S3; one for each guard, because botocore takes a class and calls it itself."""
     from aiobotocore.httpsession import AIOHTTPSession
 
@@ -160,11 +160,11 @@ def _s3_session(guard: Guard) -> type:
 def __getattr__(name: str) -> Any:
     """Make a class of sessions where another process unpickles its name."""
     if name.startswith("S3Session"):
-        return _s3_session(Guard(name[-2] == "1", name[-1] == "1"))
+        return _s3_session(ResponseRules(name[-2] == "1", name[-1] == "1"))
     raise AttributeError(name)
 
 
-class Body:
+class BoundedBody:
     """The stream of a body: raises `RangeNotSupportedError` after `most` bytes, and `TimeoutError` if it is slow."""
 
     def __init__(self, stream: Any, most: int | None, url: str) -> None:
@@ -274,7 +274,7 @@ def _file_system(url: str, storage_options: Mapping[str, Any] | None) -> tuple[A
     """The fsspec file system of a URL, whose answers are guarded, and the path in it."""
     options = dict(storage_options or {})
     own = {name: bool(options.pop(name, False)) for name in OWN_OPTIONS}
-    guard = Guard(own["follow_redirects"], own["allow_full_download"])
+    guard = ResponseRules(own["follow_redirects"], own["allow_full_download"])
     try:
         fs, path = url_to_fs(url, **guard.options(url, options))
     except ImportError as error:

@@ -51,7 +51,7 @@ _IDENTITY_KEYS = (
 )
 
 
-class Touched:
+class RequestedSpans:
     """The megabytes of an object that were requested, as disjoint spans in order: the object's size may be a claim."""
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class RemoteSource(Source):
             self._tell(*info["edge"])
         if not 0 <= self._size < 1 << 63:
             raise RangeNotSupportedError("the server states an impossible size", span=Span(name, 0, 0), actual=size)
-        self._touched = Touched()
+        self._touched = RequestedSpans()
         self._lock = threading.Lock()
         self._edge_locks = (threading.Lock(), threading.Lock())
         # Of other file systems it is not known whether two threads may read at the same time.

@@ -17,9 +17,9 @@ from exhume.compiler.emit.extension.kinds import (
     TRUTH,
     UNSIGNED,
     Kind,
-    Made,
+    MachineWord,
+    ReaderObject,
     Table,
-    Word,
 )
 from exhume.compiler.emit.extension.sources import Source
 
@@ -135,8 +135,8 @@ class Expressions:
                 return f"(not {self.truth(of)})", TRUTH
             case ast.UnaryOp(op, of):
                 text, kind = self.expr(of)
-                if isinstance(kind, Word) and kind.bits < MOST:
-                    return f"({OPERATORS[type(op)]}{text})", Word(kind.bits + 1)
+                if isinstance(kind, MachineWord) and kind.bits < MOST:
+                    return f"({OPERATORS[type(op)]}{text})", MachineWord(kind.bits + 1)
                 return f"({OPERATORS[type(op)]}{boxed(text, kind)})", OBJECT
             case ast.BoolOp(op, values):
                 return self._either(" and " if isinstance(op, ast.And) else " or ", values)
@@ -161,19 +161,25 @@ class Expressions:
     def truth(self, node: ast.expr) -> str:
         """An expression as a condition."""
         text, kind = self.expr(node)
-        return text if kind in (TRUTH, OBJECT) else f"({text} != 0)" if isinstance(kind, Word) else boxed(text, kind)
+        return (
+            text
+            if kind in (TRUTH, OBJECT)
+            else f"({text} != 0)"
+            if isinstance(kind, MachineWord)
+            else boxed(text, kind)
+        )
 
     def place(self, node: ast.expr) -> str:
         """An expression as a place in the data, or a size, as C code; large values are cut to 64 bits by `satu`."""
         text, kind = self.expr(node)
-        if isinstance(kind, Word):
+        if isinstance(kind, MachineWord):
             return text if kind.bits <= PLACE else f"near({text})"
         return f"near(satu({text}))" if kind == UNSIGNED else f"place({boxed(text, kind)})"
 
     def word(self, node: ast.expr) -> str:
         """A number as one of the machine's; those that are farther away become the farthest."""
         text, kind = self.expr(node)
-        if isinstance(kind, Word) and kind.bits <= MOST:
+        if isinstance(kind, MachineWord) and kind.bits <= MOST:
             return text
         return f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
 
@@ -183,9 +189,9 @@ class Expressions:
         if isinstance(value, bool):
             return str(value), TRUTH
         if isinstance(value, int) and abs(value) < SMALL:
-            return (str(value) if value >= 0 else f"({value})"), Word(value.bit_length())
+            return (str(value) if value >= 0 else f"({value})"), MachineWord(value.bit_length())
         if isinstance(value, int) and value.bit_length() < MOST:
-            return f"(<int64_t> {value})", Word(value.bit_length())
+            return f"(<int64_t> {value})", MachineWord(value.bit_length())
         return self.table.constant(value), OBJECT
 
     def _tuple(self, node: ast.expr, items: list[ast.expr]) -> tuple[str, Kind]:
@@ -195,10 +201,10 @@ class Expressions:
             listed = "".join(f"{self.object(one)}, " for one in items)
             return f"({listed})", OBJECT
 
-    def owner(self, node: ast.expr) -> Made | None:
+    def owner(self, node: ast.expr) -> ReaderObject | None:
         """The class of an object, where that is known."""
         match node:
-            case ast.Name(id) if isinstance(kind := self.kinds.get(id), Made):
+            case ast.Name(id) if isinstance(kind := self.kinds.get(id), ReaderObject):
                 return kind
         return None
 
@@ -208,18 +214,18 @@ class Expressions:
             return self.table.of(self.source.modules[node.value.id], name), OBJECT
         text, kind = self.expr(node.value)
         if kind == STREAM and name in PUBLIC:
-            return f"{text}.{name}", Word(PLACE)
+            return f"{text}.{name}", MachineWord(PLACE)
         if kind == STREAM and name == "view":
             return f"{text}.view", OBJECT
         if kind == RUN and name in BUDGETS:
-            return f"{text}.{name}", Word(PLACE)
-        if isinstance(kind, Made) and name in self.every[kind.module].classes[kind.name].slots:
+            return f"{text}.{name}", MachineWord(PLACE)
+        if isinstance(kind, ReaderObject) and name in self.every[kind.module].classes[kind.name].slots:
             bits = self.table.words.get((kind.module, kind.name, name)) if self.asks else None
             if bits is not None:
-                return f"slot_word({text}, {self.table.slot(kind, name)}, {bits})", Word(bits)
+                return f"slot_word({text}, {self.table.slot(kind, name)}, {bits})", MachineWord(bits)
             found = f"slot_get({text}, {self.table.slot(kind, name)}, {self.table.constant(name)})"
             return (f"a_stream({found})", STREAM) if name == "_io" else (found, OBJECT)
-        if kind == OBJECT or isinstance(kind, Made):
+        if kind == OBJECT or isinstance(kind, ReaderObject):
             return f"field_of({text}, {self.table.constant(name)}, {self.table.site()})", OBJECT
         return f"getattr({boxed(text, kind)}, {self.table.constant(name)})", OBJECT
 
@@ -243,7 +249,7 @@ class Expressions:
     def _call(self, node: ast.Call) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
         match node:
             case ast.Call(func=ast.Name("new"), args=[ast.Name(name)]) if name in self.source.classes:
-                return f"slot_make({self.table.of(self.source.id, name)})", Made(self.source.id, name)
+                return f"slot_make({self.table.of(self.source.id, name)})", ReaderObject(self.source.id, name)
             case ast.Call(func=ast.Name(name), args=[one, _]) if name in self.source.enums:
                 return self._member(self.source.id, name, one)
             case ast.Call(func=ast.Attribute(ast.Name(of), name), args=[one, _]) if of in self.source.modules:
@@ -254,32 +260,32 @@ class Expressions:
             case ast.Call(func=ast.Name("word"), args=[of, least, most]) if self.source.shared.get("word") == "word":
                 text, kind = self.expr(of)
                 widest = max(self.expr(one)[1].bits for one in (least, most))  # type: ignore[union-attr]
-                return f"word_in({boxed(text, kind)}, {self.word(least)}, {self.word(most)})", Word(widest)
+                return f"word_in({boxed(text, kind)}, {self.word(least)}, {self.word(most)})", MachineWord(widest)
             case ast.Call(func=ast.Name("Run"), args=[size]):
                 return f"run_of({self.place(size)})", RUN
             case ast.Call(func=ast.Name("find"), args=[run, view, ast.Constant(bytes(mark)), at, end]) if (
                 len(mark) == 1 and (number := self.is_view(view)) is not None and self.expr(run)[1] == RUN
             ):
                 places = f"{self.place(at)}, {self.place(end)}"
-                return f"seek({self.expr(run)[0]}, p{number}, n{number}, {mark[0]}, {places})", Word(PLACE)
+                return f"seek({self.expr(run)[0]}, p{number}, n{number}, {mark[0]}, {places})", MachineWord(PLACE)
             case ast.Call(func=ast.Name("ended"), args=[run, data, ast.Constant(bytes(mark))], keywords=more) if (
                 len(mark) == 1 and self.expr(run)[1] == RUN
             ):
                 return f"ended({self.expr(run)[0]}, {self.object(data)}, {mark[0]}, {bool(more)})", OBJECT
             case ast.Call(func=ast.Name("len"), args=[one]):
                 if isinstance(one, ast.Attribute) and f"add_{one.attr}" in self.columns:
-                    return f"(<int64_t> {self.variable(f'add_{one.attr}')}.many)", Word(PLACE)
-                return f"(<int64_t> len({self.object(one)}))", Word(PLACE)
+                    return f"(<int64_t> {self.variable(f'add_{one.attr}')}.many)", MachineWord(PLACE)
+                return f"(<int64_t> len({self.object(one)}))", MachineWord(PLACE)
             case ast.Call(func=ast.Name("max" | "min" as name), args=[one, other]):
                 (first, second), kind = self._unified([one, other])
-                if isinstance(kind, Word):
+                if isinstance(kind, MachineWord):
                     return f"({first} if {first} {'>=' if name == 'max' else '<='} {second} else {second})", kind
             case ast.Call(
                 func=ast.Attribute(ast.Name("int"), "from_bytes"),
                 args=[ast.Subscript(of, ast.Slice(low, ast.BinOp(_, ast.Add(), ast.Constant(int(size))))), order],
             ) if low is not None and size <= LONGEST and (number := self.is_view(of)) is not None:
                 big = isinstance(order, ast.Constant) and order.value == "big"
-                return f"bits_of(p{number}, n{number}, {self.place(low)}, {size}, {big})", Word(8 * size)
+                return f"bits_of(p{number}, n{number}, {self.place(low)}, {size}, {big})", MachineWord(8 * size)
             case ast.Call(func=ast.Attribute(of, name), args=args) if name in METHODS and not node.keywords:
                 text, kind = self.expr(of)
                 given = ", ".join(self.object(one) for one in args)
@@ -297,27 +303,27 @@ class Expressions:
     def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> tuple[str, Kind]:
         (one, here), (two, there) = self.expr(left), self.expr(right)
         sign = OPERATORS[type(op)]
-        if isinstance(here, Word) and isinstance(there, Word):
+        if isinstance(here, MachineWord) and isinstance(there, MachineWord):
             bits = _bits(op, here, there, right)
             if bits is not None and bits <= MOST:
                 if isinstance(left, ast.Constant):
                     one = f"<int64_t> {one}"
-                return f"({one} {sign} {two})", Word(bits)
+                return f"({one} {sign} {two})", MachineWord(bits)
         match right:
-            case ast.Constant(int(value)) if here == UNSIGNED and value >= 0 and isinstance(there, Word):
+            case ast.Constant(int(value)) if here == UNSIGNED and value >= 0 and isinstance(there, MachineWord):
                 if isinstance(op, ast.BitAnd):
                     return f"(<int64_t> ({one} & <uint64_t> {two}))", there
                 if isinstance(op, ast.RShift) and 2 <= value < 64:
-                    return f"(<int64_t> ({one} >> {two}))", Word(64 - value)
+                    return f"(<int64_t> ({one} >> {two}))", MachineWord(64 - value)
         return f"({boxed(one, here)} {sign} {boxed(two, there)})", OBJECT
 
     def _unified(self, nodes: list[ast.expr]) -> tuple[list[str], Kind]:
         """Expressions that have to give one kind, and that."""
         found = [self.expr(one) for one in nodes]
         kinds = [kind for _, kind in found]
-        if all(isinstance(one, Word) for one in kinds):
-            return [f"(<int64_t> {text})" for text, _ in found], Word(
-                max(one.bits for one in kinds if isinstance(one, Word))
+        if all(isinstance(one, MachineWord) for one in kinds):
+            return [f"(<int64_t> {text})" for text, _ in found], MachineWord(
+                max(one.bits for one in kinds if isinstance(one, MachineWord))
             )
         if all(one == TRUTH for one in kinds):
             return [text for text, _ in found], TRUTH
@@ -331,7 +337,7 @@ class Expressions:
         nodes = [left, *others]
         if len(ops) == 1 and isinstance(ops[0], (ast.Is, ast.IsNot)):
             text, kind = self.expr(left)
-            if kind not in (OBJECT, STREAM, RUN, LIST) and not isinstance(kind, Made):
+            if kind not in (OBJECT, STREAM, RUN, LIST) and not isinstance(kind, ReaderObject):
                 return str(isinstance(ops[0], ast.IsNot))
             return f"({text} {OPERATORS[type(ops[0])]} {self.object(others[0])})"
         if len(ops) == 1 and isinstance(ops[0], (ast.In, ast.NotIn)):
@@ -340,9 +346,10 @@ class Expressions:
             raise UncoveredError("a comparison")
         kinds = [self.expr(one)[1] for one in nodes]
         apart = [
-            isinstance(kind, Word) and not isinstance(one, ast.Constant) for one, kind in zip(nodes, kinds, strict=True)
+            isinstance(kind, MachineWord) and not isinstance(one, ast.Constant)
+            for one, kind in zip(nodes, kinds, strict=True)
         ]
-        whole = all(kind in (OBJECT, UNSIGNED) or isinstance(kind, Word) for kind in kinds)
+        whole = all(kind in (OBJECT, UNSIGNED) or isinstance(kind, MachineWord) for kind in kinds)
         if whole and UNSIGNED not in kinds and OBJECT in kinds and not any(apart):
             texts = [self.object(one) for one in nodes]  # an object and constants
         elif whole and OBJECT in kinds and all(isinstance(one, (ast.Eq, ast.NotEq)) for one in ops):
@@ -357,18 +364,18 @@ class Expressions:
         return f"({out})"
 
     def _are_words(self, nodes: list[ast.expr]) -> bool:
-        return all(isinstance(self.expr(one)[1], Word) for one in nodes)
+        return all(isinstance(self.expr(one)[1], MachineWord) for one in nodes)
 
     def _member_of(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
         text, kind = self.expr(left)
         word = OPERATORS[type(op)]
         match right:
-            case ast.Tuple(items) if isinstance(kind, Word) and all(
-                isinstance(self.expr(one)[1], Word) for one in items
+            case ast.Tuple(items) if isinstance(kind, MachineWord) and all(
+                isinstance(self.expr(one)[1], MachineWord) for one in items
             ):
                 found = " or ".join(f"{text} == {self.word(one)}" for one in items) or "False"
                 return f"({'not ' if word == 'not in' else ''}({found}))"
-            case ast.Call(ast.Name("range"), [low, high]) if isinstance(kind, Word):
+            case ast.Call(ast.Name("range"), [low, high]) if isinstance(kind, MachineWord):
                 found = f"{self.word(low)} <= {text} < {self.word(high)}"
                 return f"({'not ' if word == 'not in' else ''}({found}))"
         return f"({boxed(text, kind)} {word} {self.object(right)})"
@@ -379,18 +386,18 @@ def _unsure(kinds: list[Kind]) -> list[tuple[Kind, Kind]]:
     return [
         pair
         for pair in itertools.pairwise(kinds)
-        if not any(isinstance(one, Word) and one.bits <= MOST for one in pair)
+        if not any(isinstance(one, MachineWord) and one.bits <= MOST for one in pair)
     ]
 
 
 def boxed(text: str, kind: Kind) -> str:
     """Code as an object."""
-    if isinstance(kind, Word) or kind in (UNSIGNED, FLOAT):
+    if isinstance(kind, MachineWord) or kind in (UNSIGNED, FLOAT):
         return f"(<object> {text})" if not text.lstrip("-").isdigit() else text
     return f"(<object> (<bint> {text}))" if kind == TRUTH and text not in ("True", "False") else text
 
 
-def _bits(op: ast.operator, one: Word, other: Word, right: ast.expr) -> int | None:
+def _bits(op: ast.operator, one: MachineWord, other: MachineWord, right: ast.expr) -> int | None:
     """The bits of the result of an operator on two numbers; None if it may not fit, or may raise."""
     constant = right.value if isinstance(right, ast.Constant) and isinstance(right.value, int) else None
     most = max(one.bits, other.bits)

@@ -17,21 +17,21 @@ from exhume.compiler.emit.extension.kinds import (
     RUN,
     STREAM,
     Kind,
-    Made,
+    MachineWord,
+    ReaderObject,
     Table,
-    Word,
     declared,
     joined,
     start,
 )
-from exhume.compiler.emit.extension.sources import Class, Source
+from exhume.compiler.emit.extension.sources import ReaderClass, Source
 from exhume.compiler.emit.extension.statements import Statements
 from exhume.compiler.emit.extension.texts import encoding_of
 from exhume.compiler.emit.text import Lines
 
 FIXED: dict[str, Kind] = {
-    **dict.fromkeys(PLACES, Word(PLACE)),
-    "bit": Word(BITS),
+    **dict.fromkeys(PLACES, MachineWord(PLACE)),
+    "bit": MachineWord(BITS),
     "io": STREAM,
     "inner": STREAM,
     "run": RUN,
@@ -45,7 +45,12 @@ class Function(Statements):
     """One function of the interpreted readers, in compiled code."""
 
     def __init__(
-        self, source: Source, every: dict[str, Source], table: Table, node: ast.FunctionDef, owner: Class | None = None
+        self,
+        source: Source,
+        every: dict[str, Source],
+        table: Table,
+        node: ast.FunctionDef,
+        owner: ReaderClass | None = None,
     ) -> None:
         super().__init__(source, every, table)
         self.node = node
@@ -79,7 +84,7 @@ class Function(Statements):
         for name in self.columns:
             self.kinds[name] = COLUMN
         if self.owner_class is not None:
-            self.kinds["self"] = Made(self.source.id, self.owner_class.name)
+            self.kinds["self"] = ReaderObject(self.source.id, self.owner_class.name)
         for one in ast.walk(self.node):
             if isinstance(one, ast.ExceptHandler) and one.name:
                 self.kinds[one.name] = OBJECT
@@ -97,7 +102,7 @@ class Function(Statements):
         self.table = table
         self.numbers = {}
         for name, found in self.kinds.items():
-            if found is None or (isinstance(found, Word) and found.bits > MOST + 1):
+            if found is None or (isinstance(found, MachineWord) and found.bits > MOST + 1):
                 self.kinds[name] = OBJECT
         self.unused = frozenset(self._unused()) if self.scanned is not None else frozenset()
 
@@ -114,7 +119,7 @@ class Function(Statements):
                         kind = self.expr(many)[1]
                     except UnknownError:
                         continue
-                    yield name, kind if isinstance(kind, Word) else OBJECT
+                    yield name, kind if isinstance(kind, MachineWord) else OBJECT
 
     def _assigned(self, targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[str, Kind]]:
         names = [one.id for one in targets if isinstance(one, ast.Name)]
@@ -128,13 +133,13 @@ class Function(Statements):
                     if isinstance(one, ast.Name):
                         yield one.id, self.result(found)
                     if isinstance(after, ast.Name):
-                        yield after.id, Word(PLACE)
+                        yield after.id, MachineWord(PLACE)
                 case [ast.Tuple(into)], ast.Tuple(items):
                     for target, item in zip(into, items, strict=True):
                         if isinstance(target, ast.Name):
                             yield target.id, self.expr(item)[1]
                 case _, ast.Subscript(of, index) if not isinstance(index, ast.Slice) and self.is_view(of) is not None:
-                    yield from ((name, Word(8)) for name in names)
+                    yield from ((name, MachineWord(8)) for name in names)
                 case _, _:
                     kind = self.expr(value)[1] if names else OBJECT
                     yield from ((name, kind) for name in names)

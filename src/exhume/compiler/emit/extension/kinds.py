@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Word:
+class MachineWord:
     """A signed number of the machine, of whose 64 bits at most so many say how far it is from 0."""
 
     bits: int
 
 
 @dataclass(frozen=True)
-class Made:
+class ReaderObject:
     """An object of one class of readers, by the module and the name of the class."""
 
     module: str
@@ -22,7 +22,7 @@ class Made:
 
 OBJECT, TRUTH, UNSIGNED, FLOAT = "object", "truth", "unsigned", "float"
 STREAM, RUN, LIST, COLUMN = "stream", "run", "list", "column"
-Kind = Word | Made | str
+Kind = MachineWord | ReaderObject | str
 
 MOST = 62
 """Bits of a number that is still reckoned with in the machine's words."""
@@ -34,14 +34,14 @@ BITS = 61
 """Bits of a place in the data that is counted in bits."""
 
 LOADS: dict[str, tuple[int, Kind]] = {
-    "B": (1, Word(8)),
-    "b": (1, Word(8)),
-    "H": (2, Word(16)),
-    "h": (2, Word(16)),
-    "I": (4, Word(32)),
-    "i": (4, Word(32)),
+    "B": (1, MachineWord(8)),
+    "b": (1, MachineWord(8)),
+    "H": (2, MachineWord(16)),
+    "h": (2, MachineWord(16)),
+    "I": (4, MachineWord(32)),
+    "i": (4, MachineWord(32)),
     "Q": (8, UNSIGNED),
-    "q": (8, Word(63)),
+    "q": (8, MachineWord(63)),
     "f": (4, FLOAT),
     "d": (8, FLOAT),
     "s": (1, OBJECT),
@@ -75,14 +75,14 @@ START = {
 
 def declared(kind: Kind) -> str:
     """The type of a variable."""
-    if isinstance(kind, Word):
+    if isinstance(kind, MachineWord):
         return "int64_t"
     return DECLARED[kind] if isinstance(kind, str) else "object"
 
 
 def start(kind: Kind) -> str:
     """What a variable is before anything is put into it."""
-    if isinstance(kind, Word):
+    if isinstance(kind, MachineWord):
         return "0"
     return START[kind] if isinstance(kind, str) else "None"
 
@@ -91,8 +91,8 @@ def joined(one: Kind | None, other: Kind | None) -> Kind | None:
     """The kind of a variable that is given values of two."""
     if one is None or other is None or one == other:
         return one if other is None else other
-    if isinstance(one, Word) and isinstance(other, Word):
-        return Word(max(one.bits, other.bits))
+    if isinstance(one, MachineWord) and isinstance(other, MachineWord):
+        return MachineWord(max(one.bits, other.bits))
     return OBJECT
 
 
@@ -141,13 +141,13 @@ class Table:
         self.sites += 1
         return f"&S[{self.sites - 1}]"
 
-    def put(self, owner: Made, name: str, kind: Kind) -> None:
+    def put(self, owner: ReaderObject, name: str, kind: Kind) -> None:
         """Note what a reader puts into a field."""
-        key, bits = (owner.module, owner.name, name), kind.bits if isinstance(kind, Word) else MOST + 1
+        key, bits = (owner.module, owner.name, name), kind.bits if isinstance(kind, MachineWord) else MOST + 1
         known = self.words.get(key, 0)
         self.words[key] = None if known is None or bits > MOST else max(known, bits)
 
-    def slot(self, owner: Made, name: str) -> str:
+    def slot(self, owner: ReaderObject, name: str) -> str:
         """Where an object of a class has a field."""
         key = (owner.module, owner.name, name)
         if key not in self._slots:

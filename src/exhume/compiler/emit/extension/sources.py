@@ -10,7 +10,7 @@ from exhume.compiler.audit import OURS
 
 
 @dataclass
-class Class:
+class ReaderClass:
     """A class of readers: its slots, its instances, and its columns with their codes."""
 
     name: str
@@ -32,7 +32,7 @@ class Source:
     shared: dict[str, str] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     modules: dict[str, str] = field(default_factory=dict)
-    classes: dict[str, Class] = field(default_factory=dict)
+    classes: dict[str, ReaderClass] = field(default_factory=dict)
     functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
     enums: dict[str, str] = field(default_factory=dict)
     """Paths of classes by the names of what finds their members."""
@@ -64,8 +64,8 @@ class Source:
                 self.classes[name] = _class(node)
 
 
-def _class(node: ast.ClassDef) -> Class:
-    found = Class(node.name, structure=bool(node.bases))
+def _class(node: ast.ClassDef) -> ReaderClass:
+    found = ReaderClass(node.name, structure=bool(node.bases))
     for one in node.body:
         match one:
             case ast.Assign(targets=[ast.Name(id="__slots__")], value=value):

@@ -19,12 +19,12 @@ from exhume.compiler.emit.extension.kinds import (
     UNSIGNED,
     WIDTHS,
     Kind,
-    Made,
+    MachineWord,
+    ReaderObject,
     Table,
-    Word,
 )
-from exhume.compiler.emit.extension.sources import Class, Source
-from exhume.compiler.emit.extension.texts import Texts
+from exhume.compiler.emit.extension.sources import ReaderClass, Source
+from exhume.compiler.emit.extension.texts import TextStatements
 
 
 def parts(format: str) -> list[tuple[str, int]]:
@@ -41,7 +41,7 @@ def parts(format: str) -> list[tuple[str, int]]:
     return found
 
 
-class Statements(Texts):
+class Statements(TextStatements):
     """Statements of one function, as lines."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
@@ -50,7 +50,7 @@ class Statements(Texts):
         """The compiled readers, by module and name."""
         self.shallower = False
         """Whether a structure that ends is one less within each other."""
-        self.scanned: Class | None = None
+        self.scanned: ReaderClass | None = None
         """The columns that are filled."""
 
     def body(self, nodes: list[ast.stmt]) -> None:
@@ -105,7 +105,7 @@ class Statements(Texts):
                 self._block(f"while {self.truth(test)}:", body)
             case ast.For(target=ast.Name(name), iter=ast.Call(ast.Name("range"), [many]), body=body):
                 text, kind = self.expr(many)
-                if isinstance(kind, Word):
+                if isinstance(kind, MachineWord):
                     self._block(f"for {self.variable(name)} in range({text}):", body)
                 else:
                     self._block(f"for {self.variable(name)} in range({self.object(many)}):", body)
@@ -159,7 +159,7 @@ class Statements(Texts):
                 if (every := self.is_view(of)) is not None:
                     place = self.place(index)
                     self.lines.add(f"need(n{every}, {place}, 1)")
-                    self._store(targets[0], f"p{every}[{place}]", Word(8))
+                    self._store(targets[0], f"p{every}[{place}]", MachineWord(8))
                     return
         if any(isinstance(one, ast.Tuple) for one in targets):
             raise UncoveredError("several values")
@@ -194,11 +194,11 @@ class Statements(Texts):
                     lines.add(f"{owner}.{name} = {self.as_place(text, kind)}")
                 elif into == RUN:
                     lines.add(f"{owner}.{name} = {self.as_word(text, kind)}")
-                elif isinstance(into, Made) and (isinstance(kind, Word) or kind == UNSIGNED):
+                elif isinstance(into, ReaderObject) and (isinstance(kind, MachineWord) or kind == UNSIGNED):
                     self._note(into, name, kind)
                     put = "put_unsigned" if kind == UNSIGNED else "put_word"
                     lines.add(f"{put}({owner}, {self._slot(of, name)}, {text})")
-                elif isinstance(into, Made):
+                elif isinstance(into, ReaderObject):
                     self._note(into, name, kind)
                     lines.add(f"slot_put({owner}, {self._slot(of, name)}, {boxed(text, kind)})")
                 else:
@@ -206,7 +206,7 @@ class Statements(Texts):
             case _:
                 raise UncoveredError("a target")
 
-    def _note(self, owner: Made, name: str, kind: Kind) -> None:
+    def _note(self, owner: ReaderObject, name: str, kind: Kind) -> None:
         """Note what a reader puts into a field."""
         if not self.asks:
             self.table.put(owner, name, kind)
@@ -215,7 +215,7 @@ class Statements(Texts):
         """Code as a place."""
         if kind == TRUTH:
             return f"(<int64_t> {text})"
-        if isinstance(kind, Word):
+        if isinstance(kind, MachineWord):
             return text if kind.bits <= PLACE else f"near({text})"
         return f"near(satu({text}))" if kind == UNSIGNED else f"place({boxed(text, kind)})"
 
@@ -223,7 +223,13 @@ class Statements(Texts):
         """Code as a number of the machine."""
         if kind == TRUTH:
             return f"(<int64_t> {text})"
-        return text if isinstance(kind, Word) else f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
+        return (
+            text
+            if isinstance(kind, MachineWord)
+            else f"satu({text})"
+            if kind == UNSIGNED
+            else f"sat({boxed(text, kind)})"
+        )
 
     def converted(self, text: str, kind: Kind, into: Kind | None, name: str) -> str:
         """Code as what a variable holds.  Raises `UncoveredError`."""
@@ -231,10 +237,10 @@ class Statements(Texts):
             return self.as_place(text, kind)
         if into == kind:
             return text
-        if isinstance(into, Word):
-            if name == "bit" or (isinstance(kind, Word) and kind.bits <= into.bits):
-                return text if isinstance(kind, Word) else f"place({boxed(text, kind)})"
-        elif into == OBJECT or isinstance(into, Made):
+        if isinstance(into, MachineWord):
+            if name == "bit" or (isinstance(kind, MachineWord) and kind.bits <= into.bits):
+                return text if isinstance(kind, MachineWord) else f"place({boxed(text, kind)})"
+        elif into == OBJECT or isinstance(into, ReaderObject):
             if into == OBJECT:
                 return boxed(text, kind)
         elif into == STREAM and kind == OBJECT:
@@ -343,14 +349,14 @@ class Statements(Texts):
         text = f"{self.readers[found]}({self.arguments(found, call)}, &reached)"
         self._store(one, text, self.result(found))
         if not (isinstance(after, ast.Name) and after.id == "_"):
-            self._store(after, "reached", Word(PLACE))
+            self._store(after, "reached", MachineWord(PLACE))
 
     def result(self, found: tuple[str, str]) -> Kind:
         """Kind of a compiled reader's result."""
         for one in ast.walk(self.every[found[0]].functions[found[1]]):
             match one:
                 case ast.Assign([ast.Name("value")], ast.Call(ast.Name("new"), [ast.Name(name)])):
-                    return Made(found[0], name)
+                    return ReaderObject(found[0], name)
         return OBJECT
 
     def _push(self, add: str, value: ast.expr) -> None:
@@ -361,7 +367,7 @@ class Statements(Texts):
                 raise UncoveredError("a number in a column of floats")
             self.lines.add(f"push{code}({into}, {text})")
         elif WIDTHS[code] == 8:
-            if isinstance(kind, Word) and (code == "q" or not isinstance(value, ast.Constant)):
+            if isinstance(kind, MachineWord) and (code == "q" or not isinstance(value, ast.Constant)):
                 if code == "Q" and kind.bits > 62:
                     raise UncoveredError("a number with a sign in a column of those without")
                 self.lines.add(f"push8({into}, {text})")

@@ -28,7 +28,7 @@ def _byte(node: ast.expr) -> int | None:
     return None
 
 
-class Texts(Expressions):
+class TextStatements(Expressions):
     """Statements about text of one function, as lines."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:

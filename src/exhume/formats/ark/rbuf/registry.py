@@ -208,7 +208,7 @@ class Registry:
             raise REGISTRY_TEXT.error("not JSON", actual=shorten(error)) from error
         try:
             return _parse_registry(document, text)
-        except _Refused as error:
+        except _BadRegistryError as error:
             raise REGISTRY_TEXT.error(str(error), field_path=error.path or None) from None
         except RecursionError as error:
             raise REGISTRY_TEXT.error("nested too deeply") from error
@@ -278,7 +278,7 @@ def _split_name(name: str) -> tuple[str, str]:
     return namespace, bare
 
 
-class _Refused(Exception):  # noqa: N818 - internal, always turned into ARK-410
+class _BadRegistryError(Exception):
     """What is wrong in a registry, and where; `from_json` turns it into ARK-410."""
 
     def __init__(self, what: str, path: str = "") -> None:
@@ -288,7 +288,7 @@ class _Refused(Exception):  # noqa: N818 - internal, always turned into ARK-410
 
 def _need(condition: bool, what: str, path: str) -> None:
     if not condition:
-        raise _Refused(what, path)
+        raise _BadRegistryError(what, path)
 
 
 def _parse_registry(document: Any, text: str) -> Registry:

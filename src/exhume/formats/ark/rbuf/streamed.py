@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from exhume.codecs.passing import PIECE, Forward
+from exhume.codecs.passing import PIECE, ForwardReader
 from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.ark import assumptions
@@ -91,7 +91,7 @@ def value_pieces(decoder: Decoder, data: LargeValue, span: Span) -> Iterator[str
 
 
 def _texts(decoder: Decoder, data: LargeValue, span: Span, notes: list[Note] | None) -> Iterator[str]:
-    walk = _Walk(decoder, data, notes)
+    walk = _MessageWalk(decoder, data, notes)
     try:
         yield from walk.message(decoder.type)
         if walk.end != (size := len(data)):
@@ -105,13 +105,13 @@ def _texts(decoder: Decoder, data: LargeValue, span: Span, notes: list[Note] | N
         raise NESTING.error(span=span, field_path=decoder.type) from None
 
 
-class _Walk:
+class _MessageWalk:
     """One pass over the bytes of a message."""
 
     def __init__(self, decoder: Decoder, data: LargeValue, notes: list[Note] | None) -> None:
         self._registry = decoder.registry
         self._data = data
-        self._bytes = Forward(data)
+        self._bytes = ForwardReader(data)
         self._state = State(notes)
         self._sizes = Sizes(decoder.registry)
         self._defaults = Defaults(decoder.registry)
@@ -440,7 +440,7 @@ def _part(data: LargeValue, start: int, stop: int) -> LargeValue:
     """The bytes `[start, stop)` of a value, read from its beginning each time."""
 
     def pieces() -> Iterator[bytes]:
-        forward = Forward(data)
+        forward = ForwardReader(data)
         forward.skip(start)
         return forward.pieces(stop - start)
 

@@ -24,7 +24,7 @@ from exhume.formats.clp_s.read.kernel import ClpsProgram
 from exhume.formats.clp_s.write.texts import I64_MAX, I64_MIN
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.query.search import Hits
+    from exhume.formats.clp_s.query.search import MatchingRows
 
 Value = int | float | str | bool
 Number = int | float
@@ -147,7 +147,7 @@ def _columns(searches: Iterable[Search], field: str) -> Iterator[tuple[Column, b
             yield from ((column, hits.mask) for column in _of_table(hits, nodes))
 
 
-def _of_table(hits: Hits, nodes: frozenset[int]) -> Iterator[Column]:
+def _of_table(hits: MatchingRows, nodes: frozenset[int]) -> Iterator[Column]:
     for node in nodes:
         yield from hits.data.columns_of(node)
 

@@ -27,7 +27,7 @@ MAX_CLAUSE_FILTERS: Final = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class ColumnTest:
     """One filter: `column op operand` over columns of `types`, negated when `inverted`.
 
     `metadata`: the column is one of the archive's internal ones (`log_event_idx`).
@@ -53,7 +53,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class AllOf:
     """True when every child is."""
 
     children: tuple[Condition, ...]
@@ -66,24 +66,24 @@ class Any:
     children: tuple[Condition, ...]
 
 
-Condition = Test | All | Any
+Condition = ColumnTest | AllOf | Any
 
 NEVER: Final = Any(())
 
 
-def tests_of(condition: Condition) -> Iterator[Test]:
+def tests_of(condition: Condition) -> Iterator[ColumnTest]:
     """All tests of a condition, from left to right."""
     stack = [condition]
     while stack:
         condition = stack.pop()
-        if isinstance(condition, Test):
+        if isinstance(condition, ColumnTest):
             yield condition
         else:
             stack += reversed(condition.children)
 
 
 def compile_condition(
-    expression: Expression, dialect: Dialect, *, query: str = "", bounds: Sequence[Test] = ()
+    expression: Expression, dialect: Dialect, *, query: str = "", bounds: Sequence[ColumnTest] = ()
 ) -> Condition:
     """All passes; `bounds` are conditions on the timestamp column, put before the query.
 
@@ -91,13 +91,13 @@ def compile_condition(
     """
     condition = _push_down(expression, False, dialect, query)
     if bounds:
-        condition = All((*bounds, condition))
+        condition = AllOf((*bounds, condition))
     condition = distribute(condition)
-    condition = _Narrowing().run(condition)
+    condition = _TypeNarrowing().run(condition)
     return _existence(condition)
 
 
-def join(kind: type[All | Any], children: Sequence[Condition]) -> Condition:
+def join(kind: type[AllOf | Any], children: Sequence[Condition]) -> Condition:
     """Join children under one node, without nested nodes of the same kind, nodes of one child, and false ones."""
     flat: list[Condition] = []
     for child in children:
@@ -105,7 +105,7 @@ def join(kind: type[All | Any], children: Sequence[Condition]) -> Condition:
             flat += child.children
         elif child is not NEVER:
             flat.append(child)
-        elif kind is All:
+        elif kind is AllOf:
             return NEVER
     if len(flat) == 1:
         return flat[0]
@@ -124,7 +124,7 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
 
             value = instant_value(literal, dialect, query)
         operand = operand_of(literal, expression.op, dialect, value)
-        return Test(expression.column, expression.op, ALL, operand, inverted)
+        return ColumnTest(expression.column, expression.op, ALL, operand, inverted)
     children = []
     for child in expression.children:
         children.append(_push_down(child, inverted, dialect, query))  # noqa: PERF401 - a frame less per level
@@ -132,7 +132,7 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
     assert isinstance(expression, And | Or)
     if len(children) == 1:
         return children[0]
-    return (All if both else Any)(tuple(children)) if children else NEVER
+    return (AllOf if both else Any)(tuple(children)) if children else NEVER
 
 
 # --- alternatives of conjunctions ------------------------------------------------------------------------------------
@@ -140,13 +140,13 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
 
 def distribute(condition: Condition) -> Condition:
     """The condition as a disjunction of conjunctions of filters; unchanged when that would be too large."""
-    if isinstance(condition, Test):
+    if isinstance(condition, ColumnTest):
         return condition
     _, filters = _size(condition)
     if filters > max(MAX_CLAUSE_FILTERS, 2 * _count(condition)):
         return flatten(condition)
     clauses = _clauses(condition)
-    return join(Any, [clause[0] if len(clause) == 1 else All(tuple(clause)) for clause in clauses])
+    return join(Any, [clause[0] if len(clause) == 1 else AllOf(tuple(clause)) for clause in clauses])
 
 
 _LARGE: Final = 1 << 40
@@ -154,7 +154,7 @@ _LARGE: Final = 1 << 40
 
 def _size(condition: Condition) -> tuple[int, int]:
     """Clauses and filters that `_clauses` would make (both cut off at a large number)."""
-    if isinstance(condition, Test):
+    if isinstance(condition, ColumnTest):
         return 1, 1
     clauses, filters = (0, 0) if isinstance(condition, Any) else (1, 0)
     for child in condition.children:
@@ -168,7 +168,7 @@ def _size(condition: Condition) -> tuple[int, int]:
 
 
 def _clauses(condition: Condition) -> list[list[Condition]]:
-    if isinstance(condition, Test):
+    if isinstance(condition, ColumnTest):
         return [[condition]]
     if isinstance(condition, Any):
         out = []
@@ -181,7 +181,7 @@ def _clauses(condition: Condition) -> list[list[Condition]]:
     alternatives = []
     for child in condition.children:
         clauses = _clauses(child)
-        if isinstance(child, Test):
+        if isinstance(child, ColumnTest):
             filters.append(child)
         elif len(clauses) == 1:
             inner[:0] = clauses[0]
@@ -195,7 +195,7 @@ def _clauses(condition: Condition) -> list[list[Condition]]:
 
 def _count(condition: Condition) -> int:
     """Filters in a condition."""
-    if isinstance(condition, Test):
+    if isinstance(condition, ColumnTest):
         return 1
     total = 0
     for child in condition.children:
@@ -205,7 +205,7 @@ def _count(condition: Condition) -> int:
 
 def flatten(condition: Condition) -> Condition:
     """The condition without nodes inside nodes of the same kind."""
-    if isinstance(condition, Test):
+    if isinstance(condition, ColumnTest):
         return condition
     children = []
     for child in condition.children:
@@ -216,7 +216,7 @@ def flatten(condition: Condition) -> Condition:
 # --- types ------------------------------------------------------------------------------------------------------------
 
 
-class _Narrowing:
+class _TypeNarrowing:
     """Keeps the types that a literal can be compared with.
 
     A negated comparison with a string concerns one of the two string types only; every value of the other type differs
@@ -228,7 +228,7 @@ class _Narrowing:
         self.added: list[tuple[object, int]] = []
 
     def run(self, condition: Condition) -> Condition:
-        if isinstance(condition, Test):
+        if isinstance(condition, ColumnTest):
             return self._test(condition)
         children = []
         for child in condition.children:
@@ -236,7 +236,7 @@ class _Narrowing:
         self.added.clear()
         return join(type(condition), children)
 
-    def _test(self, test: Test) -> Condition:
+    def _test(self, test: ColumnTest) -> Condition:
         assert test.operand is not None
         types = test.types & test.operand.types
         if not types:
@@ -248,12 +248,12 @@ class _Narrowing:
             key = (test.column.keys, other)
             if key not in self.added:
                 self.added.append(key)
-                return Any((narrowed, Test(test.column, EXISTS, other)))
+                return Any((narrowed, ColumnTest(test.column, EXISTS, other)))
         return narrowed
 
 
 def _existence(condition: Condition) -> Condition:
-    if not isinstance(condition, Test):
+    if not isinstance(condition, ColumnTest):
         children = []
         for child in condition.children:
             children.append(_existence(child))  # noqa: PERF401 - a frame less per level
@@ -262,11 +262,11 @@ def _existence(condition: Condition) -> Condition:
     if operand is None or condition.op != EQUAL:
         return condition
     if operand.anything:
-        return Test(condition.column, MISSING if condition.inverted else EXISTS, condition.types)
+        return ColumnTest(condition.column, MISSING if condition.inverted else EXISTS, condition.types)
     if operand.null:
         if condition.inverted:
-            return Test(condition.column, EXISTS, ALL & ~NULLS)
-        found = Test(condition.column, EXISTS, NULLS)
+            return ColumnTest(condition.column, EXISTS, ALL & ~NULLS)
+        found = ColumnTest(condition.column, EXISTS, NULLS)
         return Any((found, replace(condition, types=condition.types & (ARRAYS | TEXTS | STRINGS))))
     return condition
 
@@ -275,10 +275,10 @@ __all__ = [
     "EXISTS",
     "MISSING",
     "NEVER",
-    "All",
+    "AllOf",
     "Any",
+    "ColumnTest",
     "Condition",
-    "Test",
     "compile_condition",
     "distribute",
     "join",

@@ -13,13 +13,13 @@ from exhume.formats.clp_s.query.arrays import ArrayTest
 from exhume.formats.clp_s.query.kernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.query.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
 from exhume.formats.clp_s.query.plan import Plan, Try
-from exhume.formats.clp_s.query.requirement import Check, Every, Requirement
+from exhume.formats.clp_s.query.requirement import Check, EveryPart, Requirement
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EQUAL
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.texts import TextQuery
-    from exhume.formats.clp_s.read.columns import Column, Texts
+    from exhume.formats.clp_s.read.columns import Column, PrintContext
     from exhume.formats.clp_s.read.tables import TableData
 
 _TRUTH = bytes([0]) + b"\1" * 255
@@ -53,7 +53,7 @@ class Evaluator:
             return self.ones if part else 0
         if isinstance(part, Check):
             return self._check(part, wanted)
-        if isinstance(part, Every):
+        if isinstance(part, EveryPart):
             for inner in sorted(part.parts, key=_cost):
                 wanted &= self._part(inner, wanted)
                 if not wanted:
@@ -163,7 +163,7 @@ class Evaluator:
                 break
         return found
 
-    def _tries(self, pattern: bytes, query: TextQuery, texts: Texts) -> list[Try]:
+    def _tries(self, pattern: bytes, query: TextQuery, texts: PrintContext) -> list[Try]:
         """The searches to make in sequence, computed once for all tables."""
         tries = self.plan.tries.get(pattern)
         if tries is not None:

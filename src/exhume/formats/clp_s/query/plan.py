@@ -16,8 +16,8 @@ from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import Schema, TableEntry, TimestampRange
 from exhume.formats.clp_s.query.condition import (
     NEVER,
+    ColumnTest,
     Condition,
-    Test,
     compile_condition,
     tests_of,
 )
@@ -28,7 +28,14 @@ from exhume.formats.clp_s.query.operand import (
     instant_operand,
 )
 from exhume.formats.clp_s.query.options import Dialect, Options, Version, dialect_of
-from exhume.formats.clp_s.query.requirement import Check, Requirement, Shapes, checks_of, describe_check, fold
+from exhume.formats.clp_s.query.requirement import (
+    Check,
+    Requirement,
+    SchemaRequirements,
+    checks_of,
+    describe_check,
+    fold,
+)
 from exhume.formats.clp_s.query.resolve import Resolver
 from exhume.formats.clp_s.query.tree import (
     EQUAL,
@@ -72,7 +79,7 @@ Try = tuple[bytes | None, list[tuple[int, bytes | None]], Sequence[int] | None]
 """One way to match: log types (None: any), constraints on the variables, and the pattern to match."""
 
 
-def _text_of(test: Test) -> bytes | None:
+def _text_of(test: ColumnTest) -> bytes | None:
     """The string that a test compares with, if it does."""
     return None if test.operand is None else test.operand.text
 
@@ -241,7 +248,7 @@ def make_plan(
         return nothing("outside the time range of the archive")
     tables = archive.table_metadata.tables
     plan.num_tables = len(tables)
-    shapes = Shapes(condition, resolver, archive.schemas, dialect)
+    shapes = SchemaRequirements(condition, resolver, archive.schemas, dialect)
     gone = 0
     for entry in tables:
         part = shapes.part(entry.schema_id) if entry.schema_id in archive.schemas else False
@@ -256,7 +263,7 @@ def make_plan(
     return plan
 
 
-def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[Test]:
+def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[ColumnTest]:
     """The conditions on the archive's timestamp column that the options ask for.
 
     Raises `QueryError` when the archive has no timestamp column.
@@ -268,7 +275,7 @@ def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[T
         raise QueryError("time bounds were given, but the archive has no timestamp column", format="clp-s")
     scale = 1 if dialect.legacy_instants else 1_000_000
     return [
-        Test(keys, op, ALL, instant_operand(bound * scale, op, dialect))
+        ColumnTest(keys, op, ALL, instant_operand(bound * scale, op, dialect))
         for op, bound in ((GREATER_EQUAL, options.begin_ms), (LESS_EQUAL, options.end_ms))
         if bound is not None
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exhume.formats.clp_s.layout import MAX_NODE_ID, NodeType, Schema, is_marker
-from exhume.formats.clp_s.query.condition import EXISTS, MISSING, All, Condition, Test, tests_of
+from exhume.formats.clp_s.query.condition import EXISTS, MISSING, AllOf, ColumnTest, Condition, tests_of
 from exhume.formats.clp_s.query.operand import ARRAYS, type_names
 from exhume.formats.clp_s.query.options import Dialect
 from exhume.formats.clp_s.query.tree import Key
@@ -23,7 +23,7 @@ class Check:
     `types` are the literal types at stake; `rest`: keys that are left for the elements of an unstructured array.
     """
 
-    test: Test
+    test: ColumnTest
     node: int | None
     types: int
     rest: tuple[Key, ...] = ()
@@ -35,25 +35,25 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class EveryPart:
     """All of the parts."""
 
     parts: tuple[Requirement, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class AnyPart:
     """One of the parts."""
 
     parts: tuple[Requirement, ...]
 
 
-Requirement = bool | Check | Every | Some
+Requirement = bool | Check | EveryPart | AnyPart
 
 
-def simplify(kind: type[Every | Some], parts: Iterator[Requirement]) -> Requirement:
+def simplify(kind: type[EveryPart | AnyPart], parts: Iterator[Requirement]) -> Requirement:
     """Parts under one node, constants folded away."""
-    neutral = kind is Every
+    neutral = kind is EveryPart
     kept: list[Requirement] = []
     for part in parts:
         if isinstance(part, bool):
@@ -97,7 +97,7 @@ def describe_check(check: Check) -> str:
     return f"{check.test} ({where}: {', '.join(type_names(check.types))})"
 
 
-class Shapes:
+class SchemaRequirements:
     """What a resolved condition requires of the records of each schema.
 
     Hundreds of schemas differ in columns that the query does not name: those that agree on what it names share a part.
@@ -134,14 +134,14 @@ class Shapes:
 
     def _part(self, condition: Condition, types: int, searched: Mapping[int, int | None]) -> Requirement:
         """`types`: the literal types of the schema's columns; `searched`: the node for each test of a named column."""
-        if isinstance(condition, Test):
+        if isinstance(condition, ColumnTest):
             if condition.column.everything:
                 return self._any_column(condition, types)
             return self._one_column(condition, searched[id(condition)])
         parts = []
         for child in condition.children:
             parts.append(self._part(child, types, searched))  # noqa: PERF401 - a frame less per level
-        return simplify(Every if isinstance(condition, All) else Some, iter(parts))
+        return simplify(EveryPart if isinstance(condition, AllOf) else AnyPart, iter(parts))
 
     def _schema(self, schema_id: int) -> tuple[int, ...]:
         """The nodes of a schema in its order."""
@@ -167,13 +167,13 @@ class Shapes:
         return next(node for node in (reversed(order) if self.last else order) if node in nodes)
 
     @staticmethod
-    def _any_column(test: Test, types: int) -> Requirement:
+    def _any_column(test: ColumnTest, types: int) -> Requirement:
         if test.op in (EXISTS, MISSING):
             return True
         types &= test.types
         return Check(test, None, types) if types else test.inverted
 
-    def _one_column(self, test: Test, node: int | None) -> Requirement:
+    def _one_column(self, test: ColumnTest, node: int | None) -> Requirement:
         rest = self._named[id(test)][1]
         if test.op == MISSING:
             return node is None

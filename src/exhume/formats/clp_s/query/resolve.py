@@ -9,7 +9,7 @@ from typing import Final
 
 from exhume.errors import LimitExceededError
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
-from exhume.formats.clp_s.query.condition import NEVER, Any, Condition, Test, join
+from exhume.formats.clp_s.query.condition import NEVER, Any, ColumnTest, Condition, join
 from exhume.formats.clp_s.query.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, NULLS, STRINGS, TEXTS, TIMES
 from exhume.formats.clp_s.query.tree import Key
 
@@ -54,7 +54,7 @@ class Resolver:
         self._found: dict[tuple[object, ...], Nodes] = {}
 
     def run(self, condition: Condition) -> Condition:
-        if not isinstance(condition, Test):
+        if not isinstance(condition, ColumnTest):
             children = []
             for child in condition.children:
                 children.append(self.run(child))  # noqa: PERF401 - a frame less per level
@@ -92,7 +92,7 @@ class Resolver:
             return None
         return tuple(Key(self.tree.keys[n]) for n in path[1:])
 
-    def nodes(self, test: Test) -> Nodes:
+    def nodes(self, test: ColumnTest) -> Nodes:
         """The nodes that a filter's column names, of the filter's types."""
         column = test.column
         key = (column.keys, column.namespace, test.types, test.metadata)
@@ -101,7 +101,7 @@ class Resolver:
             found = self._found[key] = self._walk(test)
         return found
 
-    def _walk(self, test: Test) -> Nodes:
+    def _walk(self, test: ColumnTest) -> Nodes:
         column, tree = test.column, self.tree
         nodes: set[int] = set()
         rest: tuple[Key, ...] = ()
@@ -133,7 +133,7 @@ class Resolver:
                 "the schema tree is too large for this query", format="clp-s", expected=f"at most {MAX_STEPS} steps"
             )
 
-    def _walk_from(self, start: int, test: Test, nodes: set[int], rest: tuple[Key, ...]) -> tuple[Key, ...]:
+    def _walk_from(self, start: int, test: ColumnTest, nodes: set[int], rest: tuple[Key, ...]) -> tuple[Key, ...]:
         """Walk the tree and the keys in step.
 
         A wildcard takes any number of levels, none included.  A node with an empty key is passed without using up a

@@ -18,8 +18,8 @@ from exhume.formats.clp_s.query.operand import ARRAYS, TEXTS
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.read import windowed, windows
 from exhume.formats.clp_s.read.printing import text_rows
-from exhume.formats.clp_s.read.together import Gathered, RunSource, Together
-from exhume.formats.clp_s.read.windowed import Printed, Shared, printed
+from exhume.formats.clp_s.read.together import GatheredColumn, KernelTables, RunSource
+from exhume.formats.clp_s.read.windowed import Printed, SharedValue, printed
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.plan import Plan, TablePlan
@@ -56,12 +56,12 @@ class RunEvaluator(Evaluator):
             if node_type in present and node_type != NodeType.NULL_VALUE:
                 yield self._gathered(node_type, searched.nodes_of(node_type)), kind
 
-    def _gathered(self, kind: int, wanted: bytes | bytearray) -> Gathered:
+    def _gathered(self, kind: int, wanted: bytes | bytearray) -> GatheredColumn:
         return self._searched.together.gathered(self._source, self._first, self._stop, self._chosen, kind, wanted)
 
     def of_column(self, check: Check, column: Any, kind: int, wanted: int) -> int:
         """The rows whose value among the gathered ones fulfils a check (not negated)."""
-        gathered: Gathered = column
+        gathered: GatheredColumn = column
         rows = gathered.column.rows
         inner = Evaluator(RunSource(self._source.archive, self._source.span, rows), self.plan)  # type: ignore[arg-type]
         mask = inner.of_column(check, gathered.column, kind, inner.ones).to_bytes(rows, "little")
@@ -88,8 +88,8 @@ class RunSearch:
 
     def __init__(self, archive: TableArchive, plan: Plan) -> None:
         self.archive, self.plan = archive, plan
-        self.together: Together = Together(archive, prints=False)
-        self._printing = Shared(lambda: Together(archive))
+        self.together: KernelTables = KernelTables(archive, prints=False)
+        self._printing = SharedValue(lambda: KernelTables(archive))
         self._nodes: dict[int, bytes] = {}
         self._first = archive.tables[0].index if len(archive.tables) else 0
 

@@ -27,7 +27,7 @@ from exhume.formats.clp_s.query.tree import Column, EscapeError, Expression, Key
 from exhume.formats.clp_s.read.prefetch import Prefetcher
 from exhume.formats.clp_s.read.printing import warm
 from exhume.formats.clp_s.read.template import Roots
-from exhume.formats.clp_s.read.windowed import Printed, Shared, Windowed, printed, printed_columns
+from exhume.formats.clp_s.read.windowed import Printed, SharedValue, TableWindows, printed, printed_columns
 from exhume.formats.clp_s.read.windows import columns_of
 from exhume.io.caching import cached_property
 from exhume.io.parallel import map_ordered
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
     from exhume.formats.clp_s.read.windows import WindowRows
 
-    Loading = tuple[Table, Requirement, Shared[TableData]]
+    Loading = tuple[Table, Requirement, SharedValue[TableData]]
     """A table, what its records have to fulfil, and its data."""
 
 R = TypeVar("R")
@@ -50,7 +50,7 @@ def compile_query(query: str | Expression) -> Expression:
     return kql.parse(query) if isinstance(query, str) else query
 
 
-class Hits:
+class MatchingRows:
     """The matching rows of one table: `rows` in order, None for all of them."""
 
     __slots__ = ("_rows", "count", "data", "mask")
@@ -94,18 +94,23 @@ def _looked_at(part: Requirement, nodes: Collection[int] | None) -> Collection[i
     return None if nodes is None or None in searched else {*nodes, *(node for node in searched if node is not None)}
 
 
-class _Searched:
+class _SharedSearch:
     """A table whose blocks of rows are searched by threads that share it; `nodes`: those that are printed, or all.
 
     In a large table, only the columns of the condition are read completely; other columns only for the matching rows.
     """
 
     def __init__(
-        self, plan: Plan, table: Table, part: Requirement, data: Shared[TableData], nodes: Collection[int] | None = None
+        self,
+        plan: Plan,
+        table: Table,
+        part: Requirement,
+        data: SharedValue[TableData],
+        nodes: Collection[int] | None = None,
     ) -> None:
         self._plan, self._table, self._part, self._data, self._nodes = plan, table, part, data, nodes
-        self._windowed = Windowed(table)
-        self._renderer = Shared(lambda: data.get().renderer(nodes=nodes))
+        self._windowed = TableWindows(table)
+        self._renderer = SharedValue(lambda: data.get().renderer(nodes=nodes))
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """The rows in blocks."""
@@ -136,7 +141,7 @@ class _Searched:
         found = self._windowed.printed(window, start, stop)
         return printed(self._whole(start, stop)) if found is None else found
 
-    def hits(self, *, keep: bool = False) -> Iterator[Hits]:
+    def hits(self, *, keep: bool = False) -> Iterator[MatchingRows]:
         """Windows of the table with rows that match, or the table; each for use before the next, or to `keep`."""
         done = 0
         for rows in self._windowed.each(keep=keep):
@@ -146,16 +151,16 @@ class _Searched:
                 left = data.num_messages - done
                 mask = bytes(done) + (b"\1" * left if self._part is True else self._mask(data, done))
                 if 1 in mask:
-                    yield Hits(data, mask if 0 in mask else None)
+                    yield MatchingRows(data, mask if 0 in mask else None)
                 return
             yield from found
             done = rows.stop
 
-    def _window_hits(self, rows: WindowRows) -> list[Hits]:
+    def _window_hits(self, rows: WindowRows) -> list[MatchingRows]:
         mask = None if self._part is True else self._mask(rows.window(self._condition))
         if mask is not None and 1 not in mask:
             return []
-        return [Hits(rows.window(self._needed), mask if mask is not None and 0 in mask else None)]
+        return [MatchingRows(rows.window(self._needed), mask if mask is not None and 0 in mask else None)]
 
     @cached_property
     def _needed(self) -> Collection[int]:
@@ -221,21 +226,21 @@ class Search:
                 self._ahead.table(stored[later.index], _looked_at(later.part, nodes))
             table, wanted = stored[planned.index], _looked_at(planned.part, nodes)
             share = partial(table.share, wanted) if shared else None
-            yield table, planned.part, Shared(partial(table.load, wanted), share)
+            yield table, planned.part, SharedValue(partial(table.load, wanted), share)
 
     @property
     def _filled(self) -> list[TablePlan]:
         """The tables that have records."""
         return [planned for planned in self.plan.tables if planned.entry.num_messages]
 
-    def hits(self, nodes: Collection[int] | None = None, *, keep: bool = False) -> Iterator[Hits]:
+    def hits(self, nodes: Collection[int] | None = None, *, keep: bool = False) -> Iterator[MatchingRows]:
         """Tables with matching rows, in the archive's order, and of large tables windows: each for use before the next,
         or to `keep` it.  Rows before damage are found before it is reported.
 
         With `nodes`, only the columns of these are sure to be there.
         """
         for loading in self._loading(self._filled, nodes):
-            yield from _Searched(self.plan, *loading, nodes).hits(keep=keep)
+            yield from _SharedSearch(self.plan, *loading, nodes).hits(keep=keep)
 
     def count(self, *, jobs: int = 1) -> int:
         """The number of matching records; `jobs` threads look for them."""
@@ -243,7 +248,7 @@ class Search:
         looked_at = [planned for planned in self._filled if planned.part is not True]
 
         def blocks(loading: Loading) -> Iterator[Callable[[], int]]:
-            searched = _Searched(self.plan, *loading)
+            searched = _SharedSearch(self.plan, *loading)
             return (partial(searched.count, start, stop) for start, stop in searched.blocks())
 
         def run(small: RunSearch, first: int, stop: int, tables: Sequence[TablePlan]) -> int:
@@ -290,7 +295,7 @@ class Search:
         """The text of the matching records one by one; `ordered` and `complete` as for `ClpSArchive.json_chunks`,
         `nodes` and `roots` as for `TableRenderer`."""
 
-        def stream(hits: Hits) -> Iterator[bytes]:
+        def stream(hits: MatchingRows) -> Iterator[bytes]:
             renderer = hits.data.renderer(nodes=nodes, complete=complete, roots=roots)
             rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
             for start in range(0, len(rows), 1024):
@@ -305,7 +310,7 @@ class Search:
         finder = SourceFinder(self.archive.range_index) if with_source else None
         return self._in_order(lambda hits: event_stream(hits.data, finder, hits.rows), ordered)
 
-    def _in_order(self, stream: Callable[[Hits], Iterator[Any]], ordered: bool) -> Iterator[Any]:
+    def _in_order(self, stream: Callable[[MatchingRows], Iterator[Any]], ordered: bool) -> Iterator[Any]:
         """The streams in sequence, or merged by the position of the records in the input."""
         if not ordered or self.archive.schema_tree.log_event_idx is None:
             for hits in self.hits():
@@ -313,11 +318,11 @@ class Search:
             return
         import heapq
 
-        def keyed(searched: _Searched) -> Iterator[tuple[int, Any]]:
+        def keyed(searched: _SharedSearch) -> Iterator[tuple[int, Any]]:
             for hits in searched.hits():
                 yield from zip(hits.positions(), stream(hits), strict=True)
 
-        tables = [keyed(_Searched(self.plan, *loading)) for loading in self._loading(self._filled)]
+        tables = [keyed(_SharedSearch(self.plan, *loading)) for loading in self._loading(self._filled)]
         for _, item in heapq.merge(*tables, key=itemgetter(0)):
             yield item
 
@@ -329,7 +334,7 @@ class Search:
         """
 
         def blocks(loading: Loading) -> Iterator[Callable[[], Printed]]:
-            searched = _Searched(self.plan, *loading, nodes)
+            searched = _SharedSearch(self.plan, *loading, nodes)
             return (partial(searched.chunks, start, stop) for start, stop in searched.blocks())
 
         def run(small: RunSearch, first: int, stop: int, tables: Sequence[TablePlan]) -> Printed:

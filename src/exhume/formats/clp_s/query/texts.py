@@ -1,7 +1,7 @@
 """Which encoded strings can match a wildcard pattern: candidate log types and variables, looked up in the dictionaries.
 
 A pattern is split into tokens by the rules that text is split by when it is stored.  A token that a wildcard cuts could
-be static text or a variable of several kinds, so each combination is one `Candidate`: the log types that can hold
+be static text or a variable of several kinds, so each combination is one `StringCandidate`: the log types that can hold
 it, and the variables it names.  What a candidate cannot settle is settled on the decoded text.
 
 The native search does the same, and where its candidates miss a string (a token with a star inside is only looked for
@@ -39,7 +39,7 @@ _MARKS: Final = frozenset(map(int, Marks))
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class StringCandidate:
     """Strings of one of these log types that contain, for each element of `variables`, one of its words (signed
     64-bit).
 
@@ -56,7 +56,7 @@ class TextQuery:
     """A pattern over encoded strings: any of the candidates may match, or, with None, the decoded text decides."""
 
     pattern: Wildcard
-    candidates: tuple[Candidate, ...] | None
+    candidates: tuple[StringCandidate, ...] | None
 
 
 STATIC, INTEGER, FLOAT, DICTIONARY = "static", "integer", "float", "dictionary"
@@ -196,8 +196,8 @@ class TextSearch:
             if combinations > MAX_CANDIDATES or combinations * self._num_log_types > MAX_LOOKUPS:
                 return TextQuery(final, None)
         doubtful = self.verify_question_marks and final.literal is None and ANY in final.codes
-        candidates: list[Candidate] = []
-        seen: set[Candidate] = set()
+        candidates: list[StringCandidate] = []
+        seen: set[StringCandidate] = set()
         for number in range(combinations):
             reading: list[str] = []
             for options in choices:
@@ -210,7 +210,7 @@ class TextSearch:
                 return TextQuery(final, None)
             log_types = self._matching_log_types(bytes(part.log_type))
             if log_types:
-                candidate = Candidate(log_types, tuple(part.variables), part.verify or doubtful)
+                candidate = StringCandidate(log_types, tuple(part.variables), part.verify or doubtful)
                 if candidate not in seen:
                     seen.add(candidate)
                     candidates.append(candidate)

@@ -54,7 +54,7 @@ class TablePart:
         self.columns: dict[int, int] = data.layout.by_node
 
 
-class Piece:
+class ColumnPiece:
     """One table's share of a column: rows `[start, stop)` of the batch, from a column or an array's run."""
 
     __slots__ = ("column", "part", "run", "start", "stop")
@@ -100,16 +100,16 @@ class ColumnMaker:
             return self.pa.nulls(rows, self.item.arrow_type)
         return self._fill(pieces, rows)
 
-    def _pieces(self, parts: Sequence[tuple[int, TablePart]]) -> list[Piece]:
+    def _pieces(self, parts: Sequence[tuple[int, TablePart]]) -> list[ColumnPiece]:
         """The parts with their value of the field; counts what else they have of it, and values that change."""
         item, pieces = self.item, []
         for start, part in parts:
             runs = [node for node in item.nodes if node in part.data.layout.runs] if part.data.layout.runs else ()
             found = [part.columns[node] for node in item.nodes if node in part.columns]
             if runs:
-                pieces.append(Piece(part, start, None, runs[0]))
+                pieces.append(ColumnPiece(part, start, None, runs[0]))
             elif found:
-                pieces.append(Piece(part, start, part.data.column_at(found[-1]), -1))
+                pieces.append(ColumnPiece(part, start, part.data.column_at(found[-1]), -1))
             if runs or found:
                 rows = len(part.rows)
                 if len(runs) + len(found) > 1:
@@ -121,7 +121,7 @@ class ColumnMaker:
 
     # -- columns of fixed width -----------------------------------------------------------------------------------
 
-    def _valid(self, pieces: Sequence[Piece], rows: int) -> Any:
+    def _valid(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
         """Which rows have a value, None when all do."""
         if sum(piece.stop - piece.start for piece in pieces) == rows:
             return None
@@ -136,7 +136,7 @@ class ColumnMaker:
     def _taken(self, values: Any, rows: RowNumbers) -> Any:
         return values[rows.start : rows.stop] if isinstance(rows, range) else values[self.np.asarray(rows)]
 
-    def _numbers(self, pieces: Sequence[Piece], rows: int) -> Any:
+    def _numbers(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
         np, pa = self.np, self.pa
         floats = pa.types.is_floating(self.item.arrow_type)
         out = np.zeros(rows, "<f8" if floats else "<i8")
@@ -164,7 +164,7 @@ class ColumnMaker:
         buffers = [self._bits(valid), pa.py_buffer(out)]
         return pa.Array.from_buffers(self.item.arrow_type, rows, buffers)
 
-    def _booleans(self, pieces: Sequence[Piece], rows: int) -> Any:
+    def _booleans(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
         np = self.np
         out = np.zeros(rows, bool)
         for piece in pieces:
@@ -176,7 +176,7 @@ class ColumnMaker:
 
     # -- dictionaries ---------------------------------------------------------------------------------------------
 
-    def _dictionary(self, pieces: Sequence[Piece], rows: int) -> Any:
+    def _dictionary(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
         """Strings as places among those entries of the variable dictionary that the batch uses."""
         np, pa = self.np, self.pa
         alone = pieces[0].stop - pieces[0].start == rows
@@ -229,7 +229,7 @@ class ColumnMaker:
 
     # -- text -----------------------------------------------------------------------------------------------------
 
-    def _text(self, pieces: Sequence[Piece], rows: int) -> Any:
+    def _text(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
         np, pa = self.np, self.pa
         lengths = np.zeros(rows + 1, "<i8")
         texts: list[bytes] = []
@@ -245,7 +245,7 @@ class ColumnMaker:
             return pa.Array.from_buffers(pa.large_string(), rows, buffers)
         return text_array(pa, pa.Array.from_buffers(pa.large_binary(), rows, buffers).to_pylist(), self.lost)
 
-    def _printed(self, piece: Piece) -> tuple[bytes, Any]:
+    def _printed(self, piece: ColumnPiece) -> tuple[bytes, Any]:
         """The strings of a piece, joined, and the length of each."""
         np, data, rows = self.np, piece.part.data, piece.part.rows
         if piece.column is None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read.arrow_columns import RowNumbers, TablePart, run_program
-from exhume.formats.clp_s.read.together import MOST_TABLES, ROW_BYTES, RunSource, Together
-from exhume.formats.clp_s.read.windowed import BLOCK_BYTES, Shared, Windowed
+from exhume.formats.clp_s.read.together import MOST_TABLES, ROW_BYTES, KernelTables, RunSource
+from exhume.formats.clp_s.read.windowed import BLOCK_BYTES, SharedValue, TableWindows
 from exhume.formats.clp_s.read.windows import columns_of, is_large
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ LEAST: Final = 4
 class Source:
     """Where rows of a table are taken from: of a large one, from windows of the columns that these nodes have."""
 
-    def __init__(self, data: Shared[TableData], table: Table | None = None, nodes: Collection[int] = ()) -> None:
+    def __init__(self, data: SharedValue[TableData], table: Table | None = None, nodes: Collection[int] = ()) -> None:
         self._data = data
-        self._windowed = Windowed(table) if table is not None and is_large(table) else None
+        self._windowed = TableWindows(table) if table is not None and is_large(table) else None
         self._nodes = nodes
 
     def part(self, stack: ExitStack, rows: RowNumbers) -> TablePart:
@@ -60,7 +60,7 @@ def sources(tables: Iterable[Table], nodes: Collection[int]) -> Iterator[tuple[i
         if table.entry.problem is not None:
             raise table.entry.problem
         if table.num_messages:
-            data = Shared(partial(table.load, nodes), partial(table.share, nodes))
+            data = SharedValue(partial(table.load, nodes), partial(table.share, nodes))
             yield table.size, Source(data, table, nodes), range(table.num_messages)
 
 
@@ -94,7 +94,7 @@ def _rows(names: list[str], columns: Sequence[Sequence[Any]], count: int) -> Ite
 
 def all_rows(archive: TableArchive, nodes: Collection[int]) -> Iterator[Iterable[Pair]]:
     """What `wide_rows` yields for all tables; the values of small ones are gathered together."""
-    together = Together(archive, prints=False)
+    together = KernelTables(archive, prints=False)
     types = archive.schema_tree.types
     wanted: dict[int, bytearray] = {}
     for node in nodes:
@@ -115,7 +115,7 @@ def all_rows(archive: TableArchive, nodes: Collection[int]) -> Iterator[Iterable
 
 
 def _gathered(
-    archive: TableArchive, together: Together, first: int, stop: int, wanted: dict[int, bytearray]
+    archive: TableArchive, together: KernelTables, first: int, stop: int, wanted: dict[int, bytearray]
 ) -> list[Iterable[Iterable[Pair]] | None]:
     """The rows of each table of a run; None for a table that has to be read alone.
 

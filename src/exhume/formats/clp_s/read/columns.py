@@ -35,7 +35,7 @@ DELTA_INTEGER: Final = NodeType.DELTA_INTEGER.value
 
 
 class TextSource(Protocol):
-    """The properties of an archive that `Texts` needs."""
+    """The properties of an archive that `PrintContext` needs."""
 
     limits: Limits
 
@@ -53,21 +53,21 @@ class TextSource(Protocol):
     def patterns(self) -> PatternSet: ...
 
 
-class _Once(Generic[V]):
-    """A property of `Texts` that is made once, under the lock of its object, and an attribute from then on.
+class _CachedProperty(Generic[V]):
+    """A property of `PrintContext` that is made once, under the lock of its object, and an attribute from then on.
 
     `functools.cached_property` has, up to Python 3.11, one lock for all objects; with the object's own lock inside it
     two threads that come by different properties would wait for each other.
     """
 
-    def __init__(self, make: Callable[[Texts], V]) -> None:
+    def __init__(self, make: Callable[[PrintContext], V]) -> None:
         self._make = make
         self.__doc__ = make.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, texts: Texts, owner: type | None = None) -> V:
+    def __get__(self, texts: PrintContext, owner: type | None = None) -> V:
         with texts.lock:
             known = texts.__dict__
             if self._name not in known:
@@ -76,7 +76,7 @@ class _Once(Generic[V]):
             return value
 
 
-class Texts:
+class PrintContext:
     """What printing columns requires: dictionaries (raw and JSON-escaped), log types, patterns.
 
     Each is read when a column first needs it, so that a damaged dictionary costs only the columns that use it.
@@ -115,21 +115,21 @@ class Texts:
         self.variables  # noqa: B018 - reads it
         return self._escaped_variables
 
-    @_Once
+    @_CachedProperty
     def _escaped_variables(self) -> ClpsStrings:
         return self._archive.variables.escaped()
 
-    @_Once
+    @_CachedProperty
     def log_types(self) -> ClpsLogTypes:
         """Log types with escaped literals."""
         return self._log_types(self._archive.log_types, escape=True)
 
-    @_Once
+    @_CachedProperty
     def raw_log_types(self) -> ClpsLogTypes:
         """Log types with literals as they are."""
         return self._log_types(self._archive.log_types)
 
-    @_Once
+    @_CachedProperty
     def array_types(self) -> ClpsLogTypes:
         """Array log types; array text is printed without escaping."""
         return self._log_types(self._archive.array_types)
@@ -142,7 +142,7 @@ class Texts:
             room = mapped_room
         return ClpsLogTypes(entries, self._archive.header.has_core_text, escape, room)
 
-    @_Once
+    @_CachedProperty
     def patterns(self) -> PatternSet:
         """Timestamp patterns."""
         return self._archive.patterns
@@ -152,7 +152,7 @@ class TextHolder(Protocol):
     """An archive, as columns see it."""
 
     @property
-    def texts(self) -> Texts: ...
+    def texts(self) -> PrintContext: ...
 
 
 class TextOwner(Protocol):
@@ -203,7 +203,7 @@ class Column:
         self._decoded = decoded  # the deltas summed up
 
     @property
-    def texts(self) -> Texts:
+    def texts(self) -> PrintContext:
         """The archive's dictionaries and patterns."""
         return self._table.archive.texts
 

@@ -32,7 +32,7 @@ from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
 from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, STRUCTURES, TIMESTAMP_FILE
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.kernel import ClpsStrings
-from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
+from exhume.formats.clp_s.read.places import StoredRange, files_of, in_directory, read_together
 from exhume.io.caching import cached_property
 from exhume.io.files import keep_freed_memory
 from exhume.io.source import Source
@@ -96,14 +96,14 @@ class Container(RecordArchive):
                 actual=self.header.compression_type,
             )
         self._opened = [self.head] if isinstance(source, Tree) else []
-        self._fetched: dict[Place, bytes] = {}
-        self._whole: dict[Place, bytes] = {}
-        self._frames: dict[Place, FramedPayload | None] = {}
+        self._fetched: dict[StoredRange, bytes] = {}
+        self._whole: dict[StoredRange, bytes] = {}
+        self._frames: dict[StoredRange, FramedPayload | None] = {}
         self._has_fetched_structures = False
         self._small_dictionaries: dict[str, bytes] = {}
         self._heads: dict[str, bytes] = {}
         self._lock = threading.Lock()
-        self._locks: dict[Place | int, threading.Lock] = {}
+        self._locks: dict[StoredRange | int, threading.Lock] = {}
 
     @property
     def end(self) -> int:
@@ -136,9 +136,9 @@ class Container(RecordArchive):
         )
 
     @cached_property
-    def metadata_place(self) -> Place:
+    def metadata_place(self) -> StoredRange:
         """Location of the compressed metadata section."""
-        return Place("metadata", self.head, HEADER_SIZE, self.header.files_base)
+        return StoredRange("metadata", self.head, HEADER_SIZE, self.header.files_base)
 
     @property
     def metadata_span(self) -> Span:
@@ -171,7 +171,7 @@ class Container(RecordArchive):
         return [packet for packet in self.packets if packet.type == kind]
 
     @cached_property
-    def _file_list(self) -> tuple[list[Place], dict[str, ExhumeError]]:
+    def _file_list(self) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
         for packet in self.packets_of(PacketType.ARCHIVE_INFO):
             count = packets.segment_count(packet)
             if count is not None and count != 1:
@@ -184,7 +184,7 @@ class Container(RecordArchive):
         return listed, problems
 
     @property
-    def files(self) -> list[Place]:
+    def files(self) -> list[StoredRange]:
         """The sections of the files part, in stored order, with their place; of a directory, those that are there.
 
         Raises CLPS-306, CLPS-313.
@@ -198,7 +198,7 @@ class Container(RecordArchive):
 
     # -- sections -----------------------------------------------------------------------------------------------
 
-    def file_entry(self, name: str) -> Place:
+    def file_entry(self, name: str) -> StoredRange:
         """The section of that name.  Raises CLPS-307 (missing), CLPS-308 (impossible place), CLPS-312 (too long)."""
         problems = self.section_problems
         for known in (name, "/tables") if name == "/0" else (name,):
@@ -213,20 +213,20 @@ class Container(RecordArchive):
         """Span of a section."""
         return self.file_entry(name).span
 
-    def fetched(self, place: Place) -> bytes:
+    def fetched(self, place: StoredRange) -> bytes:
         """The stored bytes there, which are read unless they were already, and are the caller's from now on."""
         return self._fetched.pop(place, None) or place.read()
 
-    def keep(self, place: Place, payload: bytes) -> None:
+    def keep(self, place: StoredRange, payload: bytes) -> None:
         """Keep the decompressed payload of a place for the next call that needs it."""
         self._whole[place] = payload
 
-    def lock_of(self, what: Place | int) -> threading.Lock:
+    def lock_of(self, what: StoredRange | int) -> threading.Lock:
         """The lock to hold while decompressing a dictionary, or the stream of that number."""
         with self._lock:
             return self._locks.setdefault(what, threading.Lock())
 
-    def shared_frames(self, place: Place) -> FramedPayload | None:
+    def shared_frames(self, place: StoredRange) -> FramedPayload | None:
         """FramedPayload of a place, shared by all threads; None if it cannot be decompressed frame by frame.
 
         Raises what reading it raises.
@@ -237,7 +237,7 @@ class Container(RecordArchive):
                     self._frames[place] = self.frames(place)
         return self._frames[place]
 
-    def frames(self, place: Place, size: int | None = None) -> FramedPayload | None:
+    def frames(self, place: StoredRange, size: int | None = None) -> FramedPayload | None:
         """FramedPayload of a place for this caller alone.  The bytes read are kept in case `inflate` must take over.
 
         In a large local place, each frame is read when it is decompressed: allocating memory for all frames at once
@@ -255,7 +255,7 @@ class Container(RecordArchive):
             self._fetched[place] = stored
         return found
 
-    def too_large(self, place: Place, limit: str = "payload_size", size: int | None = None) -> ExhumeError:
+    def too_large(self, place: StoredRange, limit: str = "payload_size", size: int | None = None) -> ExhumeError:
         """Return the error of rule CLPS-501 for a place that decompresses to more than a limit allows in memory."""
         return checks.TOO_LARGE.error(
             f"{place.name} (raise the limit {limit} or expansion)",
@@ -264,7 +264,7 @@ class Container(RecordArchive):
             actual=None if size is None else counted(size, "bytes"),
         )
 
-    def inflate(self, place: Place, size: int | None = None, *, limit: str = "payload_size") -> Buffer:
+    def inflate(self, place: StoredRange, size: int | None = None, *, limit: str = "payload_size") -> Buffer:
         """Decompress the zstd frames at a place; bytes after the frames are left to `verify`.
 
         `size`, if known from elsewhere, is only a hint for speed: the payload may be larger or smaller.  `limit` is the
@@ -345,7 +345,7 @@ class Container(RecordArchive):
             payload, steps = self.payload_in_file_or_memory(rest)
         return self._strings(name, count, payload, steps)
 
-    def payload_in_file_or_memory(self, rest: Place) -> tuple[Buffer, Iterable[int]]:
+    def payload_in_file_or_memory(self, rest: StoredRange) -> tuple[Buffer, Iterable[int]]:
         """The entries of a dictionary, decompressed, and steps as `ClpsStrings` has them.
 
         Above the limit `payload_size` they are in a mapped temporary file.  Raises what `inflate` raises.
@@ -415,7 +415,7 @@ class Container(RecordArchive):
             size *= WORTHWHILE
         return None
 
-    def dictionary_head(self, entry: Place) -> bytes:
+    def dictionary_head(self, entry: StoredRange) -> bytes:
         """The stored count of a dictionary.
 
         Over a network one request brings a whole dictionary, and the small ones come with it.

@@ -19,13 +19,13 @@ from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureErro
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout_packed import ENTRY
 from exhume.formats.clp_s.read.kernel import ClpsStrings
-from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.read.places import StoredRange
 
 WINDOW = 16 << 20
 """Mapped bytes that are walked through before their pages are released."""
 
 
-class Spilled(NamedTuple):
+class SpilledPayload(NamedTuple):
     """A payload in a temporary file, which vanishes with the last view of `data`."""
 
     data: memoryview
@@ -50,7 +50,7 @@ class Spilled(NamedTuple):
             release(self.data.obj, start, end)
 
 
-def spill(place: Place, most: int, *, step: int = STREAM_STEP, count: int | None = None) -> Spilled:
+def spill(place: StoredRange, most: int, *, step: int = STREAM_STEP, count: int | None = None) -> SpilledPayload:
     """Decompress the zstd frames at a place into a temporary file, at most `most` bytes, `step` stored ones at a time.
 
     With a `count`, stop at the end of the frame with that many dictionary entries.  Raises CLPS-501 for more than
@@ -79,10 +79,10 @@ def spill(place: Place, most: int, *, step: int = STREAM_STEP, count: int | None
             raise too_large(place, most) from error
         file.flush()
         mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
-    return Spilled(memoryview(mapped), in_frames, used, problem)
+    return SpilledPayload(memoryview(mapped), in_frames, used, problem)
 
 
-def spilled_entries(place: Place, most: int) -> tuple[memoryview, Iterator[int]]:
+def spilled_entries(place: StoredRange, most: int) -> tuple[memoryview, Iterator[int]]:
     """The content of the complete frames at a place in a temporary file, and steps as `ClpsStrings` has them.
 
     Raises CLPS-309 if the first frame is damaged, and what `spill` raises.
@@ -94,7 +94,7 @@ def spilled_entries(place: Place, most: int) -> tuple[memoryview, Iterator[int]]
     return found.data, found.steps()
 
 
-def too_large(place: Place, most: int) -> LimitExceededError:
+def too_large(place: StoredRange, most: int) -> LimitExceededError:
     """The error of rule CLPS-501 for a dictionary of more bytes than the limit `expansion` allows."""
     error = checks.TOO_LARGE.error(
         f"{place.name} (raise the limit expansion)", span=place.span, expected=f"at most {counted(most, 'bytes')}"

@@ -28,7 +28,7 @@ from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS
 from exhume.formats.clp_s.read import dictionaries
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.packets import section_list
-from exhume.formats.clp_s.read.places import Place, header_or_nothing, in_directory, section_files
+from exhume.formats.clp_s.read.places import StoredRange, header_or_nothing, in_directory, section_files
 from exhume.formats.clp_s.read.template import has_layout
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -61,7 +61,7 @@ class Dictionary:
     count: int
     kept: int
     payload: Buffer
-    place: Place
+    place: StoredRange
     intact: bool
     """Whether the range contains all of the section, and nothing else."""
 
@@ -84,7 +84,7 @@ class Fragments:
     schemas: Mapping[int, Schema] = field(default_factory=dict)
     tables: TableMetadata | None = None
     dictionaries: list[Dictionary] = field(default_factory=list)
-    streams: Place | None = None
+    streams: StoredRange | None = None
 
     def version(self) -> Version:
         """The format version: the header's where there is one of that number, else the one that node and log types
@@ -165,16 +165,16 @@ class Finder:
             return error.code == checks.FOREIGN_HEADER.code
         return False
 
-    def _from(self, start: int) -> Place:
+    def _from(self, start: int) -> StoredRange:
         """The bytes of the archive's one file from an offset on."""
-        return Place("", self._source, start, max(start, self._source.size))
+        return StoredRange("", self._source, start, max(start, self._source.size))
 
     @staticmethod
-    def _behind(place: Place) -> Place:
+    def _behind(place: StoredRange) -> StoredRange:
         """What follows in the same file."""
-        return Place("", place.source, place.end, max(place.end, place.source.size))
+        return StoredRange("", place.source, place.end, max(place.end, place.source.size))
 
-    def _listed(self, found: Fragments) -> dict[str, Place]:
+    def _listed(self, found: Fragments) -> dict[str, StoredRange]:
         """Where the sections begin, by name, as the packets say."""
         if not found.packets:
             return {}
@@ -203,10 +203,10 @@ class Finder:
                 return
             at += len(data) - overlap
 
-    def _decode(self, place: Place, most: int) -> tuple[bytes, int, bool]:
+    def _decode(self, place: StoredRange, most: int) -> tuple[bytes, int, bool]:
         return zstd.zstd_partial(place.source.read_up_to(place.start, WINDOW), max_size=most)
 
-    def _structures(self, found: Fragments, at: dict[str, Place]) -> bool:
+    def _structures(self, found: Fragments, at: dict[str, StoredRange]) -> bool:
         """Tree, schema map, table metadata and what follows; each is searched for after the one before it."""
         start = at.get("/schema_tree")
         if start is None:
@@ -244,7 +244,7 @@ class Finder:
         self._dictionaries(found, at, self._behind(tables_at.part(0, tables_used)))
         return True
 
-    def _dictionaries(self, found: Fragments, at: dict[str, Place], follows: Place) -> None:
+    def _dictionaries(self, found: Fragments, at: dict[str, StoredRange], follows: StoredRange) -> None:
         names = DICTIONARIES
         for number, name in enumerate(names):
             place = at.get(name, follows)
@@ -258,7 +258,7 @@ class Finder:
             follows = self._behind(dictionary.place)
         found.streams = at.get("/0", at.get("/tables", follows))
 
-    def _decoded(self, stored: Place, count: int | None) -> tuple[Buffer, Iterator[int], int, bool]:
+    def _decoded(self, stored: StoredRange, count: int | None) -> tuple[Buffer, Iterator[int], int, bool]:
         """What can be decompressed of a dictionary: the content, steps as `ClpsStrings` has them, the stored bytes of
         it, and whether its last frame is complete.  With a `count`, it ends with the frame with that many entries.
 
@@ -278,7 +278,7 @@ class Finder:
             return found.data, found.steps(), found.used, found.in_frames == len(found.data)
         return b"".join(parts), iter(()), used, whole
 
-    def _dictionary(self, name: str, place: Place, stated_end: int) -> Dictionary:
+    def _dictionary(self, name: str, place: StoredRange, stated_end: int) -> Dictionary:
         source, start = place.source, place.start
         raw = source.read_up_to(start, DICTIONARY_HEAD)
         count = NUM_ENTRIES.unpack(raw)[0] if len(raw) == DICTIONARY_HEAD else 0
@@ -290,7 +290,7 @@ class Finder:
             room = (stated_end or source.size) - body
             # The frames of the last one go over into those of the streams where no list of sections says where it ends.
             unbounded = name == DICTIONARIES[-1] and not stated_end
-            stored = Place(name, source, body, min(body + room, max(body, source.size)))
+            stored = StoredRange(name, source, body, min(body + room, max(body, source.size)))
             payload, steps, used, whole = self._decoded(stored, count if unbounded else None)
         kept, entries_end = dictionaries.measure(payload, count, steps)
         end = stated_end or body + used
@@ -298,7 +298,7 @@ class Finder:
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * size + FEW_ENTRIES):
             count = kept
         intact = whole and count == kept and entries_end == len(payload) and body + used == end <= source.size
-        found = Dictionary(name, count, kept, payload[:entries_end], Place(name, source, start, end), intact)
+        found = Dictionary(name, count, kept, payload[:entries_end], StoredRange(name, source, start, end), intact)
         where = span_of(source, start, end)
         undecoded = max(0, min(end, source.size) - (body + used)) if len(raw) == DICTIONARY_HEAD else 0
         if found.lost or not whole or (self._tree is not None and len(raw) < DICTIONARY_HEAD):

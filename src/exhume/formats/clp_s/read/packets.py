@@ -11,7 +11,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Rule
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Header, Packet, RangeEntry
-from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.read.places import StoredRange
 from exhume.io.source import Source
 
 
@@ -40,7 +40,7 @@ def _is_count(value: Any) -> TypeGuard[int]:
 
 def section_list(
     packets: Sequence[Packet], header: Header, source: Source
-) -> tuple[list[Place], dict[str, ExhumeError]]:
+) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
     """Sections by the ArchiveFileInfo packets as parts of one file, and what is wrong with the place of each.
 
     Like upstream, takes the value of the first pair of the map, whatever its key is.  Raises CLPS-306.
@@ -62,7 +62,7 @@ def section_list(
     if not found:
         raise checks.BAD_FILE_INFO.error("no packet lists the sections")
     room = max(0, header.archive_size - header.files_base)
-    entries: list[Place] = []
+    entries: list[StoredRange] = []
     problems: dict[str, ExhumeError] = {}
     span = packets[0].span
     for index, (name, offset) in enumerate(found):
@@ -72,7 +72,7 @@ def section_list(
                 name, span=span, field_path=f"files[{index}].o", expected=f"at most {min(end, room)}", actual=offset
             )
             end = max(offset, end)
-        entries.append(Place(name, source, header.files_base + offset, header.files_base + end))
+        entries.append(StoredRange(name, source, header.files_base + offset, header.files_base + end))
     return entries, problems
 
 

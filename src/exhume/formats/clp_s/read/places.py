@@ -13,7 +13,7 @@ from exhume.io.source import BytesSource, Source
 from exhume.io.tree import Tree
 
 
-class Place(NamedTuple):
+class StoredRange(NamedTuple):
     """A named range of stored bytes, such as a section or a stream: `[start, end)` of `source`.
 
     `source` is the archive's file, or the file of that name where the archive is a directory.
@@ -39,22 +39,22 @@ class Place(NamedTuple):
         """Whether the file ends before they do."""
         return self.end > self.source.size
 
-    def part(self, start: int, end: int | None = None) -> Place:
+    def part(self, start: int, end: int | None = None) -> StoredRange:
         """The bytes from `start` to `end` (by default all that follow), counted from the first byte here."""
-        return Place(self.name, self.source, self.start + start, self.end if end is None else self.start + end)
+        return StoredRange(self.name, self.source, self.start + start, self.end if end is None else self.start + end)
 
     def read(self) -> bytes:
         """The stored bytes.  Raises `TruncatedError` where the file ends before they do."""
         return self.source.read_at(self.start, self.size)
 
 
-def read_together(places: Sequence[Place]) -> list[bytes]:
+def read_together(places: Sequence[StoredRange]) -> list[bytes]:
     """The stored bytes of several places; those of a remote archive are asked for at the same time."""
     if all(place.source is places[0].source for place in places):
         return places[0].source.read_many([(place.start, place.end) for place in places])
     from exhume.io.parallel import map_ordered
 
-    return list(map_ordered(Place.read, places, len(places)))
+    return list(map_ordered(StoredRange.read, places, len(places)))
 
 
 def files_of(tree: Tree) -> frozenset[str]:
@@ -74,24 +74,24 @@ def header_or_nothing(tree: Tree) -> Source:
     return tree.source(HEADER_FILE) if tree.exists(HEADER_FILE) else BytesSource(b"", HEADER_FILE)
 
 
-def section_files(tree: Tree) -> dict[str, Place]:
+def section_files(tree: Tree) -> dict[str, StoredRange]:
     """The sections by the names of the files of a directory, without its header; missing ones are empty."""
     names = ["/tables" if name == "/0" and not tree.exists("0") else name for name in SECTION_NAMES]
     files = [name.removeprefix("/") for name in names]
     sources = [tree.source(file) if tree.exists(file) else BytesSource(b"", file) for file in files]
-    return {name: Place(name, source, 0, source.size) for name, source in zip(names, sources, strict=True)}
+    return {name: StoredRange(name, source, 0, source.size) for name, source in zip(names, sources, strict=True)}
 
 
 def in_directory(
-    tree: Tree, listed: Sequence[Place], problems: dict[str, ExhumeError], span: Span
-) -> tuple[list[Place], dict[str, ExhumeError]]:
+    tree: Tree, listed: Sequence[StoredRange], problems: dict[str, ExhumeError], span: Span
+) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
     """The same sections as files of a directory, where each begins at its file's first byte.
 
     A file that is missing or longer than it is listed is a problem (one that is shorter shows when it is read).  Raises
     CLPS-313 if the sizes of most files do not match `listed`, at `span`.
     """
-    found: list[Place] = []
-    told: list[Place] = []
+    found: list[StoredRange] = []
+    told: list[StoredRange] = []
     problems = dict(problems)
     for place in listed:
         file = place.name.removeprefix("/")
@@ -100,7 +100,7 @@ def in_directory(
         except EntryNotFoundError:
             problems[place.name] = checks.MISSING_SECTION.error(place.name, span=Span(file, 0, 0), expected=file)
             continue
-        found.append(Place(place.name, source, 0, place.size))
+        found.append(StoredRange(place.name, source, 0, place.size))
         if source.size != place.size:
             told.append(found[-1])
         if source.size > place.size:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exhume.formats.clp_s.read.together import RunSource, Together
-from exhume.formats.clp_s.read.windowed import BLOCK_BYTES, Windowed
+from exhume.formats.clp_s.read.together import KernelTables, RunSource
+from exhume.formats.clp_s.read.windowed import BLOCK_BYTES, TableWindows
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableArchive
@@ -25,7 +25,7 @@ def all_positions(archive: TableArchive, node: int | None) -> Iterator[memoryvie
     if node is None:
         yield from (None for _ in tables)
         return
-    together, wanted = Together(archive, prints=False), bytearray(len(tree))
+    together, wanted = KernelTables(archive, prints=False), bytearray(len(tree))
     wanted[node] = 1
     for first, stop in together.runs(BLOCK_BYTES, MOST_RUNS):
         count, chosen = sum(together.rows[first:stop]), bytearray(b"\1" * (stop - first))
@@ -41,7 +41,7 @@ def all_positions(archive: TableArchive, node: int | None) -> Iterator[memoryvie
 
 def _positions(table: Table, node: int) -> Iterator[memoryview[Any] | None]:
     """The positions of the records of a table, some at a time; None where they were not recorded."""
-    windowed = Windowed(table)
+    windowed = TableWindows(table)
     index = table.layout.by_node.get(node)
     if index is None:
         yield None
@@ -57,7 +57,7 @@ def _positions(table: Table, node: int) -> Iterator[memoryview[Any] | None]:
         done += data.num_messages
 
 
-class Runs:
+class NumberRuns:
     """Numbers as runs of those that follow each other: they take little memory, as most records are there."""
 
     def __init__(self) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read import windowed, windows
-from exhume.formats.clp_s.read.together import Together
-from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Printed, Shared, Windowed, printed_columns
+from exhume.formats.clp_s.read.together import KernelTables
+from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Printed, SharedValue, TableWindows, printed_columns
 from exhume.io.caching import cached_property
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class Printer:
 
     def __init__(self, table: Table, complete: bool) -> None:
         self._table, self._complete = table, complete
-        self.windowed: Windowed = Windowed(table)
-        self._whole = Shared(lambda: table.load().renderer(complete=complete), table.share)
+        self.windowed: TableWindows = TableWindows(table)
+        self._whole = SharedValue(lambda: table.load().renderer(complete=complete), table.share)
 
     @cached_property
     def _indices(self) -> Collection[int]:
@@ -60,10 +60,10 @@ def text_rows(archive: TableArchive, most: int = TEXT_BYTES) -> int:
 def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Iterator[bytes]]]:
     """What prints the tables, in order, each for one thread."""
     archive.hint_streams()
-    together: Together | None = None
+    together: KernelTables | None = None
     if not complete and len(archive.tables):
         with suppress(ExhumeError):  # reported for each table
-            together = Together(archive)
+            together = KernelTables(archive)
     tables, most = archive.tables, text_rows(archive)
     if together is None:
         for table in tables:
@@ -84,7 +84,7 @@ def _blocks(table: Table, complete: bool, most: int) -> Iterator[Callable[[], It
             yield partial(printer.chunks, start, stop)
 
 
-def _run(archive: TableArchive, together: Together, first: int, stop: int) -> Iterator[bytes]:
+def _run(archive: TableArchive, together: KernelTables, first: int, stop: int) -> Iterator[bytes]:
     """The records of tables that are small or wide."""
     offset = archive.tables[0].index
     for found in together.printed(first, stop):

@@ -226,7 +226,7 @@ def _truncate(epoch: int, unit: int) -> int:
     return epoch // unit if epoch >= 0 else -(-epoch // unit)
 
 
-class _Moment(NamedTuple):
+class _SplitTime(NamedTuple):
     """A time taken apart; `days` since the epoch, `nanos` of the second, `epoch` as it is stored."""
 
     epoch: int
@@ -240,25 +240,25 @@ class _Moment(NamedTuple):
     nanos: int
 
 
-def _year2(at: _Moment) -> bytes | None:
+def _year2(at: _SplitTime) -> bytes | None:
     short = at.year - 2000 if at.year >= 2000 else at.year - 1900
     return b"%02d" % short if 0 <= short <= 99 else None
 
 
-def _hour12(at: _Moment) -> int:
+def _hour12(at: _SplitTime) -> int:
     return at.hour % 12 or 12
 
 
-def _hour12_old(at: _Moment) -> int:
+def _hour12_old(at: _SplitTime) -> int:
     return 12 if at.hour == 0 else at.hour - 12 if at.hour > 13 else at.hour
 
 
-def _epoch_point(at: _Moment) -> bytes | None:
+def _epoch_point(at: _SplitTime) -> bytes | None:
     text = b"%d" % at.epoch
     return text[:-9] + b"." + text[-9:] if len(text) >= 9 else None
 
 
-_SHOWN: Final[dict[str, Callable[[_Moment], bytes | None]]] = {
+_SHOWN: Final[dict[str, Callable[[_SplitTime], bytes | None]]] = {
     "year": lambda at: b"%04d" % at.year if 0 <= at.year <= 9999 else None,
     "year2": _year2,
     "month": lambda at: b"%02d" % at.month,
@@ -296,7 +296,7 @@ def _render_time(epoch: int, unit: int, shift: int, steps: Sequence[tuple[int, b
         fraction = abs(epoch) % per_second
     days, second_of_day = divmod(seconds + shift, 86400)
     hour, rest = divmod(second_of_day, 3600)
-    moment = _Moment(epoch, days, *clps_civil(days), hour, *divmod(rest, 60), fraction * unit)
+    moment = _SplitTime(epoch, days, *clps_civil(days), hour, *divmod(rest, 60), fraction * unit)
     out: list[bytes] = []
     for code, text in steps:
         step = STEP_CODES[code]

@@ -7,7 +7,7 @@ from typing import Any as AnyValue
 from typing import Final
 
 from exhume.formats.clp_s.layout import RangeEntry, TimestampRange
-from exhume.formats.clp_s.query.condition import EXISTS, MISSING, All, Any, Condition, Test, join
+from exhume.formats.clp_s.query.condition import EXISTS, MISSING, AllOf, Any, ColumnTest, Condition, join
 from exhume.formats.clp_s.query.operand import (
     BOOLEANS,
     FLOATS,
@@ -28,10 +28,10 @@ LOG_EVENT_IDX: Final = Column((Key(b"log_event_idx"),))
 
 def outside(condition: Condition, ranges: Sequence[tuple[TimestampRange, Column]], dialect: Dialect) -> bool | None:
     """Whether the time ranges alone settle the condition: True, False, or None when they do not."""
-    if isinstance(condition, Test):
+    if isinstance(condition, ColumnTest):
         verdict = _test_range(condition, ranges, dialect)
         return verdict if verdict is None or not condition.inverted else not verdict
-    both = isinstance(condition, All)
+    both = isinstance(condition, AllOf)
     unknown = False
     for child in condition.children:
         verdict = outside(child, ranges, dialect)
@@ -41,7 +41,7 @@ def outside(condition: Condition, ranges: Sequence[tuple[TimestampRange, Column]
     return None if unknown else both
 
 
-def _test_range(test: Test, ranges: Sequence[tuple[TimestampRange, Column]], dialect: Dialect) -> bool | None:
+def _test_range(test: ColumnTest, ranges: Sequence[tuple[TimestampRange, Column]], dialect: Dialect) -> bool | None:
     if test.operand is None or test.column.open or not test.types & (INTEGERS | FLOATS | TIMES):
         return None
     found = next((found for found, column in ranges if column.keys == test.column.keys), None)
@@ -77,7 +77,7 @@ class RangeFilters:
         self.ignore_case = ignore_case
 
     def run(self, condition: Condition) -> Condition:
-        if not isinstance(condition, Test):
+        if not isinstance(condition, ColumnTest):
             children = []
             for child in condition.children:
                 children.append(self.run(child))  # noqa: PERF401 - a frame less per level
@@ -91,15 +91,15 @@ class RangeFilters:
                     ranges[-1][1] = entry.end
                 else:
                     ranges.append([entry.start, entry.end])
-        return join(Any, [All((_position(GREATER_EQUAL, a), _position(LESS, b))) for a, b in ranges])
+        return join(Any, [AllOf((_position(GREATER_EQUAL, a), _position(LESS, b))) for a, b in ranges])
 
 
-def _position(op: str, value: int) -> Test:
+def _position(op: str, value: int) -> ColumnTest:
     operand = Operand(INTEGERS, None, value, value, float(value))
-    return Test(LOG_EVENT_IDX, op, INTEGERS, operand, metadata=True)
+    return ColumnTest(LOG_EVENT_IDX, op, INTEGERS, operand, metadata=True)
 
 
-def range_matches(test: Test, properties: Mapping[str, AnyValue], *, ignore_case: bool) -> bool:
+def range_matches(test: ColumnTest, properties: Mapping[str, AnyValue], *, ignore_case: bool) -> bool:
     """Whether the properties of an ingestion unit fulfil a filter."""
     keys = test.column.keys
     names = [key.name.decode("utf-8", "surrogateescape") for key in keys]
@@ -123,7 +123,7 @@ def range_matches(test: Test, properties: Mapping[str, AnyValue], *, ignore_case
     return False
 
 
-def _property_matches(test: Test, value: AnyValue, ignore_case: bool) -> bool:
+def _property_matches(test: ColumnTest, value: AnyValue, ignore_case: bool) -> bool:
     kinds = {bool: BOOLEANS, int: INTEGERS, float: FLOATS, str: STRINGS | TEXTS, type(None): NULLS}.get(type(value), 0)
     if not test.types & kinds:
         return False

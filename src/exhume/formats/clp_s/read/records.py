@@ -20,8 +20,8 @@ from exhume.formats.clp_s.read.kernel import ClpsMerged
 from exhume.formats.clp_s.read.printing import pieces, warm
 from exhume.formats.clp_s.read.program import DONE, ODD
 from exhume.formats.clp_s.read.render import CHUNK_SIZE
-from exhume.formats.clp_s.read.together import Together
-from exhume.formats.clp_s.read.windowed import Printed, Shared, Windowed, each_part, printed, printed_columns
+from exhume.formats.clp_s.read.together import KernelTables
+from exhume.formats.clp_s.read.windowed import Printed, SharedValue, TableWindows, each_part, printed, printed_columns
 from exhume.formats.clp_s.read.windows import takes_passes
 from exhume.io.parallel import map_ordered
 
@@ -41,13 +41,13 @@ TABLES_PER_ROW: Final = 4
 """Tables for each of these rows at most, as the next row of every table is copied each time."""
 
 
-class _Large:
+class _LargeTable:
     """A large table, whose next rows, or all of them, are printed between those of others."""
 
     def __init__(self, table: Table, complete: bool) -> None:
         self._table, self._complete = table, complete
-        self._windowed = Windowed(table)
-        self._whole = Shared(lambda: table.load().renderer(complete=complete))
+        self._windowed = TableWindows(table)
+        self._whole = SharedValue(lambda: table.load().renderer(complete=complete))
 
     def renderer(self, stack: ExitStack, start: int, stop: int) -> tuple[TableRenderer, int]:
         """What prints the rows `[start, stop)`, until the stack is closed, and the number of the first for it."""
@@ -68,7 +68,7 @@ def positions(table: Table) -> memoryview[Any] | None:
     """
     node = table.layout.tree.log_event_idx
     if node is not None and windows.is_too_large(table):
-        windowed, out = Windowed(table), array("q")
+        windowed, out = TableWindows(table), array("q")
         indices = [index for index, one in enumerate(table.layout.nodes) if one == node]
         for rows in windowed.each():
             data = None if rows is None else windowed.of(rows, indices)
@@ -81,12 +81,12 @@ def positions(table: Table) -> memoryview[Any] | None:
     return table.load(() if node is None else {node}).log_event_idx
 
 
-class _Merging:
+class _TableMerge:
     """The tables of an archive, to be merged.  Raises what keeps one of them from being read."""
 
     def __init__(self, archive: TableArchive, complete: bool, jobs: int) -> None:
         self._archive, self._complete = archive, complete
-        self._together = together = Together(archive)
+        self._together = together = KernelTables(archive)
         entries, counts = together.entries, together.rows
         if entries.problems:
             raise entries.problems[min(entries.problems)]
@@ -118,7 +118,7 @@ class _Merging:
         tables = {index: archive.tables[index - self._offset] for index in odd}
         numbers = map_ordered(positions, tables.values(), jobs, ahead=len(tables) + 1)
         self._order = self._merged.order(dict(zip(tables, numbers, strict=True)))
-        self._large = {index: _Large(table, complete) for index, table in tables.items() if index in large}
+        self._large = {index: _LargeTable(table, complete) for index, table in tables.items() if index in large}
         rest = {index: table for index, table in tables.items() if index not in large}
         made = map_ordered(self._renderer, rest.values(), jobs, ahead=len(rest) + 1)
         self._renderers = dict(zip(rest, made, strict=True))
@@ -165,14 +165,14 @@ class _Merging:
 def merged_chunks(archive: TableArchive, complete: bool, jobs: int) -> Iterator[bytes]:
     """The text of all records in log order, in chunks.  Raises the rule of the damage that ends it."""
     archive.hint_streams()
-    merging = _Merging(archive, complete, jobs)
+    merging = _TableMerge(archive, complete, jobs)
     for out, error in map_ordered(merging.printed, merging.parts(), jobs):
         yield from out
         if error is not None:
             raise error
 
 
-class Sourced(NamedTuple):
+class RecordWithOrigin(NamedTuple):
     """A record with where it came from; `properties` is None when the range index does not cover it."""
 
     event: Any
@@ -281,7 +281,7 @@ def event_stream(data: TableData, finder: SourceFinder | None, rows: Sequence[in
     if idx is not None and rows is not None:
         positions = [positions[row] for row in rows]
     for event, position in zip(objects, positions, strict=True):
-        yield Sourced(event, position, finder.find(position))
+        yield RecordWithOrigin(event, position, finder.find(position))
 
 
 class SourceFinder:

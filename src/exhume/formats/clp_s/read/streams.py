@@ -30,10 +30,10 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.layout_schemas import Schemas
 from exhume.formats.clp_s.read import packets
-from exhume.formats.clp_s.read.columns import Texts
+from exhume.formats.clp_s.read.columns import PrintContext
 from exhume.formats.clp_s.read.container import Container
 from exhume.formats.clp_s.read.kernel import ClpsStrings
-from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.read.places import StoredRange
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.io.caching import Lru, cached_property
 from exhume.io.source import Source
@@ -149,9 +149,9 @@ class Streams(Container):
         return self.dictionary("/array.dict")
 
     @cached_property
-    def texts(self) -> Texts:
+    def texts(self) -> PrintContext:
         """Dictionaries and patterns as columns need them, each read when it is first used."""
-        return Texts(self)
+        return PrintContext(self)
 
     # -- tables -------------------------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class Streams(Container):
             self._layouts.put(schema.schema_id, found)
         return found
 
-    def stream_place(self, stream_id: int) -> Place:
+    def stream_place(self, stream_id: int) -> StoredRange:
         """Location of a packed stream.  Raises CLPS-342, CLPS-343."""
         section = self.file_entry("/0")
         streams = self.table_metadata.streams
@@ -223,7 +223,7 @@ class Streams(Container):
             return None if whole else found
         return found if isinstance(found, FramedPayload) else None
 
-    def _parted(self, stream_id: int) -> tuple[Place, int] | None:
+    def _parted(self, stream_id: int) -> tuple[StoredRange, int] | None:
         """Location and stated size of a stream, if these allow decompressing parts of it."""
         place, size = self.stream_place(stream_id), self.table_metadata.streams[stream_id].size
         if place.is_cut or size < min(PARTS_LEAST, self.limits.payload_size):

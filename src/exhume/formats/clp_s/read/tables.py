@@ -13,7 +13,7 @@ from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
 from exhume.formats.clp_s.layout_places import TableEntries
 from exhume.formats.clp_s.layout_table import column_ends, needed_columns
-from exhume.formats.clp_s.read.columns import Column, Texts
+from exhume.formats.clp_s.read.columns import Column, PrintContext
 from exhume.formats.clp_s.read.render import TableRenderer, build_objects
 from exhume.formats.clp_s.read.streams import Streams
 from exhume.formats.clp_s.read.template import Roots, SchemaLayout
@@ -208,7 +208,7 @@ class TableData:
         return self.layout.tree
 
     @property
-    def texts(self) -> Texts:
+    def texts(self) -> PrintContext:
         """The archive's dictionaries and patterns."""
         return self.table.archive.texts
 

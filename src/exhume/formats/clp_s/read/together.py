@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from exhume.codecs.common import Buffer
     from exhume.errors import Span
     from exhume.formats.clp_s.layout_places import TableEntries
-    from exhume.formats.clp_s.read.columns import Texts
+    from exhume.formats.clp_s.read.columns import PrintContext
     from exhume.formats.clp_s.read.tables import TableArchive
 
 MOST_TABLES: Final = 4096
@@ -59,12 +59,12 @@ class RunSource:
     num_messages: int
 
     @property
-    def texts(self) -> Texts:
+    def texts(self) -> PrintContext:
         """The archive's dictionaries and patterns."""
         return self.archive.texts
 
 
-class Gathered:
+class GatheredColumn:
     """The values of some nodes of one type in the tables of a run: a column, and the row of the run for each value."""
 
     def __init__(self, source: RunSource, kind: int, found: tuple[bytes, bytes, bytes]) -> None:
@@ -77,7 +77,7 @@ class Gathered:
         self.column: Column = Column(ColumnSpec(0, 0, kind, False), data, source, 0, len(data), rows, summed)
 
 
-class Together:
+class KernelTables:
     """The tables of an archive for the kernel.  Raises what keeps the schema tree or the schemas from being read.
 
     `prints`: whether tables are printed; otherwise the strings are supplied without escapes, which saves time.
@@ -196,14 +196,14 @@ class Together:
 
     def gathered(
         self, source: RunSource, first: int, stop: int, chosen: bytearray, kind: int, wanted: bytes | bytearray
-    ) -> Gathered:
+    ) -> GatheredColumn:
         """The values of the `wanted` nodes, all of type `kind`, in the tables of a run that have a 1 in `chosen`.
 
         Where a table has to be read alone, its byte becomes 2, and it has no values here.
         """
         for what in SUPPLIES.get(kind, ()):  # type: ignore[call-overload]
             self.supply(what)  # or the kernel gathers nothing
-        return Gathered(source, kind, self.tables.gather(self.payload(first), first, stop, chosen, wanted))
+        return GatheredColumn(source, kind, self.tables.gather(self.payload(first), first, stop, chosen, wanted))
 
     def odd(self, first: int, stop: int) -> list[int]:
         """Return the tables of a run in which something is wrong, or cannot be checked by the kernel."""

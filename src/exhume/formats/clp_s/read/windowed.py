@@ -36,7 +36,7 @@ WITH_VARIABLES: Final = frozenset(
 Printed = tuple[list[bytes], ExhumeError | None]
 
 
-class Shared(Generic[T]):
+class SharedValue(Generic[T]):
     """What threads need of a table, its rows or their renderer: made by the first of them, dropped with the last block.
 
     `share` is what all of them do together before one makes it.
@@ -75,12 +75,12 @@ def printed_columns(tokens: Iterable[Token]) -> Collection[int]:
     return {token.column for token in tokens if token.kind is Kind.COLUMN}
 
 
-class Windowed:
+class TableWindows:
     """The windows of a table for threads that share them, opened by the first of them: none of a small table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._opened = Shared(lambda: (open_windows(table),))
+        self._opened = SharedValue(lambda: (open_windows(table),))
         self._is_passed_over = not is_large(table)
         self.is_only_way: bool = is_too_large(table)
         """Whether the table is too large to be read as a whole."""
@@ -159,7 +159,7 @@ class Windowed:
 
 def each_part(table: Table) -> Iterator[tuple[TableData, Sequence[int] | None]]:
     """The records of a table in order: windows of it, or the table and which of its rows these are (None: all)."""
-    windowed, done = Windowed(table), 0
+    windowed, done = TableWindows(table), 0
     for rows in windowed.each():
         data = None
         if rows is not None:

@@ -29,18 +29,18 @@ HELD: Final = 16 << 20
 """Bytes of frames that are held in memory."""
 
 
-class Growing(Protocol):
-    """An encoder as `Spill` uses it; see `encoder.Encoder`."""
+class GrowingEncoder(Protocol):
+    """An encoder as `SpillFile` uses it; see `encoder.Encoder`."""
 
     @property
     def size(self) -> int:
         """Size of its columns in bytes."""
 
-    def spill(self, spill: Spill, least: int) -> None:
+    def spill(self, spill: SpillFile, least: int) -> None:
         """Move columns of at least `least` bytes to `spill`.  Raises `SourceError`."""
 
 
-class Spill:
+class SpillFile:
     """A temporary file for the columns of one archive; `folder` is where it is made when it is first needed."""
 
     def __init__(self, folder: Path | None) -> None:
@@ -50,7 +50,7 @@ class Spill:
         self._last = 0
         self._lock = threading.Lock()
 
-    def relieve(self, encoder: Growing) -> None:
+    def relieve(self, encoder: GrowingEncoder) -> None:
         """Move columns of an encoder here if it has grown enough since the last time.  Raises `SourceError`."""
         if encoder.size - self._last >= GROWTH:
             self._last = encoder.size
@@ -180,7 +180,7 @@ class Encoder(Protocol):
     def sizes(self) -> tuple[bytes, bytes]:
         """Bytes (uint64) and records (int64) of every table."""
 
-    def spill(self, spill: Spill, least: int) -> None:
+    def spill(self, spill: SpillFile, least: int) -> None:
         """Move columns of `least` bytes or more into a temporary file, which serves as long as the encoder is used.
 
         A pure-Python encoder keeps them.
@@ -191,7 +191,7 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class LeafValue:
     """A value of a record that is not JSON: the keys that lead to it, the key of its root first, and its node type.
 
     `number` holds integers, booleans and the `double_bits` of floats, `text` what they and all others are as text;

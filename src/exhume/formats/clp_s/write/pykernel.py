@@ -20,12 +20,12 @@ from exhume.formats.clp_s.layout_packed import (
     ClpWord,
 )
 from exhume.formats.clp_s.write.build import build_dictionary
-from exhume.formats.clp_s.write.encoder import Leaf, ResolveTimestamp, double_bits
+from exhume.formats.clp_s.write.encoder import LeafValue, ResolveTimestamp, double_bits
 from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Status, Token, fits_integer
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_dictionary_id, encode_text
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.write.encoder import Spill
+    from exhume.formats.clp_s.write.encoder import SpillFile
 
 MAX_IDS: Final = MAX_NODE_ID + 1
 SPLIT_TEXT: Final = 1 << 29
@@ -186,7 +186,7 @@ class PureEncoder:
         """Whether the archive is complete: it has the target size, or a section grows too large for readers."""
         return self.size >= target or max(self._payload_size) >= SPLIT_TEXT or len(self._nodes) >= SPLIT_NODES
 
-    def add_leaves(self, leaves: Sequence[Leaf]) -> Status | None:
+    def add_leaves(self, leaves: Sequence[LeafValue]) -> Status | None:
         """Add a record that is given by its leaves instead of JSON, in the order in which their nodes are made.
         Returns the reason why it is refused, or None.
         """
@@ -208,7 +208,7 @@ class PureEncoder:
         self._commit(ordered, [], values, [])
         return None
 
-    def _leaf(self, leaf: Leaf) -> _Value:
+    def _leaf(self, leaf: LeafValue) -> _Value:
         value = _Value(leaf.text)
         value.type, value.number = leaf.type, leaf.number
         parent = ROOT
@@ -492,7 +492,7 @@ class PureEncoder:
         sizes = array("Q", (sum(map(len, table.columns)) for table in self._numbered))
         return sizes.tobytes(), array("q", (table.rows for table in self._numbered)).tobytes()
 
-    def spill(self, spill: Spill, least: int) -> None:
+    def spill(self, spill: SpillFile, least: int) -> None:
         """See `Encoder.spill`: columns stay in memory here."""
 
     def columns(self, indices: list[int], start: int, stop: int) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from exhume.formats.clp_s.write.assemble import write_archive
 from exhume.formats.clp_s.write.build import reserve
-from exhume.formats.clp_s.write.encoder import Encoder, Spill
+from exhume.formats.clp_s.write.encoder import Encoder, SpillFile
 from exhume.formats.clp_s.write.kernel import make_encoder
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
@@ -39,7 +39,7 @@ class OpenArchive:
     patterns: TimestampPatterns
     units: list[Unit] = field(default_factory=list)
     consumed: int = 0
-    spill: Spill = field(default_factory=lambda: Spill(None))
+    spill: SpillFile = field(default_factory=lambda: SpillFile(None))
     full: bool = False
     """Whether the target size is reached: the next record goes into another archive."""
 
@@ -79,7 +79,7 @@ class Series:
     def current(self) -> OpenArchive:
         """The archive in progress, begun if there is none."""
         if self.part is None:
-            self.part = OpenArchive(*begin(self._options), spill=Spill(self._target.parent))
+            self.part = OpenArchive(*begin(self._options), spill=SpillFile(self._target.parent))
             self._join(self.part)
         return self.part
 
