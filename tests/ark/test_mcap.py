@@ -463,6 +463,19 @@ def test_entries_of_another_form_are_ordinary(key: str, value: Any, tmp_path: Pa
     assert json.loads(dict(metadata["ark.metadata"])[key]) == value
 
 
+def test_names_in_notes_are_on_one_line(tmp_path: Path, exhume_cli: Cli) -> None:
+    """A name cannot send commands to a terminal, nor look like a line of its own."""
+    from mcap.writer import Writer
+
+    writer: Any = Writer(str(tmp_path / "x.mcap"))
+    writer.start()
+    writer.register_channel("/\x1b[31m\nexhume: all is well", "rbuf", writer.register_schema("S", "x", b"1"))
+    writer.finish()
+    ran = exhume_cli("create", "ark", tmp_path / "x.mcap", "-o", tmp_path / "log")
+    assert r"channel /\x1b[31m\nexhume: all is well: " in ran.err
+    assert all(line.isprintable() for line in ran.err.splitlines())
+
+
 def test_a_piece_declares_the_channels_that_it_contains(
     tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,7 +141,9 @@ def ending(error: BaseException, argv: list[str]) -> ExitCode:
     except BrokenPipeError:
         return _reader_left()
     except OSError as failure:
-        click.echo(redact(f"exhume: {failure.filename or 'error'}: {failure.strerror or failure}"), err=True)
+        from exhume.cli.render import shown
+
+        click.echo(shown(f"exhume: {failure.filename or 'error'}: {failure.strerror or failure}"), err=True)
         return ExitCode.FAILED
     except MemoryError:
         click.echo("exhume: out of memory (lower --jobs or a --limit)", err=True)

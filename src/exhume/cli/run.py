@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from click import UsageError
 
 from exhume.archive import Archive, Progress, no_progress
-from exhume.cli.render import human_size
+from exhume.cli.render import human_size, shown
 from exhume.cli.terminal.screen import Screen, terminal_width, wants_color
 from exhume.counts import counting
 from exhume.errors import WriterError
@@ -237,7 +237,7 @@ class Run:
     def note(self, text: str) -> None:
         """Print a line about the work on standard error, unless --quiet."""
         if not self.quiet:
-            print(f"exhume: {redact(text)}", file=sys.stderr, flush=True)
+            print(f"exhume: {shown(text)}", file=sys.stderr, flush=True)
 
     def hint(self, text: str) -> None:
         """Print a line about why a query may have no match, such as a misspelled name, on standard error.
