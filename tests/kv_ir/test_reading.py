@@ -210,13 +210,25 @@ def test_frames_that_are_skipped_may_come_first(name: str, samples: Path, tmp_pa
     assert exhume.verify(path).ok
 
 
-def test_a_frame_of_which_nothing_can_be_decompressed_is_named(exhume_cli: Callable[..., Any], tmp_path: Path) -> None:
-    (tmp_path / "cut.clp.zst").write_bytes(wrapped(SMALL)[:30])
-    refused = exhume_cli("info", tmp_path / "cut.clp.zst")
-    assert refused.code == 1
-    assert "format not certain: kv-ir (20%: a zstd frame of which nothing can be decompressed)" in refused.err
-    assert exhume.identify(tmp_path / "cut.clp.zst")[0].format == "kv-ir"
-    assert exhume_cli("cat", tmp_path / "cut.clp.zst", "--format", "kv-ir").err.endswith("[KVIR-308]\n")
+@pytest.mark.parametrize("name", ["kv_ir/small.clp", "clp_ir/small.clp"])
+def test_a_stream_cut_before_its_kind_is_known_is_not_guessed(
+    name: str, exhume_cli: Callable[..., Any], samples: Path, tmp_path: Path
+) -> None:
+    whole = (samples / name).read_bytes()
+    known = whole.index(b'"VERSION"') + 20
+    cut = {"cut.clp.zst": wrapped(whole)[:30], "head.clp": whole[:8], "metadata.clp": whole[:24]}
+    for file, data in cut.items():
+        (tmp_path / file).write_bytes(data)
+        refused = exhume_cli("info", tmp_path / file)
+        assert refused.code == 1
+        assert "ambiguous format: clp-ir (20%: too short to tell: " in refused.err
+        found = exhume.identify(tmp_path / file)
+        assert [(one.format, one.confidence) for one in found] == [("clp-ir", 0.2), ("kv-ir", 0.2)]
+        assert exhume_cli("cat", tmp_path / file, "--format", "kv-ir").code == 1
+    assert exhume.identify(whole[:known])[0].format == name[:6].rstrip("/").replace("_", "-")
+
+
+def test_other_zstd_frames_are_not_recognized() -> None:
     noise = bytes(range(256)) * 2000
     for other in (wrapped(b""), wrapped(noise), wrapped(noise)[:-5]):
         assert exhume.identify(other) == []

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from exhume.formats.kv_ir.layout import Preamble
 
 UNTOLD = 0.2
-"""Confidence for a zstd frame whose content is not known."""
+"""Confidence for each kind of stream where the file ends or is damaged before its metadata say which one it is."""
 
 _OF_TEXT = re.compile(rb'"VERSION"\s*:\s*"v?0\.0\.|"TIMESTAMP_PATTERN"')
+_VERSION = re.compile(rb'"VERSION"\s*:\s*"[^"]*"')
 
 
 def is_of_text(head: bytes) -> bool:
@@ -48,7 +49,7 @@ def probe_stream(
     head = source.read_up_to(0, max(map(len, starts)))
     if not head.startswith((*starts, *FRAME_STARTS)):
         return None
-    from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_preamble
+    from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, has_preamble, parse_preamble
     from exhume.formats.kv_ir.stream import HEAD, Stream
 
     stream = Stream(source)
@@ -56,10 +57,13 @@ def probe_stream(
     evidence = ["inside a zstd frame"] if stream.wrapped else []
     data = stream.head(HEAD)
     if data[:MAGIC_SIZE] not in MAGICS:
-        if stream.short and not of_text and any(magic.startswith(data) for magic in MAGICS):
-            told = "a zstd frame of which nothing can be decompressed"
+        if stream.short and any(magic.startswith(data) for magic in MAGICS):
+            told = "too short to tell: a zstd frame of which nothing can be decompressed"
             return Identification(format, UNTOLD, source.span(0, source.size), (told,))
         return None
+    if len(data) < HEAD and not (is_of_text(data) or _VERSION.search(data) or has_preamble(data)):
+        told = f"too short to tell: magic {data[:MAGIC_SIZE].hex(' ').upper()}, but the metadata are cut"
+        return Identification(format, UNTOLD, where, (told,))
     if is_of_text(data) != of_text:
         return None
     evidence.append(f"magic {data[:MAGIC_SIZE].hex(' ').upper()}")
