@@ -20,7 +20,7 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import TableSurvey, forensic_items, survey_table
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.live import RANGE, LiveDatabase
-from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, sort_key, whole_keys
+from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, parts_of, sort_key, whole_keys
 from exhume.formats.leveldb.model import (
     CURRENT_STATE,
     DELETIONS,
@@ -126,7 +126,7 @@ class Database(LiveDatabase):
 
     def _sources(self, state: LiveState, resolver: Resolver) -> Sources:
         runs = {
-            family: self._runs(family, {log.number: log.items.get(family, []) for log in state.logs})
+            family: self._runs(family, {log.number: log.items.get(family) for log in state.logs})
             for family in state.families
         }
         return Sources(runs, state.last_sequence, state.ranges, resolver)
@@ -137,12 +137,12 @@ class Database(LiveDatabase):
             order = self.order(family)
             if not order.is_bytewise:
                 tables = [f for f in self.tables(Role.LIVE) if f.column_family == family]
-                items = [item for log in state.logs for item in log.items.get(family, [])]
+                items = [item for log in state.logs for item in log.items.get(family, ())]
                 items += [item for part in self._table_items(tables, report) for item in part]
                 yield sources.ordered(family, items, order)
                 continue
             logs = [log.items[family] for log in state.logs if family in log.items]
-            runs: list[Iterable[list[Item]]] = [[items] for items in logs]
+            runs: list[Iterable[list[Item]]] = [parts_of(items) for items in logs]
             runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
             carried = BEGINNING
             for items in whole_keys(merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ()):
@@ -169,7 +169,8 @@ class Database(LiveDatabase):
     def unreferenced(self, report: Report, *, lean: bool = False) -> Iterator[LeveldbRows]:
         """The versions in files that the database no longer uses, and those in live logs that it does not take."""
         for status, family, items in self.unused_items(report):
-            yield unused_rows(family, items, status, report, lean=lean)
+            for part in parts_of(items):
+                yield unused_rows(family, part, status, report, lean=lean)
         milder = checks.of_unused(report)
         for items in self._table_items(self.tables(Role.OBSOLETE, Role.ORPHAN), milder):
             yield unused_rows(0, items, Status.UNREFERENCED, milder, lean=lean)

@@ -17,7 +17,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.directory import DatabaseDirectory
 from exhume.formats.leveldb.files import DbFile
-from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import level_runs
 from exhume.formats.leveldb.merge import Level, RangeDeletion
@@ -122,7 +122,7 @@ class LiveDatabase(DatabaseDirectory):
         items = [
             item for f in self.tables(Role.LIVE) if f.column_family == family for item in self.table(f).items(f.number)
         ]
-        items += [item for f in self.logs(Role.LIVE) for item in self._live_items(f, family)]
+        items += [item for f in self.logs(Role.LIVE) for item in self._live_items(f, family) or ()]
         ranges = [one for one in self.range_deletions() if one.sequence <= ceiling]
         resolver = self.resolve_large if lean else self.resolve_value
         sources = Sources({}, ceiling, ranges, resolver, live=True, lean=lean)
@@ -133,7 +133,7 @@ class LiveDatabase(DatabaseDirectory):
             checks.raise_rule(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
         return rows
 
-    def _runs(self, family: int, logs: Mapping[int, list[Item]]) -> list[Run]:
+    def _runs(self, family: int, logs: Mapping[int, LogItems | None]) -> list[Run]:
         """The live tables and the items of logs in a column family, by their numbers."""
         found: dict[int, Run] = {number: items for number, items in logs.items() if items}
         found |= {f.number: self.table(f) for f in self.tables(Role.LIVE) if f.column_family == family}
@@ -261,8 +261,8 @@ class LiveDatabase(DatabaseDirectory):
         runs += [level.items(start, stop) for level in levels]
         yield from runs[0] if len(runs) == 1 else heapq.merge(*runs)
 
-    def _live_items(self, file: DbFile, family: int) -> list[Item]:
-        return self.load_log(file).items.get(family, [])
+    def _live_items(self, file: DbFile, family: int) -> LogItems | None:
+        return self.load_log(file).items.get(family)
 
     @cached_property
     def _levels(self) -> dict[int, tuple[list[Table], list[Level]]]:

@@ -10,10 +10,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from exhume.formats.leveldb.kernel import LogItems
 from exhume.formats.leveldb.table import Item, Table
 
 _BATCH = 256
 """Items of each run that are merged at a time: few enough to stay in the youngest generation of the collector."""
+
+
+_PART = 4096
+"""Items of a log that are made at a time."""
 
 
 class RangeDeletion(NamedTuple):
@@ -51,6 +56,12 @@ class Level:
 def sort_key(item: Item) -> tuple[bytes, int, int, int]:
     """The sort key of an item: key, newest first, file and block, offset."""
     return item[:4]
+
+
+def parts_of(items: list[Item] | LogItems, low: int = 0, high: int | None = None) -> Iterator[list[Item]]:
+    """The items `[low, high)` in chunks."""
+    high = len(items) if high is None else high
+    return (items[at : min(at + _PART, high)] for at in range(low, high, _PART))
 
 
 def whole_keys(pieces: Iterable[list[Item]]) -> Iterator[list[Item]]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, overload
 
 from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.leveldb.blocks import build_block
@@ -24,7 +25,7 @@ from exhume.formats.leveldb.layout import (
 )
 from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.model import DELETIONS, ValueTypes
-from exhume.formats.leveldb.wire import MAX_SEQUENCE, BlockIndex, InternalKey, key_text
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, BlockIndex, InternalKey, build_bytes, key_text
 from exhume.io.jsonout import dump_bytes
 
 if TYPE_CHECKING:
@@ -357,42 +358,92 @@ def filled_blocks(stored: bytes, begin: int, offsets: memoryview, sizes: memoryv
     return found
 
 
-def single_writes(
-    block: bytes, at: int, base: int, rank: int, made: type, place: tuple[str, int, Any, bool, tuple[int, ...]]
-) -> tuple[list[tuple[bytes, int, int, int, bytes, Any]], int, int, int, int]:
-    """The writes of a log that each have a batch and a fragment of their own, from the fragment at `at` of a block on.
+class LogItems:
+    """Items of a log (see `table.Item`) as columns, in the order in which they are added until they are sorted.
 
-    Returns the items (see `table.Item`) of the first ones that are intact puts or deletions in the column family 0,
-    and where the fragment after them begins; the first of their sequence numbers (-1 without one), the highest, and a
-    bit for each of their types.  `base` is the offset of the block in the file, `rank` that of the first item; those
-    of the others are 2 higher each.  `place` has the constant fields of their places, which are instances of `made`:
-    file, number, checksum, referenced and operations.  Raises `ValueError` for a negative `at`.
+    A single write, which has a batch and a fragment of its own, takes 48 bytes more than its key and its value.  Its
+    item and its place are made when they are asked for.  `place` has the constant fields of these places, which are
+    instances of `made`: file, number, checksum, referenced and operations.
     """
-    name, number, sound, referenced, operations = place
-    out: list[tuple[bytes, int, int, int, bytes, Any]] = []
-    end, first, highest, kinds = len(block), -1, 0, 0
-    if at < 0:
-        raise ValueError("an offset outside the block")
-    while at < end:
-        try:
-            stop, stored, _, kind, _, begin, _ = flat_fragment(block, at, end)
-            if kind != FragmentTypes.FULL or stop - begin <= BATCH.size:
+
+    def __init__(self, made: type, place: tuple[str, int, Any, bool, tuple[int, ...]]) -> None:
+        self._made, self._place = made, place
+        self._items: list[tuple[bytes, int, int, int, Any, Any]] = []
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, chosen: int) -> tuple[bytes, int, int, int, Any, Any]: ...
+
+    @overload
+    def __getitem__(self, chosen: slice) -> list[tuple[bytes, int, int, int, Any, Any]]: ...
+
+    def __getitem__(self, chosen: int | slice) -> Any:
+        return self._items[chosen]
+
+    def __iter__(self) -> Iterator[tuple[bytes, int, int, int, Any, Any]]:
+        return iter(self._items)
+
+    def add_writes(self, block: bytes, at: int, base: int, rank: int) -> tuple[int, int, int, int, int]:
+        """Add single writes, from the fragment at `at` of a block on: the first ones that are intact puts or deletions
+        in the column family 0, with sizes in their shortest form.
+
+        Returns how many they are, and where the fragment after them begins; the first of their sequence numbers (-1
+        without one), the highest, and a bit for each of their types.  `base` is the offset of the block in the file,
+        `rank` that of the first item; those of the others are 2 higher each.  Raises `ValueError` for a negative `at`.
+        """
+        name, number, sound, referenced, operations = self._place
+        end, first, highest, kinds, before = len(block), -1, 0, 0, len(self)
+        if at < 0:
+            raise ValueError("an offset outside the block")
+        while at < end:
+            try:
+                stop, stored, _, kind, _, begin, _ = flat_fragment(block, at, end)
+                if kind != FragmentTypes.FULL or stop - begin <= BATCH.size:
+                    break
+                sequence, count = BATCH.unpack_from(block, begin)
+                if count != 1 or sequence > MAX_SEQUENCE:
+                    break
+                begin += BATCH.size
+                done, kind, _, key, key_end, value, value_end, _, _, _, _ = flat_operation(block, begin, stop)
+            except LayoutError:
                 break
-            sequence, count = BATCH.unpack_from(block, begin)
-            if count != 1 or sequence > MAX_SEQUENCE:
+            if done != stop or kind not in (OperationTypes.VALUE, OperationTypes.DELETION):
                 break
-            done, kind, _, key, key_end, value, value_end, _, _, _, _ = flat_operation(block, begin + BATCH.size, stop)
-        except LayoutError:
-            break
-        if done != stop or kind not in (OperationTypes.VALUE, OperationTypes.DELETION):
-            break
-        if masked_crc32c(block[at + CHECKED : stop]) != stored:
-            break
-        where = made(
-            name, number, None, base + at, base + stop, sound, referenced, None, sequence, 1, 0, operations
-        )  # fmt: skip
-        inverted = _TOP - (sequence << 8 | kind)
-        out.append((block[key:key_end], inverted, rank, BATCH.size, block[value:value_end], where))
-        first = sequence if first < 0 else first
-        highest, kinds, rank, at = max(highest, sequence), kinds | 1 << kind, rank + 2, stop
-    return out, at, first, highest, kinds
+            shown = build_bytes(block[key:key_end])
+            if kind == OperationTypes.VALUE:
+                shown += build_bytes(block[value:value_end])
+            if stop - begin - 1 != len(shown) or masked_crc32c(block[at + CHECKED : stop]) != stored:
+                break
+            where = self._made(
+                name, number, None, base + at, base + stop, sound, referenced, None, sequence, 1, 0, operations
+            )
+            inverted = _TOP - (sequence << 8 | kind)
+            self._items.append((block[key:key_end], inverted, rank, BATCH.size, block[value:value_end], where))
+            first = sequence if first < 0 else first
+            highest, kinds, rank, at = max(highest, sequence), kinds | 1 << kind, rank + 2, stop
+        return len(self) - before, at, first, highest, kinds
+
+    def cuts(self, low: int, high: int, size: int) -> list[tuple[int, int]]:
+        """Positions in `[low, high)` with at least `size` bytes between them, each with the bytes before it."""
+        out, held = [], 0
+        for at in range(max(low, 0), min(high, len(self))):
+            if held >= size:
+                out.append((at, held))
+                held = 0
+            key, _, _, _, value, _ = self._items[at]
+            held += 48 + len(key) + (len(value) if type(value) is bytes else 0)
+        return out
+
+    def append(self, item: tuple[bytes, int, int, int, Any, Any]) -> None:
+        """Add an item, with a place of its own."""
+        self._items.append(item)
+
+    def extend(self, other: LogItems) -> None:
+        """Add the items of others."""
+        self._items += other._items
+
+    def sort(self) -> None:
+        """Sort by key, newest first, rank and offset."""
+        self._items.sort(key=itemgetter(0, 1, 2, 3))

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
+from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
+from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, parts_of, whole_keys
 from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, VersionExtra, type_name
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.values import SEQUENCE, Resolver, add_items, settle_chains, settle_older
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from exhume.formats.leveldb.comparators import Comparator
     from exhume.formats.leveldb.directory import DatabaseDirectory
     from exhume.formats.leveldb.pykernel import State
+    from exhume.formats.leveldb.wire import BlockIndex
 
 T = TypeVar("T")
-Run = list[Item] | Table
+Run: TypeAlias = "LogItems | Table"
 """Sorted items of a log, or a table."""
 
 SIZE = 1 << 18
@@ -150,9 +151,8 @@ def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size:
     for family, runs in sources.families.items():
         low, held = start, 0
         before: bytes | None = None  # the last key that may be in the block before, and so the first of what follows
-        tables = [run for run in runs if isinstance(run, Table)] if COMPILED else []
-        indexes = [table.strict_index[table.numbers(start, stop)] for table in tables]
-        for key, stored in merge(*(index.strides(size // STRIDES) for index in indexes)):
+        strides = [_strides(run, start, stop, size // STRIDES) for run in runs] if COMPILED else []
+        for key, stored in merge(*strides):
             if held >= size and before is not None and (low or b"") < before:
                 if stop is not None and before >= stop:
                     break
@@ -161,6 +161,15 @@ def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size:
             held += stored
             before = key
         yield KeyRange(family, low, stop)
+
+
+def _strides(run: Run, start: bytes | None, stop: bytes | None, size: int) -> Iterable[tuple[bytes, int]]:
+    """Keys in `[start, stop)` that have about `size` bytes between them, each with the bytes before it."""
+    if isinstance(run, Table):
+        index: BlockIndex = run.strict_index[run.numbers(start, stop)]
+        return index.strides(size)
+    low, high = _bounds(run, KeyRange(0, start, stop))
+    return [(run[at][0], held) for at, held in run.cuts(low, high, size)]
 
 
 def map_rows(
@@ -208,8 +217,10 @@ def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
     """The versions in a range of keys, read block by block.  Raises at the first damage."""
     runs: list[Iterator[list[Item]]] = []
     for run in sources.families[keys.family]:
-        blocks = run.item_blocks(run.number, keys.start, keys.stop) if isinstance(run, Table) else iter([run])
-        runs.append(_until(blocks, keys))
+        if isinstance(run, Table):
+            runs.append(_until(run.item_blocks(run.number, keys.start, keys.stop), keys))
+        else:
+            runs.append(parts_of(run, *_bounds(run, keys)))
     state = BEGINNING
     for items in whole_keys(merge_runs(list(runs)) if len(runs) > 1 else runs[0] if runs else ()):
         rows = LeveldbRows(keys.family)
@@ -249,9 +260,15 @@ def add_ordered(
         rows.extras[place] = rows.extras.get(place, VersionExtra())._replace(timestamp=-key[2])
 
 
-def _between(items: list[Item], keys: KeyRange) -> list[Item]:
+def _bounds(items: Sequence[Item] | LogItems, keys: KeyRange) -> tuple[int, int]:
+    """The positions of the first sorted item in a range of keys, and of the first after it."""
     low = 0 if keys.start is None else bisect_left(items, (keys.start,))
-    return items[low:] if keys.stop is None else items[low : bisect_left(items, (keys.stop,))]
+    return low, len(items) if keys.stop is None else bisect_left(items, (keys.stop,))
+
+
+def _between(items: list[Item] | LogItems, keys: KeyRange) -> list[Item]:
+    low, high = _bounds(items, keys)
+    return items[low:high]
 
 
 def _until(blocks: Iterator[list[Item]], keys: KeyRange) -> Iterator[list[Item]]:

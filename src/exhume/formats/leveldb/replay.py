@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyError, Span
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.batches import LogBatch, WriteBatches, item_of, rule_of
 from exhume.formats.leveldb.checks import Recorder, Report
 from exhume.formats.leveldb.files import DbFile
-from exhume.formats.leveldb.kernel import single_writes
+from exhume.formats.leveldb.kernel import LogItems
 from exhume.formats.leveldb.large import LONG
 from exhume.formats.leveldb.layout import (
     Batch,
@@ -47,14 +47,6 @@ _BEGINS = (OperationTypes.BEGIN_PREPARE, OperationTypes.BEGIN_PERSISTED_PREPARE,
 _COMMITS = (OperationTypes.COMMIT, OperationTypes.COMMIT_WITH_TIMESTAMP)
 
 
-class LogBatch(NamedTuple):
-    """A write batch and its place."""
-
-    batch: Batch
-    place: Place
-    rank: int
-
-
 class PreparedOperation(NamedTuple):
     """An operation of a transaction that was prepared: the number of its log, and its sequence number then."""
 
@@ -64,19 +56,7 @@ class PreparedOperation(NamedTuple):
     sequence: int
 
 
-class WriteBatches(NamedTuple):
-    """Batches of one write each, as items in the order of the log: puts and deletions in the column family 0."""
-
-    items: list[Item]
-    sequence: int
-    """The sequence number of the first."""
-    highest: int
-    kinds: frozenset[int]
-    stated: int = 1
-    marks: tuple[TransactionMark, ...] = ()
-
-
-Unused = tuple[Status, int, list[Item]]
+Unused = tuple[Status, int, LogItems | list[Item]]
 """Items of a column family that are not part of the state, and their status."""
 
 
@@ -90,7 +70,7 @@ class LoadedLog:
     """
 
     number: int
-    items: dict[int, list[Item]] = field(default_factory=dict)
+    items: dict[int, LogItems] = field(default_factory=dict)
     ranges: list[RangeDeletion] = field(default_factory=list)
     unused: list[Unused] = field(default_factory=list)
     rule: SequenceRule = SequenceRule.PER_OPERATION
@@ -128,14 +108,16 @@ class Replay:
     def load(self, source: Source, file: DbFile) -> LoadedLog:
         """Read the next log completely, or as far as the limits allow."""
         log = LoadedLog(file.number)
-        batches, earlier, timestamps = self._read(source, file, log)
+        place = source.name, file.number, Verdict.GOOD, file.role is Role.LIVE, _ALONE
+        make = partial(LogItems, Place, place)
+        batches, earlier, timestamps = self._read(source, file, log, make)
         log.records = sum(len(one.items) if isinstance(one, WriteBatches) else 1 for one in batches)
         log.rule, log.evidence = self._rule or SequenceRule.PER_OPERATION, "given"
         if self._rule is None:
-            log.rule, log.evidence = _rule_of(
+            log.rule, log.evidence = rule_of(
                 [one if isinstance(one, WriteBatches) else one.batch for one in batches], self._is_dacha
             )
-        run = _Run(self._manifest, self._prepared, log, file.number, timestamps)
+        run = _Run(self._manifest, self._prepared, log, make, timestamps)
         batches.reverse()
         while batches:  # only their items are kept
             one = batches.pop()
@@ -143,15 +125,22 @@ class Replay:
                 run.take(one)
             else:
                 run.apply(one)
-        old: dict[int, list[Item]] = {}
+        old: dict[int, LogItems] = {}
         for before in earlier:
             for number, operation in enumerate(before.batch.operations):
-                old.setdefault(operation.column_family, []).append(
-                    _item(operation, before, before.batch.sequence + number, operation.key, operation.value)
+                if operation.column_family not in old:
+                    old[operation.column_family] = make()
+                old[operation.column_family].append(
+                    item_of(operation, before, before.batch.sequence + number, operation.key, operation.value)
                 )
         log.unused += [(Status.UNREFERENCED, family, items) for family, items in old.items()]
-        for items in (*log.items.values(), *(items for _, _, items in log.unused)):
-            items.sort(key=sort_key)
+        for items in log.items.values():
+            items.sort()
+        for _, _, unused in log.unused:
+            if isinstance(unused, list):
+                unused.sort(key=sort_key)
+            else:
+                unused.sort()
         return log
 
     def prepared(self) -> Iterator[Unused]:
@@ -160,7 +149,7 @@ class Replay:
             yield from _unused(Status.PREPARED, pending)
 
     def _read(
-        self, source: Source, file: DbFile, log: LoadedLog
+        self, source: Source, file: DbFile, log: LoadedLog, make: Callable[[], LogItems]
     ) -> tuple[list[LogBatch | WriteBatches], list[LogBatch], dict[int, int]]:
         """The batches of a log, and those of an earlier use of its file that are complete."""
         batches: list[LogBatch | WriteBatches] = []
@@ -168,29 +157,23 @@ class Replay:
         report = log.recorded
         reader = LogReader(source, report, self._limits, file.number)
         ordinals = itertools.count()
-        place_of = (source.name, file.number, Verdict.GOOD, file.role is Role.LIVE, _ALONE)
 
         def take(block: bytes, at: int, base: int) -> int:
             nonlocal ordinals
             ordinal = next(ordinals)
-            rank = (file.number << 33) + 2 * ordinal + 1
-            items, at, first, highest, kinds = single_writes(block, at, base, rank, Place, place_of)
-            ordinals = itertools.count(ordinal + len(items))
-            if items:
-                batches.append(WriteBatches(items, first, highest, frozenset(n for n in range(8) if kinds >> n & 1)))
+            last = batches[-1] if batches else None
+            writes = last if isinstance(last, WriteBatches) else WriteBatches(make())
+            count, at = writes.take(block, at, base, (file.number << 33) + 2 * ordinal + 1)
+            ordinals = itertools.count(ordinal + count)
+            if count and writes is not last:
+                batches.append(writes)
             return at
 
         reader.take = take
         try:
             for record in reader:
                 ordinal = next(ordinals)
-                batch, offsets = None, _ALONE
-                if isinstance(record.payload, bytes):
-                    batch = parse_write(record.payload)
-                if batch is None:
-                    span = source.span(record.offset - source.origin, record.end - source.origin)
-                    batch = parse_batch(record.payload, span, self._made(reader, record, span))
-                    offsets = tuple([o.offset for o in batch.operations])
+                batch, offsets = self._parsed(source, reader, record)
                 stated = batch.problem is None and batch.stated == len(batch.operations)
                 place = Place(
                     source.name, file.number, None, record.offset, record.end,
@@ -204,6 +187,8 @@ class Replay:
                     if stated:
                         earlier.append(one)
                     continue
+                if stated and batches and batches[-1].absorb(one):
+                    continue
                 batches.append(one)
                 if batch.problem is not None:
                     unknown = record.intact and batch.is_unknown
@@ -216,6 +201,14 @@ class Replay:
         except (LimitExceededError, MissingDependencyError) as error:
             log.error = error
         return batches, earlier, reader.timestamps
+
+    def _parsed(self, source: Source, reader: LogReader, record: LogRecord) -> tuple[Batch, tuple[int, ...]]:
+        """The batch of a record, and where its operations begin."""
+        if isinstance(record.payload, bytes) and (batch := parse_write(record.payload)) is not None:
+            return batch, _ALONE
+        span = source.span(record.offset - source.origin, record.end - source.origin)
+        batch = parse_batch(record.payload, span, self._made(reader, record, span))
+        return batch, tuple([o.offset for o in batch.operations])
 
     def _made(self, reader: LogReader, record: LogRecord, span: Span) -> Made | None:
         """The function that makes keys and values of a record that is not in memory; None for other records."""
@@ -234,16 +227,11 @@ class Replay:
         return made
 
 
-def _item(operation: Operation, one: LogBatch, sequence: int, key: bytes, value: Any) -> Item:
-    packed = ((sequence & MAX_SEQUENCE) << 8 | operation.value_type) & _TOP
-    return key, _TOP - packed, one.rank, operation.offset, value, one.place
-
-
 def _unused(status: Status, pending: list[PreparedOperation]) -> Iterator[Unused]:
     """The operations of a transaction by column family, sorted."""
     families: dict[int, list[Item]] = {}
     for operation, batch, _, sequence in pending:
-        item = _item(operation, batch, sequence, operation.key, operation.value)
+        item = item_of(operation, batch, sequence, operation.key, operation.value)
         families.setdefault(operation.column_family, []).append(item)
     for family, items in sorted(families.items()):
         yield status, family, sorted(items, key=sort_key)
@@ -257,15 +245,16 @@ class _Run:
         manifest: Manifest | None,
         prepared: dict[bytes, list[PreparedOperation]],
         log: LoadedLog,
-        number: int,
+        make: Callable[[], LogItems],
         timestamps: dict[int, int],
     ) -> None:
         self._manifest = manifest
         self._prepared = prepared
         self._log = log
-        self._number = number
+        self._number = log.number
+        self._make = make
         self._timestamps = timestamps
-        self._stale: dict[int, list[Item]] = {}
+        self._stale: dict[int, LogItems] = {}
         self._applies: dict[int, bool] = {}
         self._sequence = 0
         self._section: list[PreparedOperation] | None = None
@@ -298,13 +287,18 @@ class _Run:
         """The same as `apply` for batches of one write each."""
         log, items = self._log, writes.items
         if self._timestamps.get(0):
-            items = [self._without_timestamp(item) for item in items]
+            items = self._make()
+            for item in writes.items:
+                items.append(self._without_timestamp(item))
         log.last_sequence = max(log.last_sequence, writes.highest)
         if not self._is_applied(0):
             self._stale_items(0).extend(items)
             return
-        log.kinds |= writes.kinds
-        log.items.setdefault(0, []).extend(items)
+        log.kinds.update(kind for kind in range(8) if writes.kinds >> kind & 1)
+        if 0 in log.items:
+            log.items[0].extend(items)
+        else:
+            log.items[0] = items
 
     def _without_timestamp(self, item: Item) -> Item:
         key, inverted, rank, at, value, place = item
@@ -377,14 +371,16 @@ class _Run:
         sequence &= MAX_SEQUENCE
         log.last_sequence = max(log.last_sequence, sequence)
         key, value = self._plain(operation)
-        item = _item(operation, one, sequence, key, value)
+        item = item_of(operation, one, sequence, key, value)
         if not self._is_applied(family) or (number != self._number and not self._is_live(number, family)):
             self._stale_items(family).append(item)
             return
         log.kinds.add(operation.value_type)
         if operation.value_type == _RANGE:
             log.ranges.append(RangeDeletion(key, value, sequence, family))
-        log.items.setdefault(family, []).append(item)
+        if family not in log.items:
+            log.items[family] = self._make()
+        log.items[family].append(item)
 
     def _is_applied(self, family: int) -> bool:
         """Whether the state takes operations of this log in a column family."""
@@ -398,9 +394,9 @@ class _Run:
     def _is_live(self, number: int, family: int) -> bool:
         return self._manifest is None or self._manifest.is_live_log(number, family)
 
-    def _stale_items(self, family: int) -> list[Item]:
+    def _stale_items(self, family: int) -> LogItems:
         if family not in self._stale:
-            self._stale[family] = []
+            self._stale[family] = self._make()
             self._log.unused.append((Status.UNREFERENCED, family, self._stale[family]))
         return self._stale[family]
 
@@ -414,35 +410,3 @@ class _Run:
             return operation.key, operation.value
         value = operation.value[:-size] if operation.value_type == _RANGE else operation.value
         return operation.key[:-size], value
-
-
-def _rule_of(batches: list[Batch | WriteBatches], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:
-    """The sequence rule that a log follows, and the reason for that conclusion."""
-    if any(isinstance(batch, Batch) and _writes_before_commit(batch) for batch in batches):
-        return SequenceRule.PER_SUB_BATCH, "transactions are written before they are committed"
-    per_operation = per_batch = 0
-    for one, following in itertools.pairwise(batches):
-        if one.stated > 1 and not one.marks:
-            per_operation += following.sequence == one.sequence + one.stated
-            per_batch += following.sequence == one.sequence + 1
-    if per_operation or per_batch:
-        rule = SequenceRule.PER_OPERATION if per_operation >= per_batch else SequenceRule.PER_BATCH
-        return rule, f"as in {counted(max(per_operation, per_batch), 'batches')}"
-    if all(one.stated <= 1 for one in batches):
-        return SequenceRule.PER_OPERATION, "one operation per batch: both rules agree"
-    if is_dacha():
-        return SequenceRule.PER_BATCH, "the directory looks like dacha's"
-    return SequenceRule.PER_OPERATION, "nothing speaks for the other"
-
-
-def _writes_before_commit(batch: Batch) -> bool:
-    """Whether marks show that a batch takes one sequence number (policies WritePrepared and WriteUnprepared)."""
-    return any(
-        mark.kind in (OperationTypes.BEGIN_PERSISTED_PREPARE, OperationTypes.BEGIN_UNPREPARE)
-        or (
-            mark.kind == OperationTypes.NO_OPERATION
-            and mark.at == len(batch.operations) > 0
-            and mark is batch.marks[-1]
-        )
-        for mark in batch.marks
-    )
