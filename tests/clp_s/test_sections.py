@@ -73,7 +73,12 @@ def test_only_tables_that_are_shown_are_made(made: list[int]) -> None:
     assert sum(item.skipped or item.section.name.startswith("table-") for item in page) == MANY
     assert len(set(made)) == BULK_SECTIONS + 2, "the last is named"
     assert [item.section.name for item in explained(Selection(section="table-33"))] == ["table-33"]
-    assert [item.section.name for item in explained(Selection(section="stream-0"))] == [
+    made.clear()
+    stated = explained(Selection(section="stream-0"))
+    assert [item.section.name for item in stated] == ["stream-0", *(f"table-{n}" for n in range(BULK_SECTIONS + 1))]
+    assert stated[-1].skipped == MANY - BULK_SECTIONS
+    assert len(set(made)) == BULK_SECTIONS + 1
+    assert [item.section.name for item in explained(Selection(section="stream-0", whole=True))] == [
         "stream-0",
         *(f"table-{number}" for number in range(MANY)),
     ]

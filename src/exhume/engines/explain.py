@@ -60,7 +60,8 @@ class Selection:
     their fields.  Without `payloads`, no payload is decompressed.
 
     Of arrays, a range has the elements that touch it and one on either side; in payloads, which have no bytes in the
-    file, the first ones.  One section, and everything with `whole`, has all of them.  With `stream`, long lists of a
+    file, the first ones.  One section, and everything with `whole`, has all of them.  A section whose payload consists
+    of many others is given with the first of these, and with `whole` with all of them.  With `stream`, long lists of a
     file that a foreign specification describes can be looked at once: their elements are made then
     (`exhume.layout.trees`).
     """
@@ -281,6 +282,8 @@ def _looked_at(
             if isinstance(part, PayloadRun) and selection.window is not None:
                 if selection.payloads and _touches(selection.window, _stored(part.span), first=None):
                     yield from _first(part, noted.numbers(part), omitted)
+            elif isinstance(part, PayloadRun) and selection.section == part.parent and not selection.whole:
+                yield from _first(part, noted.numbers(part), omitted)
             elif selection.narrow:
                 yield from map(part.__getitem__, _chosen(part, selection))
             else:
@@ -288,8 +291,8 @@ def _looked_at(
 
 
 def _first(run: Run, near: Collection[int], omitted: dict[tuple[object, ...], ExplainedSection]) -> Iterator[Section]:
-    """The first parts of a payload, and those `near` findings; the others are counted in `omitted`: which parts are in
-    a range of stored bytes is not known."""
+    """The first parts of a payload, and those `near` findings; the others are counted in `omitted`: there may be
+    hundreds of thousands, and which of them are in a range of stored bytes is not known."""
     numbers = sorted({*range(min(len(run), BULK_SECTIONS)), *near})
     yield from map(run.__getitem__, numbers)
     for at in islice((at for at in range(BULK_SECTIONS, len(run)) if at not in near), 1):
