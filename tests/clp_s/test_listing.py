@@ -13,6 +13,7 @@ import pytest
 import exhume
 from exhume.errors import SourceError, WriterError
 from exhume.formats.clp_s.write.inputs import Naming, list_inputs
+from tests.clp_s.oracle import ORACLES, Oracle
 
 Cli = Callable[..., Any]
 
@@ -73,6 +74,34 @@ def test_create_takes_them(exhume_cli: Cli, logs: Path) -> None:
     assert exhume_cli("create", "kv-ir", "in", "--files-from", "list", "-o", "x.clp").code == 0
     assert exhume_cli("cat", "x.clp").out == b'{"n":2}\n{"n":1}\n{"n":3}\n{"n":4}\n'
     assert exhume_cli("create", "clp-s", "-o", "y.clps").code == 2
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_the_native_tool_records_the_same_names(exhume_cli: Cli, logs: Path, oracle: Oracle) -> None:
+    """A case: options, inputs, and whether both take them."""
+    (logs / "list").write_text("in/a.jsonl\n\nin/deep/c.jsonl")
+    (logs / "crlf").write_text("in/a.jsonl\r\n")
+    prefix = ("--remove-path-prefix", str(logs / "in"), "--remove-leading-slash")
+    cases: list[tuple[tuple[str, ...], tuple[str, ...], bool]] = [
+        ((), ("in",), True),
+        (("-f", "list"), ("d.jsonl",), True),
+        (("-f", "crlf"), (), False),
+        (("--normalize-paths",), ("in/../in/a.jsonl",), True),
+        (("--remove-path-prefix", "in/"), ("in/a.jsonl",), True),
+        (("--remove-path-prefix", "i"), ("in/a.jsonl",), False),
+        (prefix, (f"/{logs}/in/a.jsonl",), True),
+    ]
+    for number, (how, inputs, works) in enumerate(cases):
+        theirs = logs / f"theirs{number}"
+        ran = oracle.run("c", "--single-file-archive", *how, theirs, *inputs)
+        made = exhume_cli("create", "clp-s", *how, *inputs, "-o", f"ours{number}.clps")
+        assert (ran.returncode, made.code) == ((0, 0) if works else (1, 1)), how
+        if works:
+            recorded = []
+            for path in (next(theirs.iterdir()), logs / f"ours{number}.clps"):
+                with exhume.clps.open(path) as archive:
+                    recorded.append([str(entry.properties["_filename"]) for entry in archive.range_index])
+            assert sorted(recorded[0]) == sorted(recorded[1]), how
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

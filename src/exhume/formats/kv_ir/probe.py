@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from exhume.formats.kv_ir.layout import Preamble
 
 UNTOLD = 0.2
-"""Confidence for each kind of stream where the file ends or is damaged before its metadata say which one it is."""
+"""Confidence for each kind of stream where the file ends or is damaged before its metadata state which one it is."""
 
 _OF_TEXT = re.compile(rb'"VERSION"\s*:\s*"v?0\.0\.|"TIMESTAMP_PATTERN"')
 _VERSION = re.compile(rb'"VERSION"\s*:\s*"[^"]*"')

@@ -66,11 +66,16 @@ class Naming:
         name = os.path.realpath(path) if self.normalize else path
         if self.prefix is not None:
             prefix = os.path.realpath(self.prefix) if self.normalize else self.prefix
-            parts, lead = PurePosixPath(name).parts, PurePosixPath(prefix).parts
+            parts, lead = _parts(name), _parts(prefix)
             if parts[: len(lead)] != lead:
                 raise WriterError("a path does not start with the prefix", expected=prefix, actual=name)
             name = "/" + "/".join(parts[len(lead) :])
         return name.removeprefix("/") if self.remove_slash else name
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    """The parts of a path; two slashes at its beginning are one, as elsewhere in it."""
+    return PurePosixPath("/" + path.lstrip("/") if path.startswith("/") else path).parts
 
 
 def list_inputs(
