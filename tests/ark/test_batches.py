@@ -82,7 +82,7 @@ def test_more_channels_than_a_split_can_have(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", [b"", bytes(2000)], ids=["empty", "too large"])
 @pytest.mark.parametrize("at", [0, 299, 300, 450])
-def test_the_first_message_that_fits_nowhere_is_told(bad: bytes, at: int, tmp_path: Path) -> None:
+def test_the_first_message_that_fits_nowhere_is_reported(bad: bytes, at: int, tmp_path: Path) -> None:
     rows = messages(600, 2)
     rows[at] = (1, 5, bad)
     rows[500] = (0, 5, b"" if bad else bytes(3000))

@@ -350,7 +350,7 @@ def test_times_outside_arrow_are_counted_as_lost(tmp_path: Path, exhume_cli: Cal
     assert exhume_cli("export", tmp_path / "log", "--to", "parquet", "-o", tmp_path / "t.parquet").code == 3
 
 
-def test_export_of_a_damaged_log_says_so(log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+def test_export_of_a_damaged_log_reports_it(log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
     split = sorted((log / "splits").iterdir())[0]
     raw = bytearray(split.read_bytes())
     raw[-3] ^= 0xFF

@@ -174,7 +174,7 @@ BROKEN = {
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("what", BROKEN)
-def test_the_first_error_is_told(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_error_is_reported(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where lines that follow, perhaps in the same part, are broken in another way."""
     monkeypatch.setattr(jsonform, "LONGEST_LINE", 9000)
     lines = json_lines(200).splitlines()
@@ -197,7 +197,7 @@ def test_the_first_error_is_told(what: str, tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("small")
-def test_a_damaged_chunk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_chunk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mcap")
     whole = mcap_file()
     at = whole.rindex(b"\x28\xb5\x2f\xfd")  # the zstd frame of the last chunk

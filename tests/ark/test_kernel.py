@@ -54,7 +54,7 @@ def outcome(function: Any, *arguments: Any) -> Any:
 
 
 @given(ENTRIES, st.integers(0, 100), FLAGS, FLAGS, st.integers(0, 9), st.integers(0, (1 << 64) - 1))
-def test_twins_agree_about_indexes(
+def test_implementations_agree_about_indexes(
     entries: list[tuple[int, int, int, int, int]], size: int, known: bytes, wanted: bytes, low: int, high: int
 ) -> None:
     index = build(*entries)
@@ -69,7 +69,7 @@ def test_twins_agree_about_indexes(
 @given(
     st.lists(st.tuples(NUMBERS, NUMBERS), max_size=30), st.booleans(), st.integers(0, 9), st.sampled_from([3, 23, 63])
 )
-def test_twins_agree_about_runs(places: list[tuple[int, int]], ordered: bool, gap: int, window: int) -> None:
+def test_implementations_agree_about_runs(places: list[tuple[int, int]], ordered: bool, gap: int, window: int) -> None:
     if ordered:
         places.sort()
     offsets, sizes = array("q", (at for at, _ in places)), array("q", (size for _, size in places))
@@ -169,7 +169,7 @@ def test_one_entry_of_several() -> None:
 @given(
     st.lists(st.lists(st.one_of(st.integers(0, 9), st.integers(0, (1 << 64) - 1)), max_size=9).map(sorted), max_size=9)
 )
-def test_twins_merge_alike(lists: list[list[int]]) -> None:
+def test_implementations_merge_alike(lists: list[list[int]]) -> None:
     keys = [array("Q", some) for some in lists]
     sources = kernel.ark_merge(keys)
     assert sources == pykernel.ark_merge(keys)
@@ -182,7 +182,7 @@ def test_equal_times_keep_the_order_of_the_lists(twin: Any) -> None:
 
 
 @given(ENTRIES)
-def test_twins_make_the_same_messages(entries: list[tuple[int, int, int, int, int]]) -> None:
+def test_implementations_make_the_same_messages(entries: list[tuple[int, int, int, int, int]]) -> None:
     columns = pykernel.ark_entries(build(*entries), 1 << 33, ANY_OBJECT, ANY_OBJECT)
     _, times, offsets, sizes, objects, _ = columns
     stored = [b"%d" % number for number in range(len(times))]
@@ -235,7 +235,7 @@ def plain(registry: Registry, name: str, data: bytes) -> bytes:
 
 
 @given(registries(), st.data())
-def test_what_is_vouched_for_is_decoded_the_same(made: tuple[Registry, str], data: st.DataObject) -> None:
+def test_what_is_verified_is_decoded_the_same(made: tuple[Registry, str], data: st.DataObject) -> None:
     registry, name = made
     raw = encoder_for(registry, name).encode(data.draw(values(registry, name)))
     decoder = decoder_for(registry, name)

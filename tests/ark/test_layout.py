@@ -152,7 +152,7 @@ def test_a_footer_by_itself() -> None:
     assert parse_file_footer(data[:-1] + b"?") is None
 
 
-def test_what_lies_in_front_of_a_guid() -> None:
+def test_what_lies_before_a_guid() -> None:
     data = b"??\3\0\0\0abc"
     assert read_text_before(data, 2, 9) == "abc"
     assert [read_text_before(data, 2, end) for end in (8, 5)] == [None, None]
@@ -163,7 +163,7 @@ def test_what_lies_in_front_of_a_guid() -> None:
     assert read_guid_at(raw, (1, 17)) is None
 
 
-def test_bytes_behind_the_texts_of_a_trailer() -> None:
+def test_bytes_after_the_texts_of_a_trailer() -> None:
     texts = build_serializable_file(b"content", "type", "schema")[7:-TRAILER_FOOTER_SIZE]
     data = b"content" + texts + b"!!" + file_footer(len(texts) + 2, 7)
     with pytest.raises(ExhumeError) as caught:

@@ -114,7 +114,7 @@ def test_processes_print_the_same(log: Path, small: None) -> None:
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_damage_is_told_as_by_one_job(
+def test_damage_is_reported_as_by_one_job(
     log: Path, small: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, on_error: str
 ) -> None:
     import shutil

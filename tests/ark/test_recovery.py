@@ -87,7 +87,7 @@ def test_damage_around_the_messages_costs_none(tmp_path: Path, damage: Callable[
     assert found == before
 
 
-def test_a_count_that_lies_keeps_what_fits(tmp_path: Path) -> None:
+def test_a_count_that_is_wrong_keeps_what_fits(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     before = read(log.root)
     log.poke_header("num_indexed_items", 1 << 24)
@@ -261,7 +261,7 @@ def test_carving_finds_manifests_and_splits(tmp_path: Path) -> None:
 
 @given(st.data())
 @settings(max_examples=80)
-def test_any_damage_is_told_never_a_traceback(data: st.DataObject) -> None:
+def test_any_damage_is_reported_without_a_traceback(data: st.DataObject) -> None:
     files = dict(_sample_files())
     name = data.draw(st.sampled_from(sorted(files)))
     raw = bytearray(files[name])

@@ -83,7 +83,7 @@ def test_a_sound_log(log: Log, tmp_path: Path) -> None:
     assert not (tmp_path / "out/untimed").exists()
 
 
-def test_every_split_is_told_of_once(tmp_path: Path) -> None:
+def test_every_split_is_reported_once(tmp_path: Path) -> None:
     log = make_samples.write_log(tmp_path / "log")
     seen: list[tuple[int, int | None, str]] = []
     report = salvaged(tmp_path / "log", tmp_path / "out", progress=lambda *step: seen.append(step))
@@ -328,7 +328,7 @@ def test_bytes_that_bad_entries_claim(
     assert report.lost["messages"] == 2
 
 
-def test_of_several_reasons_the_one_that_the_index_has_first_is_told(log: Log, tmp_path: Path) -> None:
+def test_of_several_reasons_the_one_that_the_index_has_first_is_reported(log: Log, tmp_path: Path) -> None:
     lose(log, 1, ONE, 9)
     log.poke_entry(2, "ofs_data", ONE)
     log.poke_entry(2, "len_data", 4)
@@ -338,7 +338,7 @@ def test_of_several_reasons_the_one_that_the_index_has_first_is_told(log: Log, t
     ]  # fmt: skip
 
 
-def test_bytes_behind_the_messages(log: Log, tmp_path: Path) -> None:
+def test_bytes_after_the_messages(log: Log, tmp_path: Path) -> None:
     raw = log.split_path.read_bytes()
     log.split_path.write_bytes(raw + bytes(9))
     report = salvaged(log.root, tmp_path / "zeros")
@@ -417,7 +417,7 @@ def test_messages_without_their_index(tmp_path: Path, capacity: int, *, header: 
     assert [line["value"]["number"] for line in lines] == [0, 1, 2]
 
 
-def test_messages_behind_an_index_of_noise(tmp_path: Path) -> None:
+def test_messages_after_an_index_of_noise(tmp_path: Path) -> None:
     path, start = single(tmp_path / "log", 3, 8)
     raw = path.read_bytes()
     path.write_bytes(raw[:HEADER] + b"\x01" * (start - HEADER) + raw[start:])

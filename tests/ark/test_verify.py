@@ -289,7 +289,7 @@ def test_messages_are_announced(tmp_path: Path) -> None:
     assert (HEADER + 6 * ENTRY_SIZE, log.split_path.stat().st_size) in told
 
 
-def test_progress_is_told_by_splits(tmp_path: Path) -> None:
+def test_progress_is_reported_by_splits(tmp_path: Path) -> None:
     with ArkWriter(tmp_path / "log", split_items=2) as writer:
         writer.channel("/a", TYPE, REGISTRY)
         for number in range(6):

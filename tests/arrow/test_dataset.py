@@ -105,7 +105,7 @@ def test_pyarrow(archive: Any, asked: list[list[str]]) -> None:
     assert events.to_table().equals(pyarrow.table(archive.to_arrow(query="n < 100")))
 
 
-def test_columns_are_kept_beside_those_that_are_read(archive: Any, asked: list[list[str]]) -> None:
+def test_columns_are_kept_with_those_that_are_read(archive: Any, asked: list[list[str]]) -> None:
     whole = pyarrow.table(archive)
     events = archive.to_dataset(batch_rows=700)
     asked.clear()
@@ -146,7 +146,7 @@ def test_the_column_used_longest_ago_makes_room(archive: Any, asked: list[list[s
     assert asked == [["o.e f"]]
 
 
-def test_the_columns_are_told_without_decompressing_any(archive: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_columns_are_reported_without_decompressing_any(archive: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exhume.formats.clp_s.arrow.Prefetcher", None)
     assert archive.to_dataset(jobs=2).to_table(columns=["n"]).num_rows == 3000
 

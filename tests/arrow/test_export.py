@@ -350,7 +350,7 @@ def test_long_values_have_no_statistics(size: int, has_statistics: bool, tmp_pat
 
 
 @pytest.mark.parametrize("export", [table_files.export_parquet, table_files.export_arrow], ids=["parquet", "arrow"])
-def test_files_do_not_depend_on_what_is_written_beside(export: Any, small_groups: Path, tmp_path: Path) -> None:
+def test_files_do_not_depend_on_what_is_written_next_to_them(export: Any, small_groups: Path, tmp_path: Path) -> None:
     written = []
     for jobs in (1, 2):
         with exhume.open(small_groups) as archive:

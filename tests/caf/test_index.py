@@ -71,7 +71,9 @@ def test_writer_form_is_read_by_both_parsers(files: dict[str, tuple[int, int]], 
 
 
 @given(FILES, st.integers(0, 500), st.binary(max_size=3), st.integers(0, 3))
-def test_fast_twin_agrees_or_gives_up(files: dict[str, tuple[int, int]], at: int, new: bytes, cut: int) -> None:
+def test_fast_implementation_agrees_or_gives_up(
+    files: dict[str, tuple[int, int]], at: int, new: bytes, cut: int
+) -> None:
     data = build_index(files)
     at = min(at, len(data))
     damaged = data[:at] + new + data[at + cut :]
@@ -108,7 +110,7 @@ def test_every_flip_and_cut_agrees_with_the_standard_parser() -> None:
         max_leaves=8,
     )
 )
-def test_any_json_value_is_accepted_beside_the_files(value: Any) -> None:
+def test_any_json_value_is_accepted_with_the_files(value: Any) -> None:
     text = json.dumps({"format_version": "1.0", "extra": value, "files": {"a": {"start_byte": 1, "end_byte": 2}}})
     index = strict(text.encode())
     assert rows(index) == [("a", 1, 2)]
@@ -315,7 +317,7 @@ CANONICAL_BITS = st.lists(
 
 @given(CANONICAL_BITS, st.sampled_from([b"a", b"", b"\xc3\xa9", b"b"]), st.sampled_from([b"", b"}}"]))
 @example(text=b'"a":{"start_byte":0,"end_byte":1},,', name=b"a", tail=b"")
-def test_compiled_walk_agrees_with_its_twin(text: bytes, name: bytes, tail: bytes) -> None:
+def test_compiled_walk_agrees_with_its_pure_form(text: bytes, name: bytes, tail: bytes) -> None:
     text += tail
     walked = kernel.walk(text, 0, name)
     twin = pykernel.caf_walk(text, 0, name)

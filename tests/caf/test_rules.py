@@ -86,7 +86,7 @@ def test_bytes_that_no_file_covers(name: str, gaps: list[tuple[int, int]]) -> No
         assert archive.info().to_dict()["unreferenced"] == sum(end - start for start, end in gaps)
 
 
-def test_progress_is_told_in_steps(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_in_steps(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "STEP", 3)
     told: list[tuple[int, int, str]] = []
     list(exhume.verify(samples / "caf" / "sorted.caf", progress=lambda *at: told.append(at)))

@@ -291,7 +291,7 @@ def test_the_last_entry_ends_where_its_brace_is() -> None:
         assert found.index_end == 64 + len(index) + (0 if entries.endswith(b"}") else len(rest))
 
 
-def test_the_limit_of_entries_is_told_with_the_place_of_the_index() -> None:
+def test_the_limit_of_entries_is_reported_with_the_place_of_the_index() -> None:
     found = recover(BytesSource(b"#" * 10 + index_of(("a", 0, 1), ("b", 1, 2), ("c", 2, 3))), Limits(entries=2))
     [note] = [note for note in found.notes if note.startswith("the index breaks off")]
     assert "at 10 (0xa): expected at most 2, found 3 [" in note, note

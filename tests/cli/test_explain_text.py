@@ -96,7 +96,7 @@ def test_many_sections_are_summed_up(tmp_path: Path, exhume_cli: Cli) -> None:
     assert len(exhume_cli("explain", "--all", path).text.splitlines()) > 200
 
 
-def test_why_a_section_is_unread_is_said_once(tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:
+def test_why_a_section_is_unread_is_reported_once(tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:
     """In the text next to its bytes, and in the details of the page."""
     bundle = tmp_path / "bundle"
     shutil.copytree(samples / "data_bundle/zlib", bundle)

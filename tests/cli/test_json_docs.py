@@ -76,7 +76,7 @@ def check(out: bytes) -> None:
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=label(path)) for path in own_archives()])
 @pytest.mark.bulk
-def test_every_key_of_reading_verbs_is_told(path: Path, exhume_cli: Cli) -> None:
+def test_every_key_of_reading_verbs_is_reported(path: Path, exhume_cli: Cli) -> None:
     for args in (
         ["identify", path],
         ["info", path, "--stats"],
@@ -90,7 +90,7 @@ def test_every_key_of_reading_verbs_is_told(path: Path, exhume_cli: Cli) -> None
         check(exhume_cli(*args, "--json").out)
 
 
-def test_every_key_of_other_verbs_is_told(tmp_path: Path, exhume_cli: Cli, samples: Path) -> None:
+def test_every_key_of_other_verbs_is_reported(tmp_path: Path, exhume_cli: Cli, samples: Path) -> None:
     with exhume.create(tmp_path / "a.caf", "caf") as writer:
         members: Any = writer
         members.add_bytes("one", b"1")
@@ -119,7 +119,7 @@ def test_every_key_of_other_verbs_is_told(tmp_path: Path, exhume_cli: Cli, sampl
         check(ran.out)
 
 
-def test_every_key_of_documents_by_a_specification_is_told(tmp_path: Path, exhume_cli: Cli) -> None:
+def test_every_key_of_documents_by_a_specification_is_reported(tmp_path: Path, exhume_cli: Cli) -> None:
     spec, file = tmp_path / "rows.ksy", tmp_path / "rows.bin"
     spec.write_text(
         "{meta: {id: rows, title: Rows, endian: le}, seq: [{id: n, type: u1}, {id: rows, type: row, repeat: eos}],"
@@ -183,7 +183,7 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-def test_what_has_no_document_says_so(exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
+def test_verbs_without_a_document_report_it(exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
     caf = samples / SAMPLES["caf"]
     exhume_cli("catalog", "build", tmp_path / "c.db", caf)
     for args, told_ in (

@@ -34,7 +34,7 @@ def named(schema: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_each_is_a_schema_whose_keys_the_page_tells(name: str) -> None:
+def test_each_is_a_schema_whose_keys_the_page_lists(name: str) -> None:
     schema = load(name)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["title"] == f"exhume.{name}/1"
@@ -80,7 +80,7 @@ def documents(text: str) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("form", ["--json", "--ndjson"])
-def test_recursive_documents_are_told(form: str, exhume_cli: Cli, samples: Path) -> None:
+def test_recursive_documents_are_reported(form: str, exhume_cli: Cli, samples: Path) -> None:
     for verb in (["verify"], ["identify"], ["info"], ["list"], ["list", "--sections"], ["explain", "--coverage"]):
         found = list(documents(exhume_cli(*verb, "--recursive", form, samples / "caf").text))
         assert {"exhume.file/1", "exhume.walk/1"} <= {document["schema"] for document in found}

@@ -82,7 +82,7 @@ def test_outputs_that_are_replaced_wait_one_by_one(
     assert not (out / UNFINISHED).exists()
 
 
-def test_a_failure_to_flush_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_to_flush_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(fd: int) -> None:
         raise OSError(5, "Input/output error")
 

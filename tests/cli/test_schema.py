@@ -34,13 +34,13 @@ def test_a_bundle_stands_alone(exhume_cli: Cli, tmp_path: Path, samples: Path) -
     assert value.header.codec_name.rstrip("\0") == "none"
 
 
-def test_an_unknown_name_is_told(exhume_cli: Cli) -> None:
+def test_an_unknown_name_is_reported(exhume_cli: Cli) -> None:
     ran = exhume_cli("schema", "zss")
     assert (ran.code, ran.err.count("\n")) == (1, 1)
     assert "did you mean 'zs'" in ran.err
 
 
-def test_the_readers_are_told_with_an_example_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_readers_are_reported_with_an_example_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The docstrings of `exhume_ksy` and `exhume_ksy.fast` show how one structure is parsed."""
     import exhume_ksy
     import exhume_ksy.fast

@@ -130,7 +130,7 @@ def test_verify_ends_with_a_total(samples: Path, exhume_cli: Cli) -> None:
     assert exhume_cli("verify", words, words).text.splitlines()[-1] == "total: ok (2 ok)"
 
 
-def test_a_query_that_names_a_file_is_told(exhume_cli: Cli, samples: Path) -> None:
+def test_a_query_that_names_a_file_is_reported(exhume_cli: Cli, samples: Path) -> None:
     archive = str(samples / "clp_s" / "tiny.clps")
     alone = exhume_cli("search", archive, "--count")
     assert alone.code == 2

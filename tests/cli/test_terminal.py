@@ -128,7 +128,7 @@ def test_progress_in_words(progress: tuple[int, int | None, str], words: str) ->
 
 
 def test_what_goes_into_a_stream_is_counted_in_bytes(tmp_path: Path) -> None:
-    from exhume.cli.run import towards
+    from exhume.cli.run import with_total
     from exhume.formats.kv_ir.lines import write_lines
     from exhume.formats.kv_ir.writer import KvIrWriter
 
@@ -136,7 +136,7 @@ def test_what_goes_into_a_stream_is_counted_in_bytes(tmp_path: Path) -> None:
     path.write_bytes(b'{"a":1}\n' * 100)
     told: list[tuple[int, int | None, str]] = []
     with KvIrWriter(tmp_path / "events.clp") as writer:
-        write_lines(writer, [str(path)], progress=towards(lambda *one: told.append(one), str(path)))
+        write_lines(writer, [str(path)], progress=with_total(lambda *one: told.append(one), str(path)))
     assert writer.events == 100
     assert told[-1] == (800, 800, "bytes")
 
@@ -152,15 +152,15 @@ def test_what_salvage_wrote_is_read_again_with_progress(samples: Path, tmp_path:
 
 
 def test_the_size_of_what_goes_in_is_the_total(tmp_path: Path) -> None:
-    from exhume.cli.run import towards
+    from exhume.cli.run import with_total
 
     (tmp_path / "a").write_bytes(bytes(100))
     calls: list[tuple[int, int | None, str]] = []
-    report = towards(lambda *args: calls.append(args), str(tmp_path / "a"))
+    report = with_total(lambda *args: calls.append(args), str(tmp_path / "a"))
     for args in ((40, None, "bytes"), (400, None, "bytes"), (4, None, "records"), (4, 9, "bytes")):
         report(*args)
     assert calls == [(40, 100, "bytes"), (400, None, "bytes"), (4, None, "records"), (4, 9, "bytes")]
-    missing = towards(lambda *args: calls.append(args), "-")
+    missing = with_total(lambda *args: calls.append(args), "-")
     missing(1, None, "bytes")
     assert calls[-1] == (1, None, "bytes")
 

@@ -138,7 +138,7 @@ def test_a_cut_stream_gives_what_is_whole() -> None:
         assert found == EVENTS[:4]
 
 
-def test_an_event_that_cannot_be_read_is_told_after_the_others() -> None:
+def test_an_event_that_cannot_be_read_is_reported_after_the_others() -> None:
     with open_stream(CASES["CLPIR-403"]) as archive:
         found: list[Any] = []
         with pytest.raises(ExhumeError, match="CLPIR-403"):
@@ -355,7 +355,7 @@ def test_the_command_line(tmp_path: Path, exhume_cli: Callable[..., Any]) -> Non
     assert len(json.loads(exhume_cli("list", path, "--json").text)["entries"]) == 5
 
 
-def test_what_the_command_line_refuses_and_tells(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+def test_what_the_command_line_refuses_and_reports(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     path = tmp_path / "a.clp"
     path.write_bytes(SMALL)
     named, turned = exhume_cli("cat", path, "a"), exhume_cli("search", path, "a", "--tge", "2", "--tle", "1")

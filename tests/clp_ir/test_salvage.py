@@ -133,7 +133,7 @@ def test_lines_of_json(tmp_path: Path) -> None:
     assert report.recovered["events"] == 5
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     told: list[tuple[int, int | None, str]] = []
     salvage(BytesSource(SMALL), tmp_path / "out", progress=lambda done, total, unit: told.append((done, total, unit)))
     assert told[-1] == (len(SMALL), len(SMALL), "bytes")

@@ -49,7 +49,7 @@ def test_a_failing_disk_is_no_damage(beyond: int) -> None:
         list(verify_source(MisreportingSource(BytesSource(SMALL), fail)))
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     told: list[tuple[int, int | None, str]] = []
     data = head() + event(delta(1), b"x") * (2 * EVENTS + 5) + END
     found = verify_source(BytesSource(data), progress=lambda done, total, unit: told.append((done, total, unit)))

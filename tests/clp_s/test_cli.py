@@ -46,7 +46,7 @@ def test_text_that_is_not_utf8_in_json(exhume_cli: Cli, tmp_path: Path) -> None:
     assert [one["record"] for one in json.loads(ran.out)["records"]] == list(map(json.loads, lines))
 
 
-def test_cat_without_log_order_says_so(exhume_cli: Cli, tmp_path: Path) -> None:
+def test_cat_reports_that_there_is_no_log_order(exhume_cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "a.clps"
     path.write_bytes(build.tiny().build())
     ran = exhume_cli("cat", "--ordered", path)

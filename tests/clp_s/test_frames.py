@@ -67,7 +67,7 @@ def test_only_the_frames_that_are_asked_for_are_decompressed() -> None:
     assert frames.view.readonly
 
 
-def test_frames_are_taken_in_steps_while_others_take_those_behind() -> None:
+def test_frames_are_taken_in_steps_while_others_take_later_ones() -> None:
     frames = frames_of(stored(), 1 << 20)
     assert frames is not None
     steps, ends = frames.steps(), list(CUTS[1:])
@@ -79,7 +79,7 @@ def test_frames_are_taken_in_steps_while_others_take_those_behind() -> None:
     assert list(frames.steps()) == [len(PAYLOAD)], "all is there"
 
 
-def test_a_step_does_not_wait_for_another_thread_as_long_as_there_are_frames_behind() -> None:
+def test_a_step_does_not_wait_for_another_thread_as_long_as_frames_follow() -> None:
     begun, go_on = threading.Event(), threading.Event()
     data, second = stored(), frame_places(stored())[1]
 
@@ -217,7 +217,7 @@ def test_of_an_archive_at_hand_the_frames_are_read_when_they_are_needed(
 
 
 @pytest.mark.parametrize("change", [-1, 1, 200])
-def test_a_frame_that_lies_about_its_size_is_damage(change: int) -> None:
+def test_a_frame_that_is_wrong_about_its_size_is_damage(change: int) -> None:
     data = frame(PAYLOAD[:3000]) + lying(PAYLOAD[3000:9000], change)
     frames = frames_of(data, 1 << 20)
     assert frames is not None
@@ -421,7 +421,7 @@ def said(archive: ClpSArchive, jobs: int) -> object:
     ],
     ids=["too much stated", "too little stated", "damaged", "cut", "short", "trailing"],
 )
-def test_damage_is_told_as_where_no_frame_states_its_size(
+def test_damage_is_reported_as_where_no_frame_states_its_size(
     made: Path, tmp_path: Path, last: Frame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reframed(made, tmp_path / "bad.clps", last)

@@ -182,7 +182,7 @@ def test_ids_that_no_entry_has_are_refused() -> None:
         pykernel.ClpsStrings(dictionary([b"a"]), 1).numbered(range(1 << 31))
 
 
-def test_a_count_that_lies_costs_nothing() -> None:
+def test_a_count_that_is_wrong_costs_nothing() -> None:
     for kernel in (pykernel, compiled):
         with pytest.raises(ValueError):
             kernel.ClpsStrings(b"\0" * 16, 1 << 40)
@@ -360,7 +360,7 @@ def test_short_buffers_and_wrong_rows_are_refused(kernel: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("kernel", [pykernel, compiled], ids=["pure", "compiled"])
-def test_every_byte_that_needs_an_escape_is_seen_wherever_it_stands(kernel: ModuleType) -> None:
+def test_every_byte_that_needs_an_escape_is_seen_wherever_it_is(kernel: ModuleType) -> None:
     """The compiled scan looks at eight bytes at once."""
     special = {*range(0x20), 0x22, 0x5C}
     for size in range(1, 18):

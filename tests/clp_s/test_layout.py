@@ -153,14 +153,14 @@ GOOD = build.demo().payloads() | {
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_twins_agree_on_a_good_section(name: str) -> None:
+def test_implementations_agree_on_a_good_section(name: str) -> None:
     twin, generated = PAIRS[name]
     assert twin(GOOD[name]) == generated(GOOD[name])
 
 
 @pytest.mark.parametrize("name", PAIRS)
 @given(st.data())
-def test_twins_agree_on_damage(name: str, data: st.DataObject) -> None:
+def test_implementations_agree_on_damage(name: str, data: st.DataObject) -> None:
     twin, generated = PAIRS[name]
     raw = bytearray(GOOD[name])
     for _ in range(data.draw(st.integers(1, 3))):
@@ -173,7 +173,7 @@ def test_twins_agree_on_damage(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", PAIRS)
 @given(raw=st.binary(max_size=120))
 @example(raw=b"")
-def test_twins_agree_on_anything(name: str, raw: bytes) -> None:
+def test_implementations_agree_on_anything(name: str, raw: bytes) -> None:
     twin, generated = PAIRS[name]
     assert outcome(lambda: twin(raw)) == outcome(lambda: generated(raw))
 
@@ -306,7 +306,7 @@ def test_a_node_and_the_length_of_a_container_have_24_bits() -> None:
     assert layout.is_marker(layout.MAX_NODE_ID + 1)
 
 
-def test_streams_lie_behind_their_number() -> None:
+def test_streams_follow_their_number() -> None:
     assert metadata([(7, 100)], [])[layout.STREAMS_AT :][:16] == bytes([7, *bytes(7), 100, *bytes(7)])
 
 
@@ -551,7 +551,7 @@ def test_which_bytes_of_a_table_its_columns_take(tmp_path: Path) -> None:
         assert taken("e", data=data[:349]) is None
 
 
-def test_columns_behind_texts_that_come_first() -> None:
+def test_columns_after_texts_that_come_first() -> None:
     """The length of the strings follows the first ten rows; columns of a structured array are not told apart."""
     texts = (NodeType.CLP_STRING, NodeType.INTEGER)
     fields: Any = SimpleNamespace(nodes=(4, 7), node_types=texts, runs={})

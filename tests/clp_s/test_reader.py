@@ -35,7 +35,7 @@ def test_records_with_equal_keys_are_refused_with_the_reason(real_samples: RealS
     assert seen
 
 
-def test_an_archive_without_records_gives_none(real_samples: RealSamples) -> None:
+def test_an_archive_without_records_returns_none(real_samples: RealSamples) -> None:
     """clp-s fails on its own archive of an empty input."""
     seen = 0
     for path in real_samples.glob("clp_s/*/empty/*.clps"):

@@ -79,7 +79,7 @@ def test_runs(found: list[list[int]], total: int, most: int) -> None:
     assert missing == [at for at in range(max([total - 1, *known]) + 1) if at not in known]
 
 
-def test_missing_records_are_told_as_runs(tmp_path: Path) -> None:
+def test_missing_records_are_reported_as_runs(tmp_path: Path) -> None:
     report, found = salvaged(ORDERED, tmp_path)
     assert found == [7, 8, 9, 10, 11]
     assert [note for note in report.notes if "missing" in note] == [
@@ -175,7 +175,7 @@ def test_what_cannot_be_done(tmp_path: Path) -> None:
             exhume.salvage(target, tmp_path.parent / "out", format="clp-s", mode=mode)
 
 
-def test_what_is_made_anew_is_what_the_archive_was(tmp_path: Path) -> None:
+def test_what_is_rebuilt_is_what_the_archive_was(tmp_path: Path) -> None:
     """Version, size of the original, packets and dictionaries of the output, with and without those of the input."""
     exhume.salvage(demo().build(), tmp_path / "out", format="clp-s")
     with exhume.open(tmp_path / "out") as archive:
@@ -237,7 +237,7 @@ def test_tables_of_one_stream_are_parted_where_they_end(bad: int, tmp_path: Path
 
 
 @pytest.mark.parametrize(("type", "patterns"), [(0, 0), (8, 64), (14, 64)])
-def test_metadata_that_is_lost_is_made_anew(type: int, patterns: int, tmp_path: Path) -> None:
+def test_metadata_that_is_lost_is_rebuilt(type: int, patterns: int, tmp_path: Path) -> None:
     """Every packet a reader asks for; patterns, which print numbers, only where there are timestamps."""
     built = ORDERED.replace(
         nodes=[*ORDERED.nodes, (2, b"t", type)],

@@ -212,7 +212,9 @@ def test_parts_of_a_text_find_only_matches(kernel: Any, dialect: TextDialect, te
 @compiled_too
 @pytest.mark.parametrize("dialect", list(TextDialect))
 @given(texts=st.lists(LINES, min_size=1, max_size=5), pattern=TEXTS | LINES, ignore_case=st.booleans())
-def test_twins_find_the_same_texts(dialect: TextDialect, texts: list[bytes], pattern: bytes, ignore_case: bool) -> None:
+def test_implementations_find_the_same_texts(
+    dialect: TextDialect, texts: list[bytes], pattern: bytes, ignore_case: bool
+) -> None:
     pattern = b"*" + pattern.replace(b"\\", b"") + b"*"
     assert search_texts(PURE, texts, pattern, dialect, ignore_case) == search_texts(
         (_kernel, _kernel), texts, pattern, dialect, ignore_case
@@ -220,7 +222,7 @@ def test_twins_find_the_same_texts(dialect: TextDialect, texts: list[bytes], pat
 
 
 @both
-def test_undecodable_rows_are_told(kernel: Any) -> None:
+def test_undecodable_rows_are_reported(kernel: Any) -> None:
     store = Store(kernel, [b"took 12 ms", b"no number"], TextDialect.CORE)
     wild = Wildcard(b"*o*")
     words = struct.pack("<2Q", 0 | 99 << 24, 1)

@@ -129,7 +129,7 @@ def test_events_are_the_bytes_of_the_log(log: TextLog, data: bytes) -> None:
 
 @pytest.mark.skipif(KERNEL is None, reason="no compiled kernel: there is only one")
 @given(LINES, st.booleans(), options)
-def test_the_twin_does_the_same(data: bytes, final: bool, chosen: dict[str, Any]) -> None:
+def test_the_pure_form_does_the_same(data: bytes, final: bool, chosen: dict[str, Any]) -> None:
     pure, compiled = LOGS
     assert pure.lines(data, 0, final) == compiled.lines(data, 0, final)
     assert pure.last(data) == compiled.last(data)

@@ -194,7 +194,7 @@ def broken_off(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_columns_in_front_of_damage_are_read_without_those_behind_it(jobs: int) -> None:
+def test_columns_before_damage_are_read_without_those_after_it(jobs: int) -> None:
     rng, rows = random.Random(5), 80_000
     first, second = ([rng.getrandbits(62) for _ in range(rows)] for _ in range(2))
     built = tiny(

@@ -142,7 +142,7 @@ def test_a_table_of_a_partition(tmp_path: Path, jobs: int, ordered: bool) -> Non
     )
 
 
-def test_what_is_wrong_is_told_of_the_table(tmp_path: Path) -> None:
+def test_damage_is_reported_for_the_table(tmp_path: Path) -> None:
     data = bytearray((written(tmp_path, SOME), (tmp_path / "x.clps").read_bytes())[1])
     good = open_archive(BytesSource(bytes(data), "x.clps"))
     expected = one_by_one(good)

@@ -297,7 +297,7 @@ def test_a_table_names_the_stream_after_the_last() -> None:
     assert "CLPS-342" in [one.code for one in exhume.verify(data, format="clp-s")]
 
 
-def test_a_byte_behind_the_number_of_entries_is_no_frame() -> None:
+def test_a_byte_after_the_number_of_entries_is_no_frame() -> None:
     data = tiny(stored_sections={"/var.dict": u64(0) + b"x"}).build()
     found = [one.code for one in exhume.verify(data, format="clp-s", quick=True)]
     assert found == ["CLPS-309"]
@@ -315,7 +315,7 @@ class Parts:
         self.taken += 1
 
 
-def test_ranges_of_two_packets_are_told_where_they_are() -> None:
+def test_ranges_of_two_packets_are_reported_where_they_are() -> None:
     built = demo(range_index=[{"s": 0, "e": 2, "f": {}}])
     data = built.replace(extra_packets=[(PacketType.RANGE_INDEX, msgpack.packb([{"s": 1, "e": 9, "f": {}}]))]).build()
     with open_archive(BytesSource(data)) as archive:
@@ -443,7 +443,7 @@ def test_dictionaries_are_checked_where_the_list_of_tables_is_damaged() -> None:
     assert found == ["CLPS-340", "CLPS-351"]
 
 
-def test_damage_of_a_dictionary_that_is_checked_in_parts_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_of_a_dictionary_that_is_checked_in_parts_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "LARGE_DICTIONARY", 1)
     entries = u64(1) + b"a" + u64(99)
     data = demo(stored_sections={"/var.dict": u64(2) + build.zstd(entries)}).build()

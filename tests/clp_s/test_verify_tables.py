@@ -182,7 +182,7 @@ def test_windows_are_looked_at_with_the_row_before_them_until_one_is_not_sound(p
     assert set(through.tried) == {0, 1, 2}
 
 
-def test_a_column_that_has_no_times_hides_none_behind_it() -> None:
+def test_a_column_that_has_no_times_hides_none_after_it() -> None:
     """The bounds of a range hold for every column that it names, whatever their types."""
 
     def column(type: int, values: list[int]) -> Any:

@@ -60,7 +60,7 @@ class Counted:
 
 
 @given(st.lists(st.integers(1, 400), min_size=2, max_size=20), st.data())
-def test_what_is_gathered_is_what_lies_there(sizes: list[int], data: st.DataObject) -> None:
+def test_what_is_gathered_is_what_is_there(sizes: list[int], data: st.DataObject) -> None:
     passage = Counted(sizes).passage()
     for _ in range(4):
         wanted = [
@@ -184,7 +184,7 @@ def test_who_would_wait_for_a_frame_decompresses_the_next() -> None:
     assert counted.read == [1, 2, 0], "it is there already"
 
 
-def test_a_damaged_frame_is_told_and_others_are_read() -> None:
+def test_a_damaged_frame_is_reported_and_others_are_read() -> None:
     counted = Counted([100, 100, 400])
     bad = lying(PAYLOAD[200:599], 1)
     counted.stored = counted.stored[: counted.places[2][0]] + bad
@@ -442,7 +442,7 @@ DAMAGED = {
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("kind", DAMAGED)
 @pytest.mark.usefixtures("small")
-def test_what_is_wrong_is_told_as_of_the_whole_table(kind: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_wrong_is_reported_as_of_the_whole_table(kind: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windowed, "WINDOW_BYTES", 1 << 11)
     words, bad = DAMAGED[kind]
     stored = bytearray(texts(words, list(range(3000))).build())
@@ -532,7 +532,7 @@ def ordered(positions: list[int], moments: list[int], **changes: Any) -> Built:
 
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.usefixtures("small")
-def test_verify_finds_what_lies_between_windows(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_finds_what_is_between_windows(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of records across two windows, bounds of timestamps, and frames that no window had anything of."""
     monkeypatch.setattr(windowed, "WINDOW_BYTES", 1 << 11)
     rows = list(range(3000))

@@ -189,7 +189,7 @@ def test_bad_python_records(tmp_path: Path, event: Any) -> None:
     assert events(tmp_path / "x") == [{"good": 1}, {"good": 2}]
 
 
-def test_skipping_goes_on_behind_the_bad_line(tmp_path: Path) -> None:
+def test_skipping_continues_after_the_bad_line(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     good = [{"i": number} for number in range(5)]
     rows = lines(good).splitlines(keepends=True)
@@ -320,7 +320,7 @@ def test_splits(tmp_path: Path) -> None:
     assert [len(events(path)) for path in by_line.paths] == [len(events(path)) for path in writer.paths]
 
 
-def test_many_splits_leave_nothing_behind_when_they_fail(tmp_path: Path) -> None:
+def test_many_splits_leave_nothing_when_they_fail(tmp_path: Path) -> None:
     with pytest.raises(BadRecordError), create(tmp_path / "x.clps", target_encoded_size=1) as writer:
         for number in range(130):
             writer.write({"i": number})

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from exhume_ksy.fast._layout import LayoutError
 
-from exhume.compiler.emit.extension import extension, look_at
+from exhume.compiler.emit.extension import check_vocabulary, extension
 from exhume.compiler.refusal import UnsupportedError
 from exhume.errors import TruncatedError
 from exhume.layout import extensions
@@ -177,7 +177,7 @@ def test_a_package_on_disk_reads_with_its_extension_module(cache: Path, pairs: P
     assert done.stdout == "function Pair(key=97, value=98)\n"
 
 
-def test_without_a_compiler_readers_are_interpreted_and_it_says_why(
+def test_without_a_compiler_readers_are_interpreted_and_the_reason_is_reported(
     pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", "there-is-no-such-compiler")
@@ -237,4 +237,4 @@ def test_no_text_of_a_specification_is_in_an_extension_module(tmp_path: Path) ->
 )
 def test_a_text_with_other_words_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedError, match="what no extension has"):
-        look_at(text)
+        check_vocabulary(text)

@@ -326,7 +326,7 @@ def test_what_a_verdict_rests_on(tmp_path: Path) -> None:
     assert (log.verdict, log.verified_by) == (CarveVerdict.COMPLETE, VerifiedBy.STRUCTURE)
 
 
-def test_a_foreign_cluster_in_a_chunk_cannot_be_noticed_and_that_is_said(tmp_path: Path, exhume_cli: Cli) -> None:
+def test_a_foreign_cluster_in_a_chunk_cannot_be_noticed_and_that_is_reported(tmp_path: Path, exhume_cli: Cli) -> None:
     with exhume.create(tmp_path / "caf", "caf") as writer:
         members: Any = writer
         members.add_bytes("a", b"a" * 3 * CLUSTER)

@@ -52,7 +52,7 @@ def test_stored_streams_are_valid_and_transparent(codec: str, size: int) -> None
 
 
 @pytest.mark.parametrize("codec", SELF_ENDING)
-def test_trailing_bytes_are_told_or_left_alone(codec: str) -> None:
+def test_trailing_bytes_are_reported_or_left_alone(codec: str) -> None:
     data = b"some data " * 100
     stored = codecs.compress(codec, data)
     assert codecs.decompress_prefix(codec, stored + b"\0\0tail", max_size=10_000) == Decoded(data, len(stored))
@@ -181,7 +181,7 @@ def test_a_newer_liblzma_gives_the_same(newer_liblzma: xz.NewerLiblzma, preset: 
             codecs.decompress("lzma2", stored, max_size=size - 1)
 
 
-def test_the_standard_library_tells_what_is_wrong(newer_liblzma: xz.NewerLiblzma) -> None:
+def test_the_standard_library_reports_what_is_wrong(newer_liblzma: xz.NewerLiblzma) -> None:
     assert codecs.decompress("lzma2", b"\0", max_size=0) == b""
     data = b"".join(b"%d " % (i * i) for i in range(2000))
     stored = codecs.compress("lzma2", data)
@@ -369,7 +369,7 @@ def test_a_compressed_file_cut_anywhere_is_refused() -> None:
 
 
 @pytest.mark.parametrize("states_size", [True, False])
-def test_a_whole_zstd_frame_has_nothing_behind_it(states_size: bool) -> None:
+def test_a_whole_zstd_frame_has_nothing_after_it(states_size: bool) -> None:
     frame = zstandard.ZstdCompressor(write_content_size=states_size).compress(b"abc" * 1000)
     assert zstd_whole(frame, max_size=1 << 20) == b"abc" * 1000
     for more in (b"x", b"more than a header", frame, b"\x50\x2a\x4d\x18\0\0\0\0"):

@@ -110,7 +110,7 @@ def test_a_range_has_the_elements_that_touch_it_and_their_neighbors() -> None:
     assert [child["name"] for child in ids["children"]] == ["[99]", "[100]", "[101]"]
 
 
-def test_a_byte_is_told_without_the_payload(tmp_path: Path) -> None:
+def test_a_byte_is_reported_without_the_payload(tmp_path: Path) -> None:
     path = tmp_path / "a.zs"
     with exhume.create(path, "zs") as writer:
         records: Any = writer

@@ -59,7 +59,9 @@ def test_carving_says_that_the_image_is_what_was_put_into_it(image: Path, tmp_pa
     assert sorted(path.name for path in (tmp_path / "found").iterdir()) == ["000000008000.zs", "000000040000.caf"]
 
 
-def test_a_damaged_container_is_told_even_where_libewf_reads_on(image: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+def test_a_damaged_container_is_reported_even_where_libewf_reads_on(
+    image: Path, tmp_path: Path, exhume_cli: Cli
+) -> None:
     data = image.read_bytes()
     outcomes = set()
     for at in (0, 2134, 2231, 3783, 8342):

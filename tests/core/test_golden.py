@@ -33,7 +33,7 @@ NO_FINDINGS = {"ARK-108"}
 
 @pytest.mark.parametrize(("format", "name"), CASES, ids=["-".join(case) for case in CASES])
 @pytest.mark.bulk
-def test_all_that_is_said(tmp_path: Path, format: str, name: str) -> None:
+def test_all_that_is_reported(tmp_path: Path, format: str, name: str) -> None:
     said = describe(format, broken(format)[name], tmp_path)
     assert {part: value for part, value in said.items() if value is not None} == golden(format)[name]
 
@@ -160,7 +160,7 @@ def test_repetitions_are_recognized_in_bounded_memory(monkeypatch: pytest.Monkey
     ]
 
 
-def test_a_rule_that_is_broken_often_is_told_a_hundred_times() -> None:
+def test_a_rule_that_is_broken_often_is_reported_a_hundred_times() -> None:
     def finding(code: str, at: int, severity: Severity = Severity.ERROR) -> Finding:
         return Finding(code, severity, f"wrong: {at}", Span("a", at, at + 1), f"x[{at}]", at, at, "spec")
 
@@ -178,7 +178,7 @@ def test_a_rule_that_is_broken_often_is_told_a_hundred_times() -> None:
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=9), max_size=5))
 @example(parts=[[("b", 0)], [("a", 0)] * 4 + [("b", 0)] * 3])
-def test_parts_of_a_file_are_told_together(parts: list[list[tuple[str, int]]]) -> None:
+def test_parts_of_a_file_are_reported_together(parts: list[list[tuple[str, int]]]) -> None:
     with patch("exhume.findings.MAX_PER_RULE", 3):
         together, whole = CappedFindings(), CappedFindings()
         for part in parts:

@@ -91,7 +91,7 @@ def arguments(value: Any) -> set[str]:
 
 
 @NAME
-def test_everything_that_goes_in_and_comes_out_is_told(name: str) -> None:
+def test_everything_that_goes_in_and_comes_out_is_reported(name: str) -> None:
     value = PUBLIC[name]
     text = inspect.getdoc(value) or ""
     is_enum = isinstance(value, type) and issubclass(value, enum.Enum)

@@ -224,7 +224,7 @@ def test_links_in_the_target_are_not_followed(tmp_path: Path) -> None:
     assert not (out / "file").is_symlink()
 
 
-def test_clashes_are_told(tmp_path: Path) -> None:
+def test_clashes_are_reported(tmp_path: Path) -> None:
     with OutputTree(tmp_path / "out") as tree:
         tree.write("a", [b"1", b"2"])
         with pytest.raises(UnsafePathError, match="clash"):
@@ -310,7 +310,7 @@ def test_copies_however_the_system_can(
     assert out.read_bytes()[:9000] == data[7:9007]
 
 
-def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out = tmp_path / "f", tmp_path / "out"
     path.write_bytes(bytes(100))
     monkeypatch.setattr(stream, "_kernel_copy", failing(errno.ENOSPC))

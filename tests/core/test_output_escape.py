@@ -167,7 +167,7 @@ def test_two_members_never_become_one_file(tmp_path: Path) -> None:
     assert (tmp_path / "x").read_bytes() == b"another run"
 
 
-def test_names_that_differ_in_case_or_form_are_kept_apart_or_told(tmp_path: Path) -> None:
+def test_names_that_differ_in_case_or_form_are_kept_apart_or_reported(tmp_path: Path) -> None:
     names = ["a", "A", "\u00e9", "e\u0301", "CON", "x.", "x"]
     with OutputTree(tmp_path) as tree:
         refused = []

@@ -99,7 +99,7 @@ def test_a_reader_that_is_slower_than_its_source_needs_no_more() -> None:
     assert told.seconds < 62
 
 
-def test_what_began_at_another_width_tells_nothing() -> None:
+def test_what_began_at_another_width_shows_nothing() -> None:
     pace = AdaptiveConcurrency(clock=lambda: 0.0)
     first, late = pace.begin(), pace.begin()
     pace.end(first, PIECE)

@@ -96,7 +96,7 @@ def test_an_interruption_while_a_thread_starts_is_one(monkeypatch: pytest.Monkey
         list(map_ordered(str, range(10), 2))
 
 
-def test_calls_beside_the_caller_follow_each_other() -> None:
+def test_calls_in_parallel_with_the_caller_follow_each_other() -> None:
     done: list[tuple[int, bool]] = []
     inside = threading.Lock()
 

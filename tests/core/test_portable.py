@@ -63,7 +63,7 @@ def test_a_lock_keeps_others_out(tmp_path: Path) -> None:
     assert order == ["first", "second"]
 
 
-def test_a_system_without_locks_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_locks_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fcntl", None)
     monkeypatch.setitem(sys.modules, "msvcrt", None)
     with (

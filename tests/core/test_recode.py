@@ -103,7 +103,7 @@ def test_refusals(tmp_path: Path) -> None:
         exhume.recode(tmp_path / "a.caf", tmp_path / "b.caf")
 
 
-def test_what_cannot_be_written_is_told_by_the_name_of_the_output(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported_by_the_name_of_the_output(tmp_path: Path) -> None:
     with pytest.raises(WriterError, match="no records") as caught:
         exhume.recode(no_data(), tmp_path / "out.zs")
     assert caught.value.span is not None

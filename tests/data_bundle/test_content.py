@@ -178,7 +178,7 @@ def test_what_is_printed_does_not_depend_on_jobs(
     assert 1 in codes
 
 
-def test_damage_is_told_as_by_reading_each_file(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_is_reported_as_by_reading_each_file(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shard = bundle / "shard-00000000"
     whole = shard.read_bytes()
     for at in some(range(len(whole) - 1, 200, -len(whole) // 9)):

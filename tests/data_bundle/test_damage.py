@@ -264,7 +264,7 @@ VARIANTS: dict[str, Callable[[Bundle], None]] = {
 
 
 @pytest.mark.parametrize(("code", "lie"), LIES, ids=[f"{code}-{n}" for n, (code, _) in enumerate(LIES)])
-def test_lies_are_told(bundle: Bundle, code: str, lie: Callable[[Bundle], None]) -> None:
+def test_false_statements_are_reported(bundle: Bundle, code: str, lie: Callable[[Bundle], None]) -> None:
     lie(bundle)
     path = bundle.build()
     found = list(exhume.verify(path, format="databundle"))

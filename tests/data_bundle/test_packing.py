@@ -32,7 +32,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_directory_is_walked_in_order_and_links_are_told(tree: Path) -> None:
+def test_a_directory_is_walked_in_order_and_links_are_reported(tree: Path) -> None:
     found = list(walk(str(tree), "in"))
     top = [(entry.name, entry.kind, entry.size) for entry in found if entry.name.count("/") == 1]
     assert top == [

@@ -204,7 +204,7 @@ def test_scratch(tmp_path: Path) -> None:
         scratch_file(tmp_path / "missing")
 
 
-def test_a_kernel_copy_that_fails_half_way_is_made_anew(tmp_path: Path) -> None:
+def test_a_kernel_copy_that_fails_half_way_is_rebuilt(tmp_path: Path) -> None:
     from exhume.io.local import FileSource
 
     data = os.urandom(5000)

@@ -119,7 +119,7 @@ def test_our_error_is_no_failure_and_every_other_is(tmp_path: Path) -> None:
         guard(b"")
 
 
-def test_what_lies_beside_the_target_is_seen(tmp_path: Path) -> None:
+def test_what_is_next_to_the_target_is_seen(tmp_path: Path) -> None:
     folder = archives.Folder(tmp_path)
     with pytest.raises(AssertionError, match="outside the target"):
         folder.with_archive(b"\1\0", lambda archive, _: (folder.out.parent / "made").write_bytes(b"x"))

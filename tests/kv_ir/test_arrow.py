@@ -264,7 +264,7 @@ def test_some_columns_of_random_streams(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_wrong_is_told_behind_the_rows_before_it(name: str) -> None:
+def test_what_is_wrong_is_reported_after_the_rows_before_it(name: str) -> None:
     check(CASES[name])
 
 
@@ -395,7 +395,7 @@ def test_a_batch_ends_where_it_is_large() -> None:
     assert sizes == [[16, 16, 8]] * 2
 
 
-def test_a_failing_disk_ends_it_behind_the_rows_before() -> None:
+def test_a_failing_disk_ends_it_after_the_rows_before() -> None:
     def fail(offset: int, size: int, data: bytes) -> bytes:
         if is_broken and offset + size > 2000:
             raise SourceError("read failed", span=Span("disk", offset, offset + size))

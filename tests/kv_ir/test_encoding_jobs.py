@@ -74,7 +74,7 @@ def test_the_archive_is_that_of_one_job(tmp_path: Path, options: dict[str, Any])
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_wrong_is_told_as_with_one_job(name: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_as_with_one_job(name: str, tmp_path: Path) -> None:
     data = STREAM[:-1] + CASES[name][len(HEAD) :] if CASES[name].startswith(HEAD) else CASES[name]
     for on_error in ("fail", "skip"):
         assert made(tmp_path, [data], 2, on_error=on_error) == made(tmp_path, [data], 1, on_error=on_error)

@@ -118,7 +118,7 @@ def test_portions_are_decoded_before_one_decoder_goes_on(monkeypatch: pytest.Mon
     assert [name for _, _, name, _ in units.decoder.nodes(False)] == [b"key %d" % number for number in range(300)]
 
 
-def test_counts_go_on_behind_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_continue_after_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     offset = bytes((Tags.UTC_OFFSET_CHANGE,)) + (3_600_000).to_bytes(8, "big", signed=True)
     for bad in (event([], [(4, TRUE), (1, TRUE)]), b"\x55"):
         units = Units(Stream(BytesSource(HEAD + b"".join(UNITS) + offset + UNITS[-1] + bad)))
@@ -150,7 +150,7 @@ def test_many_keys_and_large_units_are_left_to_one_decoder(monkeypatch: pytest.M
         assert outcome(data, 2) == outcome(data, 1)
 
 
-def test_a_failing_disk_ends_it_behind_the_events_before() -> None:
+def test_a_failing_disk_ends_it_after_the_events_before() -> None:
     def fail(offset: int, size: int, data: bytes) -> bytes:
         if offset + size > 2000:
             raise SourceError("read failed", span=Span("disk", offset, offset + size))

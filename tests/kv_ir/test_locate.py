@@ -89,7 +89,7 @@ def test_a_stream_in_a_frame_that_is_cut_is_in_part_there() -> None:
     assert [one.code for one in carved.findings] == [one.code for one in verify_source(BytesSource(frame[:-4]))]
 
 
-def test_bytes_after_the_stream_in_its_frame_are_told() -> None:
+def test_bytes_after_the_stream_in_its_frame_are_reported() -> None:
     carved = found(frame := wrapped(SMALL + b"more"))
     assert (carved.verdict, carved.span.size) == (CarveVerdict.COMPLETE, len(frame))
     assert [one.code for one in carved.findings] == [one.code for one in verify_source(BytesSource(frame))]

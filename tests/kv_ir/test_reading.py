@@ -102,7 +102,7 @@ def assert_same(data: bytes) -> None:
     assert one_by_one[0] == one_by_one[1]
 
 
-def test_an_event_that_is_refused_leaves_those_behind_it_alone() -> None:
+def test_an_event_that_is_refused_leaves_the_following_alone() -> None:
     bad = [event([], [(4, TRUE), (1, TRUE)]), event([], [(4, TRUE), (1, apart(b"\x11"))])]
     good = event([], [(4, TRUE), (5, apart(b"[]")), (1, build_text(b"x"))])
     data = HEAD + b"".join(UNITS[:8]) + bad[0] + good + bad[1] + good + END
@@ -141,7 +141,7 @@ def test_members_that_stand_apart_come_together() -> None:
         assert list(archive.json_lines()) == 2 * [b'{"o":{"x":1,"p":{"z":1},"y":1},"q":1}\n']
 
 
-def test_offsets_from_utc_are_told() -> None:
+def test_offsets_from_utc_are_reported() -> None:
     change = b"\x3f" + (3_600_000).to_bytes(8, "big")
     data = HEAD + UNITS[2] + change + event([], [(1, build_text(b""))]) + END
     assert_same(data)
@@ -184,7 +184,7 @@ def test_every_bit_flipped() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("KVIR")])
-def test_every_rule_is_told(name: str) -> None:
+def test_every_rule_is_reported(name: str) -> None:
     assert name[:8] in {finding.code for finding in exhume.verify(CASES[name], format="kv-ir")}
 
 

@@ -91,7 +91,7 @@ def test_a_sound_stream_stays_as_it_is(tmp_path: Path) -> None:
     assert (report.lost, report.notes, report.complete) == ({}, [], True)
 
 
-def test_bytes_behind_the_end_are_told(tmp_path: Path) -> None:
+def test_bytes_after_the_end_are_reported(tmp_path: Path) -> None:
     report, events = rescued(SMALL + b"more", tmp_path)
     assert events == HELD
     assert rows(report)[-1][:4] == (len(SMALL), len(SMALL) + 4, Outcome.LOST, "bytes after the end of the stream")
@@ -188,7 +188,7 @@ def test_a_failing_disk_is_no_damage(tmp_path: Path, mode: SalvageMode, beyond: 
 
 
 @pytest.mark.parametrize("mode", [SalvageMode.ARCHIVE, SalvageMode.RECORDS])
-def test_progress_is_told(tmp_path: Path, mode: SalvageMode) -> None:
+def test_progress_is_reported(tmp_path: Path, mode: SalvageMode) -> None:
     told: list[tuple[int, int | None, str]] = []
     data = HEAD + COUNT + b"".join(map(one, range(2 * EVENTS + 5))) + END
     salvage(BytesSource(data), tmp_path / "out", mode=mode, progress=lambda *state: told.append(state))
@@ -205,7 +205,7 @@ LOST_HEAD = "the preamble is lost"
 
 
 @pytest.mark.parametrize("before", [b"", b"\x00", RUBBISH, HEAD[60:], HEAD[:4] + b"\x02" + HEAD[5:]])
-def test_a_lost_preamble_is_made_anew(tmp_path: Path, before: bytes) -> None:
+def test_a_lost_preamble_is_rebuilt(tmp_path: Path, before: bytes) -> None:
     data = before + b"".join(UNITS) + END
     report, events = rescued(data, tmp_path)
     assert events == HELD
@@ -245,7 +245,7 @@ def resumed(tmp_path: Path, behind: bytes, *, end: bytes = END) -> list[Pair]:
     return events[1:]
 
 
-def test_events_behind_damage_are_found(tmp_path: Path) -> None:
+def test_events_after_damage_are_found(tmp_path: Path) -> None:
     assert resumed(tmp_path, one(5) + one(6) + one(7)) == [({}, {"n": number}) for number in (5, 6, 7)]
 
 
@@ -307,7 +307,7 @@ def test_events_of_no_pairs_are_stepped_over(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_keys_of_several_groups_behind_damage_are_told(tmp_path: Path) -> None:
+def test_keys_of_several_groups_after_damage_are_reported(tmp_path: Path) -> None:
     """The declarations of a group count for the next ones."""
     behind = user(Tags.NODE_INTEGER, b"a") + event([], [(2, build_integer(1))])
     behind += user(Tags.NODE_INTEGER, b"b") + event([], [(3, build_integer(2)), (2, build_integer(3))])
@@ -333,14 +333,14 @@ def test_keys_lost_unseen_keep_their_numbers(tmp_path: Path, tree: str, unseen: 
     assert [b"lost key %d" % number in text for number in range(10)] == [0 < number <= unseen for number in range(10)]
 
 
-def test_keys_of_both_trees_are_told_by_one_event(tmp_path: Path) -> None:
+def test_keys_of_both_trees_are_reported_by_one_event(tmp_path: Path) -> None:
     group = auto(Tags.NODE_INTEGER, b"x") + user(Tags.NODE_INTEGER, b"y")
     group += event([(4, build_integer(1))], [(6, build_integer(2))])
     later = user(Tags.NODE_INTEGER, b"z") + event([], [(7, build_integer(3))])
     assert resumed(tmp_path, group + later + one(5)) == [({"x": 1}, {"y": 2}), ({}, {"z": 3}), ({}, {"n": 5})]
 
 
-def test_the_trees_are_told_one_after_the_other(tmp_path: Path) -> None:
+def test_the_trees_are_reported_one_after_the_other(tmp_path: Path) -> None:
     """Keys of the logger may still be uncertain where those of the user are determined."""
     behind = user(Tags.NODE_INTEGER, b"y") + event([], [(4, build_integer(1))])
     behind += auto(Tags.NODE_INTEGER, b"x") + event([(3, build_integer(2))], [(4, build_integer(3))])

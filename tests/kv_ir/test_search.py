@@ -173,7 +173,7 @@ def test_matches_are_printed_as_events_are(exhume_cli: Cli, tmp_path: Path) -> N
     assert len(shown) == len(EVENTS)
 
 
-def test_what_is_wrong_with_a_query_is_told(exhume_cli: Cli) -> None:
+def test_what_is_wrong_with_a_query_is_reported(exhume_cli: Cli) -> None:
     with opened(LOGGER) as archive, pytest.raises(QueryError):
         list(archive.search("a: ("))
     done = exhume_cli("search", LOGGER, "no_such_key: 1")

@@ -44,7 +44,7 @@ def test_a_failing_disk_is_no_damage(beyond: int) -> None:
         list(verify_source(MisreportingSource(BytesSource(SMALL), fail)))
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     told: list[tuple[int, int | None, str]] = []
     one = event([], [(1, build_integer(5))])
     data = HEAD + user(Tags.NODE_INTEGER, b"n") + one * (2 * EVENTS + 5) + END

@@ -105,7 +105,7 @@ def test_what_cannot_be_checked_is_a_loss_of_every_listing(
     assert (export.code, "could not be read: 1" in export.err) == (3, True)
 
 
-def test_damage_is_told_while_listing(database: Path, exhume_cli: Cli) -> None:
+def test_damage_is_reported_while_listing(database: Path, exhume_cli: Cli) -> None:
     table = database / "000005.ldb"
     table.write_bytes(flip(table.read_bytes(), 20))
     assert exhume_cli("list", database).code == 1

@@ -393,7 +393,7 @@ VARIANTS: dict[str, Change] = {
 
 @pytest.mark.parametrize(("code", "change"), CASES, ids=[f"{code}-{n}" for n, (code, _) in enumerate(CASES)])
 @pytest.mark.slow
-def test_each_rule_is_told_and_the_reader_goes_on(code: str, change: Change) -> None:
+def test_each_rule_is_reported_and_the_reader_goes_on(code: str, change: Change) -> None:
     files = build_database()
     change(files)
     found = findings(files)

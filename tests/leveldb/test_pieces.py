@@ -101,7 +101,7 @@ def told(*places: Handle, metaindex: Handle = METAINDEX) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 1 << 30])
-def test_blocks_lie_one_behind_the_other_or_it_is_said(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_that_are_not_consecutive_are_noted(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "PIECE", size)
     first, last = Handle(0, SIZE), Handle(2 * FURTHER, SIZE)
     assert told() == []

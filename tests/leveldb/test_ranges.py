@@ -95,7 +95,7 @@ def pairs(rows: LeveldbRows) -> list[tuple[bytes, bytes]]:
     return [(version.key, version.value) for version in ranges.versions_of(rows)]
 
 
-def test_damage_is_told_as_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_is_reported_as_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows before any flipped byte come, and then the error of those that are read one by one."""
     layers = [[(b"%04d" % (number * step), 1, b"%d" % step * 30) for number in range(50)] for step in (1, 2)]
     files = files_of([*layers, [(b"0001", 0, b"")]])
@@ -208,7 +208,7 @@ def test_threads_print_what_one_prints(database: Path, exhume_cli: Cli, monkeypa
 
 
 @pytest.mark.slow
-def test_damage_in_files_that_are_no_longer_used_is_told_by_threads_too(
+def test_damage_in_files_that_are_no_longer_used_is_reported_by_threads_too(
     tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranges, "plan_ranges", partial(ranges.plan_ranges, size=100))

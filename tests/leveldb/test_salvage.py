@@ -218,6 +218,8 @@ def test_the_spans_of_each_file_are_all_of_it(number: int, tmp_path: Path) -> No
     CASES[number][1](files)
     report = salvage(MemoryTree(files), tmp_path / "out")
     for name, data in some(files.items()):
+        if name.startswith("lost/"):  # set aside by a repair: a database of its own
+            continue
         at = 0
         for source, start, end, *_ in told(report):
             if source == name:

@@ -114,7 +114,7 @@ def test_a_block_that_its_entries_do_not_fill_is_looked_at(tmp_path: Path) -> No
 
 def test_blocks_that_do_not_follow_each_other_are_sections_by_themselves() -> None:
     handles = Handles.of([Handle(0, 10), Handle(15, 20), Handle(40, 1)])
-    follow = module._follow_each_other
+    follow = module._are_consecutive
     assert follow(handles, [Handle(46, 3)], 46)
     assert not follow(handles, [], 45)  # the last one reaches into the footer
     assert not follow(handles[::2], [], 99)

@@ -74,7 +74,7 @@ def test_a_killed_worker_changes_nothing(cluster: Any, archives: Path) -> None:
 
 
 @pytest.mark.slow
-def test_failures_and_deaths_are_told(cluster: Any, tmp_path: Path) -> None:
+def test_failures_and_deaths_are_reported(cluster: Any, tmp_path: Path) -> None:
     units = run(partial(die_at, str(tmp_path)), range(9), cluster=cluster.scheduler_address, retry_delay=0.01, batch=3)
     results = list(units)
     assert [one.unit for one in results] == list(range(9))

@@ -85,7 +85,7 @@ def test_one_job_and_several_take_turns() -> None:
     assert jobs.best(trials, 3) == [(9.0, 1.0), (4.0, 1.0)], "what takes long runs less often"
 
 
-def test_copies_run_beside_each_other_and_write_to_places_of_their_own(
+def test_copies_run_in_parallel_and_write_to_places_of_their_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(jobs, "settle", lambda: None)
@@ -121,7 +121,7 @@ def test_memory_is_written_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made == [1 << 20, mmap.PAGESIZE]
 
 
-def test_a_command_that_takes_no_jobs_is_told_from_one_that_fails(
+def test_a_command_that_takes_no_jobs_is_distinguished_from_one_that_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(jobs, "settle", lambda: None)

@@ -352,7 +352,7 @@ def test_clusters_and_frames_want_dask(monkeypatch: pytest.MonkeyPatch) -> None:
             call(["x.zs"])
 
 
-def test_scheduler_files_are_told_from_addresses(tmp_path: Path) -> None:
+def test_scheduler_files_are_distinguished_from_addresses(tmp_path: Path) -> None:
     assert not is_scheduler_file("tcp://127.0.0.1:8786")
     assert not is_scheduler_file("127.0.0.1:8786")
     assert is_scheduler_file(str(tmp_path / "scheduler"))

@@ -61,7 +61,7 @@ def test_conditions_become_kql(events: Archive, condition: polars.Expr, query: s
     assert wanted.height > 0
 
 
-def test_the_reader_is_told_columns_conditions_and_rows(events: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reader_gets_columns_conditions_and_rows(events: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
     to_arrow = type(events).to_arrow
 

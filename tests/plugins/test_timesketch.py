@@ -112,7 +112,7 @@ def test_integers_are_times_with_a_unit(unit: str, tmp_path: Path, exhume_cli: C
         (["--columns", "no"], "no such column"),
     ],
 )
-def test_mistakes_are_told(
+def test_mistakes_are_reported(
     samples: Path, tmp_path: Path, exhume_cli: Callable[..., Any], options: list[str], said: str
 ) -> None:
     ran = exhume_cli("export", samples / "clp_s/demo.clps", "--to", "timesketch", *options, "-o", tmp_path / "x")

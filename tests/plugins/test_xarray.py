@@ -73,7 +73,7 @@ def test_times_and_variables_can_be_chosen(log: Path, samples: Path) -> None:
     assert pose["at.x"].shape == (60,)
 
 
-def test_mistakes_are_told(log: Path, samples: Path) -> None:
+def test_mistakes_are_reported(log: Path, samples: Path) -> None:
     with pytest.raises(QueryError, match="choose one"):
         xarray.open_dataset(samples / "ark/log", engine=ExhumeBackend)
     with pytest.raises(QueryError, match="no arrays over time"):

@@ -318,7 +318,7 @@ def test_a_replaced_archive_is_opened_anew(tmp_path: Path) -> None:
         fs.cat("a")
 
 
-def test_a_remote_archive_that_changes_is_told_once(tmp_path: Path) -> None:
+def test_a_remote_archive_that_changes_is_reported_once(tmp_path: Path) -> None:
     files = {"a": b"first", "b": os.urandom(500_000), "c": os.urandom(500_000)}
     path = write_files(tmp_path / "x.caf", "caf", files)
     with serving({"x.caf": path.read_bytes()}) as served:

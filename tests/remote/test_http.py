@@ -86,7 +86,7 @@ def test_head_and_tail_are_read_once() -> None:
         ("down", SourceError),
     ],
 )
-def test_wrong_answers_are_told(mode: str, error: type[Exception]) -> None:
+def test_wrong_answers_are_reported(mode: str, error: type[Exception]) -> None:
     with serving({"data": DATA}) as served:
         source = opened(served)
         served.mode = mode
@@ -96,7 +96,7 @@ def test_wrong_answers_are_told(mode: str, error: type[Exception]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["changed-etag", "changed-size"])
-def test_a_change_between_requests_is_told(mode: str) -> None:
+def test_a_change_between_requests_is_reported(mode: str) -> None:
     with serving({"data": DATA}, mode) as served, opened(served) as source, pytest.raises(SourceChangedError):
         for at in (200_000, 500_000, 700_000):
             source.read_at(at, 10)
@@ -109,7 +109,7 @@ def test_passing_trouble_is_sat_out() -> None:
         assert served.failures == 2
 
 
-def test_an_unknown_length_and_a_missing_object_are_told() -> None:
+def test_an_unknown_length_and_a_missing_object_are_reported() -> None:
     with serving({"data": DATA}, "no-length") as served, pytest.raises(SourceError):
         opened(served)
     with serving({"data": DATA}) as served, pytest.raises(SourceError, match="no such"):

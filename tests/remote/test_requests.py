@@ -229,7 +229,7 @@ def test_listing_the_blocks_of_a_zs_file_reads_the_index(zs: Path) -> None:
         fs.close()
 
 
-def test_verify_reads_what_lies_behind_the_head_of_a_clp_s_archive_once(clps: Path) -> None:
+def test_verify_reads_a_clp_s_archive_after_its_head_once(clps: Path) -> None:
     with asked(clps) as server:
         with server.open() as archive:
             assert list(archive.verify()) == []

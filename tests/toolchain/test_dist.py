@@ -63,14 +63,14 @@ def test_a_whole_wheel_has_no_faults() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in whole_wheel() if "METADATA" not in name and "WHEEL" not in name])
-def test_a_wheel_that_lacks_something_is_told(name: str) -> None:
+def test_a_wheel_that_lacks_something_is_reported(name: str) -> None:
     files = whole_wheel()
     del files[name]
     assert wheels.faults(files)
 
 
 @pytest.mark.parametrize("name", ["exhume/_kernel.c", "exhume/a.pyx", "tests/a.py", "exhume/native/_kernel.abi3.so"])
-def test_a_wheel_that_holds_too_much_is_told(name: str) -> None:
+def test_a_wheel_that_holds_too_much_is_reported(name: str) -> None:
     files = whole_wheel() | {name: b""}
     files[f"{INFO}RECORD"] = wheels.record_of(files)
     assert len(wheels.faults(files)) == 1

@@ -585,7 +585,7 @@ enums:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
     text = WRONG.replace(old, new)
     if "sub takes" not in said and "type: sub" in text and "sub(" not in text:
         text = text.replace("type: sub\n", "type: sub(a)\n")

@@ -75,7 +75,7 @@ def test_what_is_read_when_asked_for_is_seen_and_rows_of_generated_fields() -> N
         assert found.over(entries, "ark_split") == 36
 
 
-def test_what_the_kernel_reads_is_counted_by_its_twin() -> None:
+def test_what_the_kernel_reads_is_counted_by_its_pure_form() -> None:
     zs: Any = import_module("exhume.formats.zs.framing")
     original = kernel.split_records
     payload = b"\x03abc\x02de"

@@ -68,7 +68,7 @@ def test_columns_of_a_stream_of_several_stored_blocks_are_read_by_their_keys(tmp
     assert parted, "no block ends inside a value"
 
 
-def test_a_key_of_a_bundle_is_told_by_its_parts(tmp_path: Path) -> None:
+def test_a_key_of_a_bundle_is_reported_by_its_parts(tmp_path: Path) -> None:
     with exhume.create(tmp_path / "b", "databundle", index_compression="none") as writer:
         for name in ("docs/first.txt", "docs/second.txt"):
             writer.add(name, b"x")

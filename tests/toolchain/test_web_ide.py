@@ -72,7 +72,7 @@ def test_a_type_named_like_an_import_is_an_error(tmp_path: Path) -> None:
         web_ide.write_bundles(tmp_path / "out", root)
 
 
-def test_the_twin_reports_what_breaks(tmp_path: Path) -> None:
+def test_the_pure_form_reports_what_breaks(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"\x05")
     (tmp_path / "leaf.ksy").write_text(LEAF)
     (tmp_path / "lazy.ksy").write_text(

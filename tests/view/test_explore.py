@@ -369,7 +369,7 @@ def test_a_checksum_of_the_whole_file_is_left_to_verifying(words: Asked, monkeyp
     assert "bytes elsewhere: only `exhume verify` compares it" in near["sha256_data"][1]
 
 
-def test_verdicts_are_told_as_they_are_computed(tmp_path: Path) -> None:
+def test_verdicts_are_reported_as_they_are_computed(tmp_path: Path) -> None:
     data = (SAMPLES / "zs/words-none.zs").read_bytes()
     with exhume.open(data) as archive:
         span = archive.sections().named("data-4").span
@@ -605,7 +605,7 @@ def test_a_remote_archive_is_checked_when_asked() -> None:
         assert asked.checked()["verdict"] == "ok"
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "cut.zs").write_bytes((SAMPLES / "zs/words-none.zs").read_bytes()[:-30])
     with asking(tmp_path / "cut.zs") as asked:
         assert asked.checked()["verdict"] == "damaged"

@@ -35,7 +35,7 @@ def test_cat(exhume_cli: Cli, sample: Path) -> None:
     assert exhume_cli("cat", sample, "--length-prefixed", "u64le").out[:8] == len(WORDS[0]).to_bytes(8, "little")
 
 
-def test_damage_is_told_alike_with_any_number_of_jobs(exhume_cli: Cli, tmp_path: Path) -> None:
+def test_damage_is_reported_alike_with_any_number_of_jobs(exhume_cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "a.zs"
     with exhume.create(path, "zs", codec="deflate", block_size=500) as writer:
         made: Any = writer

@@ -47,7 +47,7 @@ def outcome(function: Any, *args: Any) -> Any:
 @example(b"\x81\x80\x80\x80\x80\x80\x80\x80\x80\x02", b"", b"", 0)
 @example(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", b"", b"", 0)
 @example(b"\x80" * 30, b"", b"", 0)
-def test_twins_agree(payload: bytes, low: bytes, high: bytes, budget: int) -> None:
+def test_implementations_agree(payload: bytes, low: bytes, high: bytes, budget: int) -> None:
     for name, args in (
         ("split_records", ()),
         ("record_values", ()),
@@ -150,7 +150,7 @@ def test_take_stops_at_the_budget_and_before_a_cut_record(twin: Any) -> None:
     assert twin.take_records(b"", 100) == 0
 
 
-def test_the_twin_can_be_forced() -> None:
+def test_the_pure_form_can_be_forced() -> None:
     code = "from exhume.native import kernel; print(kernel.COMPILED, kernel.split_records.__module__)"
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "EXHUME_PURE": "1"}, capture_output=True, text=True, check=True

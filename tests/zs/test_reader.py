@@ -305,7 +305,7 @@ def test_remote_scan_reads_everything_once(folder: Path) -> None:
     assert len(source.requests) <= 3
 
 
-def test_failing_reads_are_told() -> None:
+def test_failing_reads_are_reported() -> None:
     file = File()
     places = [(bytes([65 + n]), file.data(bytes([65 + n]) * 5000)) for n in range(4)]
     data = file.finish(file.index(1, *places))

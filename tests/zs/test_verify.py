@@ -94,7 +94,7 @@ def test_repeated_key_is_only_a_warning() -> None:
         assert archive.metadata == {"a": 2}
 
 
-def test_disorder_hidden_behind_the_index_is_found() -> None:
+def test_disorder_hidden_after_the_index_is_found() -> None:
     assert codes(hidden_disorder()) == {"ZS-321", "ZS-323"}
 
 

@@ -220,7 +220,7 @@ def test_metadata_conventions(tmp_path: Path) -> None:
         assert archive.metadata == own
 
 
-def test_unfinished_file_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Order of events: unfinished magic, sync, header, sync, good magic, sync, rename."""
     seen: list[tuple[bytes, bytes]] = []
     real = os.fsync
@@ -243,7 +243,7 @@ def test_unfinished_file_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert seen == [(INCOMPLETE_MAGIC, unknown), (INCOMPLETE_MAGIC, root), (MAGIC, root)]
 
 
-def test_crash_leaves_a_file_that_is_told_unfinished(tmp_path: Path) -> None:
+def test_crash_leaves_a_file_that_is_reported_unfinished(tmp_path: Path) -> None:
     out = ZsWriter(tmp_path / "a.zs", codec="none", block_size=20)
     out.add_records(WORDS)
     out._output.file.flush()

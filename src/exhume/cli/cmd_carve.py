@@ -14,7 +14,7 @@ from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import ManyOptions, Targets, many_options
 from exhume.cli.outputs import OutputNames, prepare_directory
 from exhume.cli.params import BYTE_RANGE, FORMAT, SIZE, Verb
-from exhume.cli.playback import say_failed, worst
+from exhume.cli.playback import print_failed, worst
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
@@ -96,9 +96,9 @@ def command(
                 with search.open(image.target) as opened:
                     _write(run, opened, image.archives, place)
             _report(run, image.target, image.archives, place)
-            sound = bool(image.errors) or _is_sound(run, search, image, progress)
+            sound = bool(image.errors) or _container_matches(run, search, image, progress)
             for error in image.errors:
-                say_failed(run, image.target, error)
+                print_failed(run, image.target, error)
             failed = image.errors or not sound
             outcomes.add(ExitCode.FAILED if failed else _outcome(image.archives))
     return ExitCode.DONE if outcomes <= {ExitCode.DONE, ExitCode.NO} and ExitCode.DONE in outcomes else worst(outcomes)
@@ -161,7 +161,7 @@ def _in_one_pass(
     return _outcome(found) if sound else ExitCode.FAILED
 
 
-def _is_sound(run: Run, search: Search, image: Image, progress: Progress) -> bool:
+def _container_matches(run: Run, search: Search, image: Image, progress: Progress) -> bool:
     """`check_container` for an image that workers searched; a failure to read it is added to the image's errors."""
     try:
         with search.open(image.target) as opened:
@@ -183,7 +183,7 @@ def _report(run: Run, image: str, found: list[CarvedArchive], folder: Path | Non
     if run.machine:
         run.items("carve", {"target": image}, "archives", (carved.to_dict() for carved in found))
     else:
-        _say(run, image, found, folder)
+        _print_archives(run, image, found, folder)
 
 
 def file_name(carved: CarvedArchive) -> str:
@@ -192,7 +192,7 @@ def file_name(carved: CarvedArchive) -> str:
     return f"{carved.offset:012x}{mark}.{_SUFFIX.get(carved.format, carved.format)}"
 
 
-def _say(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:
+def _print_archives(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:
     if not found:
         run.print(f"{printable(image)}: no archives found")
         return

@@ -55,12 +55,12 @@ def command(
     if not recursive:
         return cat_one(run, target, names=names, span=span, values=values, given=given)
     from exhume.cli.playback import each_target, worst
-    from exhume.cli.recursive import archives_below, on_known
+    from exhume.cli.recursive import archives_below, on_found_archive
 
     found = archives_below(run, [target])
     options = {"names": names, "span": span, "values": values, "given": given}
     chosen = Targets(found, len(found), True)
-    outcomes = each_target(run, ManyOptions(), "cat", on_known, chosen, verb_of=cat_one, options=options)
+    outcomes = each_target(run, ManyOptions(), "cat", on_found_archive, chosen, verb_of=cat_one, options=options)
     return worst(outcomes) if outcomes else ExitCode.NO
 
 

@@ -58,7 +58,7 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: ManyOptions, 
         run.progress("catalog") as progress,
     ):
         results = many.run(reader, chunks, progress=progress, unit="chunks")
-        failed = catalog.enter_all(map(_told, results), add=add)
+        failed = catalog.enter_all(map(_chunk_result, results), add=add)
         files, count = catalog.count(), len(catalog.chunks())
     if run.machine:
         lost = [
@@ -147,7 +147,7 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks
     return ExitCode.NO if found else ExitCode.DONE
 
 
-def _told(result: Result) -> tuple[str, ChunkEntry | ExhumeError]:
+def _chunk_result(result: Result) -> tuple[str, ChunkEntry | ExhumeError]:
     """What a worker read of a chunk, or why it could not, which is said at once."""
     if result.error is not None:
         click.echo(f"exhume: left out: {shown(result.unit)}: {result.error}", err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import given_options, refuse_beside
+from exhume.cli.formatcli import given_options, refuse_combined
 from exhume.cli.many import ManyOptions, recursive_options
 from exhume.cli.params import BYTE_RANGE, SIZE, Verb
 from exhume.cli.render import printable
@@ -92,7 +92,7 @@ def command(
 
     With --ksy, any file is explained by a Kaitai Struct specification (extra: ksy).
     """
-    from exhume.cli.explained import tell_byte, tell_sections
+    from exhume.cli.explained import print_byte, print_sections
     from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 
     _refuse_without_effect(run, ksy)
@@ -126,7 +126,7 @@ def command(
         outcome = run.report_problems(archive)
         if at is not None:
             found = archive.sections() if dumping else None
-            return tell_byte(run, target, list(explained), at, found=found) or outcome
+            return print_byte(run, target, list(explained), at, found=found) or outcome
         first = next(explained, None)
         if first is None and span is not None:
             outcome = ExitCode.NO
@@ -139,7 +139,7 @@ def command(
         elif asked:
             _say_fields(run, archive, seen, depth, selection, dumping)
         else:
-            tell_sections(run, seen)
+            print_sections(run, seen)
             run.note("fields: --section NAME, --at OFFSET, --range A:B, --depth N, or --all")
     return outcome if seen.complete else ExitCode.LOSS
 
@@ -147,13 +147,13 @@ def command(
 def _say_fields(
     run: Run, archive: Any, seen: _SectionMonitor, depth: int | None, selection: Selection, dumping: bool
 ) -> None:
-    from exhume.cli.explained import tell_bytes, tell_fields
+    from exhume.cli.explained import print_bytes, print_fields
 
     told: set[str] = set()
     for item in seen:
         if dumping:
-            tell_bytes(run, archive.sections(), item, selection)
-        tell_fields(run, item, depth, selection, told)
+            print_bytes(run, archive.sections(), item, selection)
+        print_fields(run, item, depth, selection, told)
 
 
 def _dumping(run: Run, hex: bool | None) -> bool:
@@ -165,14 +165,14 @@ def _refuse_without_effect(run: Run, ksy: str | None) -> None:
     """Raise a usage error for options that make other given options pointless."""
     given = given_options(click.get_current_context())
     for option, others in WITHOUT_EFFECT.items():
-        refuse_beside(given, option, others)
+        refuse_combined(given, option, others)
     if "hex_" in given and (run.machine or not given & {"at", "span"}):
         raise click.UsageError("--hex and --no-hex are for --at and --range, in text")
     if "imports" in given and ksy is None:
         raise click.UsageError("--import is for --ksy")
     if not given & {"recursive", "coverage_"}:
         for option in ("no_verify", "ksy", *(() if given & {"verify", "html"} else ("at", "span"))):
-            refuse_beside(given, option, ["jobs"])
+            refuse_combined(given, option, ["jobs"])
 
 
 def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:

@@ -16,7 +16,7 @@ from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
 from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
 from exhume.cli.many import ManyOptions, many_options
-from exhume.cli.outputs import made_together, prepare_directory, sweep
+from exhume.cli.outputs import prepare_directory, sweep, synced_together
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
@@ -139,7 +139,7 @@ def command(
     _refuse_file(output, to)
     folder = prepare_directory(output, overwrite=overwrite)
     chosen = chosen.with_outputs(f".{TARGETS[to].suffix if to in TARGETS else to}", keep_extension=False)
-    with made_together(folder, local=many.cluster is None, overwrite=overwrite) as together:
+    with synced_together(folder, local=many.cluster is None, overwrite=overwrite) as together:
         try:
             options |= {"folder": str(folder), "overwrite": overwrite, "together": together}
             outcomes = each_target(run, many, "export", export_one, chosen, closing="exported", **options)

@@ -18,7 +18,7 @@ from exhume.cli.formatcli import (
     format_cli,
     given_options,
     recognized_format,
-    refuse_beside,
+    refuse_combined,
     split_options,
 )
 from exhume.cli.many import ManyOptions, recursive_options
@@ -82,12 +82,12 @@ def list_one(
         raise click.UsageError("--jobs is for --recursive and --sections", click.get_current_context(silent=True))
     mine, opening = split_options(click.Context(command), "list", described, values, given)
     if sections:
-        refuse_beside(given, "sections", ["long", "glob", *mine])
+        refuse_combined(given, "sections", ["long", "glob", *mine])
         with run.inspect(target, **opening) as inspected:
             return _list_sections(run, target, inspected, jobs if isinstance(jobs, int) else 1)
     options = cli.verb_options("list", mine)
     if mine.get("jobs", 1) != 1:
-        refuse_beside(given, "long", ["jobs"])
+        refuse_combined(given, "long", ["jobs"])
     with run.open(target, **opening) as archive:
         if long and not run.machine:
             _list_long(run, _chosen(run, archive, options, glob))

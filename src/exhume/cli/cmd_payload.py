@@ -34,7 +34,7 @@ def command(run: Run, target: str, section: str, output: str | None, overwrite: 
             data = archive.read_section(section)
             run.document("payload", body | {"size": len(data), "content": data})
             return None
-        pieces, is_checked = _pieces(archive, section)
+        pieces, is_checked = _payload_chunks(archive, section)
         if output is None:
             for piece in pieces:
                 run.out.write(piece)
@@ -51,7 +51,7 @@ def command(run: Run, target: str, section: str, output: str | None, overwrite: 
     return ExitCode.LOSS
 
 
-def _pieces(archive: Archive, name: str) -> tuple[Iterable[bytes], bool]:
+def _payload_chunks(archive: Archive, name: str) -> tuple[Iterable[bytes], bool]:
     """The payload of a section in chunks, and whether reading it compares the checksum, where there is one."""
     from exhume.errors import LimitExceededError
 

@@ -93,7 +93,7 @@ def command(
     place = Path(folder) if folder is not None else page.with_suffix("")
     if place == page:
         raise click.UsageError("-o FILE needs a suffix, such as .html, or give --folder DIR")
-    _keep_apart((*targets, *records), page, place)
+    _check_outputs((*targets, *records), page, place)
     if os.path.lexists(page) and not overwrite:
         raise exists_error(page)
     timeline, wrong = _timeline(records)
@@ -131,7 +131,7 @@ def command(
         body = {"output": output, "folder": str(place), "created": created, "installation": installed}
         run.document("report", {**body, **case.to_dict(), "timeline": timeline, "problems": wrong})
     else:
-        _say(run, case, directories)
+        _print_case(run, case, directories)
         run.note(f"written to {output}, files below {place}")
     if case.changed or case.counts[Kind.UNREADABLE]:
         return ExitCode.FAILED
@@ -141,7 +141,7 @@ def command(
     return ExitCode.DONE if case.verdict is Verdict.OK and not lost and not wrong else ExitCode.LOSS
 
 
-def _say(run: Run, case: CaseReport, directories: frozenset[str]) -> None:
+def _print_case(run: Run, case: CaseReport, directories: frozenset[str]) -> None:
     """Print the files that were searched, the archives in them, and their recoveries."""
     hashed = [*case.images, *(file for found in case.archives for file in found.files)]
     for image in case.images if not directories else ():
@@ -164,7 +164,7 @@ def _say(run: Run, case: CaseReport, directories: frozenset[str]) -> None:
             run.print(printable(f"recovered: {one.output}, verified by: {one.report.verified_by}"))
 
 
-def _keep_apart(inputs: tuple[str, ...], page: Path, folder: Path) -> None:
+def _check_outputs(inputs: tuple[str, ...], page: Path, folder: Path) -> None:
     """Refuse outputs that are an input, or below one: what a report is about is never changed by it."""
     for name in inputs:
         given = Path(os.path.realpath(name))

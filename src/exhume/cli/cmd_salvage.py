@@ -10,7 +10,7 @@ import click
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, given_options, split_options
 from exhume.cli.many import ManyOptions, many_options
-from exhume.cli.outputs import made_together, prepare_directory, sweep
+from exhume.cli.outputs import prepare_directory, sweep, synced_together
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
@@ -64,13 +64,13 @@ def command(
         if run.machine or report == "-":
             run.document("salvage", document)
         else:
-            _say(run, result)
+            _print_result(run, result)
         return _outcome(result)
     if report is not None:
         raise click.UsageError("--report is for one target: several have their reports in --json or --ndjson", ctx)
     folder = prepare_directory(output)
     chosen = chosen.with_outputs(".jsonl" if jsonl else "", keep_extension=not (jsonl or as_files))
-    with made_together(folder, local=many.cluster is None) as together:
+    with synced_together(folder, local=many.cluster is None) as together:
         try:
             options |= {"folder": str(folder), "together": together}
             outcomes = each_target(run, many, "salvage", salvage_one, chosen, closing="salvaged", **options)
@@ -95,7 +95,7 @@ def salvage_one(run: Run, target: tuple[str, str], *, folder: str, together: boo
         run.document("salvage", document)
     else:
         run.print(f"{shown(name)}:")
-        _say(run, result)
+        _print_result(run, result)
     return _outcome(result)
 
 
@@ -140,7 +140,7 @@ def _outcome(result: SalvageReport) -> ExitCode:
     return ExitCode.DONE if result.complete and result.verdict is Verdict.OK else ExitCode.LOSS
 
 
-def _say(run: Run, result: SalvageReport) -> None:
+def _print_result(run: Run, result: SalvageReport) -> None:
     counts = [counted(n, kind) for kind, n in result.recovered.items() if n]
     run.print(f"recovered: {', '.join(counts) or 'nothing'}")
     lost = [counted(n, kind) for kind, n in result.lost.items() if n]

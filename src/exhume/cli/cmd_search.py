@@ -95,7 +95,7 @@ def _search_below(
     run: Run, many: ManyOptions, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
 ) -> list[ExitCode]:
     """Search every archive below the targets; no outcome where there is none."""
-    from exhume.cli.recursive import archives_below, on_known
+    from exhume.cli.recursive import archives_below, on_found_archive
 
     found = archives_below(run, chosen.names)
     kinds = sorted({one.format for _, one in found if one.format is not None})
@@ -105,7 +105,7 @@ def _search_below(
     options = {"query": query, "values": values, "given": given, "expected": None}
     units = Targets(found, len(found), True)
     return player.merged(
-        each_target(run, many, "search", on_known, units, player=player, verb_of=search_one, options=options)
+        each_target(run, many, "search", on_found_archive, units, player=player, verb_of=search_one, options=options)
     )
 
 

@@ -54,7 +54,7 @@ def command(
             verdict = {"verdict": Verdict.of([finding]), "ok": False}
             run.document("verify", {"target": target, "format": None, **verdict, "findings": [finding.to_dict()]})
         else:
-            _say(run, finding)
+            _print_finding(run, finding)
             verdict_of = Verdict.of([finding])
             run.print(f"{shown(target)}: {run.screen.verdict(verdict_of, f'{verdict_of} (not read)')}")
 
@@ -65,7 +65,7 @@ def command(
     from exhume.cli.playback import each_target, worst
 
     outcomes = each_target(run, many, "verify", verify_one, chosen, failed=failed, **options)
-    run.tell_total()
+    run.print_total()
     return worst(outcomes)
 
 
@@ -84,7 +84,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
             elif run.json:
                 kept.append(finding.to_dict())
             else:
-                _say(run, finding)
+                _print_finding(run, finding)
         sound = check_container(run, source, progress, unless="--quick" if quick else "")
     verdict = verification.verdict
     run.tally(verdict)
@@ -103,7 +103,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
     return ExitCode.LOSS if verdict is Verdict.INCOMPLETE else ExitCode.DONE
 
 
-def _say(run: Run, finding: Finding) -> None:
+def _print_finding(run: Run, finding: Finding) -> None:
     from exhume.cli.advice import advice_on
 
     options = {option for param in command.params for option in param.opts}

@@ -129,7 +129,7 @@ MOST_BYTES, FEWER_BYTES = 64, 24
 """The longest value in bytes that is shown whole (a SHA-512), and how much is shown of a longer one."""
 
 
-def tell_sections(run: Run, items: Iterable[Any]) -> None:
+def print_sections(run: Run, items: Iterable[Any]) -> None:
     """Print every section as a row, then the damaged ones with the fields that findings concern."""
     rows: list[list[Any]] = []
     damaged: list[Any] = []
@@ -153,7 +153,7 @@ def tell_sections(run: Run, items: Iterable[Any]) -> None:
     printed: set[str] = set()
     for item in damaged:
         run.print()
-        tell_fields(run, item, None, None, printed)
+        print_fields(run, item, None, None, printed)
 
 
 def _first_sentence(section: Any) -> str:
@@ -206,7 +206,7 @@ def _meaning(node: Any, told: set[str] | None = None) -> str:
     return printable("  ".join(part for part in parts if part))
 
 
-def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: set[str]) -> None:
+def print_fields(run: Run, item: Any, depth: int | None, selection: Any, told: set[str]) -> None:
     """Print a section with the requested fields.  Text in `told` was printed before and is not repeated."""
     section = item.section
     place = f"{section.span.start}..{section.span.end}"
@@ -259,7 +259,7 @@ def _touches(node: Any, selection: Any) -> bool:
     return node.span is None or (node.span.start < selection.end and node.span.end > selection.start)
 
 
-def tell_bytes(run: Run, found: SectionMap, item: Any, selection: Selection) -> None:
+def print_bytes(run: Run, found: SectionMap, item: Any, selection: Selection) -> None:
     """Print the bytes of a section that are in a range as a hex dump, each in the color of its field."""
     span = item.section.span
     if selection.start is None or selection.end is None or item.section.parent is not None or item.skipped:
@@ -276,7 +276,7 @@ def _reader(found: SectionMap, name: str) -> Callable[[int, int], bytes]:
     return lambda start, stop: source.read_at(start - source.origin, stop - start)
 
 
-def _tell_around(run: Run, found: SectionMap, explained: Sequence[Any], chain: Sequence[Field], offset: int) -> None:
+def _print_around(run: Run, found: SectionMap, explained: Sequence[Any], chain: Sequence[Field], offset: int) -> None:
     """Print the bytes around one byte."""
     source = found.sources[explained[0].section.span.source]
     start, stop = around(chain, offset, source.origin + source.size)
@@ -286,7 +286,7 @@ def _tell_around(run: Run, found: SectionMap, explained: Sequence[Any], chain: S
     )
 
 
-def tell_byte(
+def print_byte(
     run: Run, target: str, explained: Sequence[Any], offset: int, *, found: SectionMap | None = None
 ) -> ExitCode:
     """Print or documents what one byte is, innermost field first; with a map also the bytes around it."""
@@ -307,7 +307,7 @@ def tell_byte(
         run.print(f"offset {offset} is outside the archive")
         return ExitCode.NO
     if found is not None:
-        _tell_around(run, found, explained, chain, offset)
+        _print_around(run, found, explained, chain, offset)
     for node in reversed(chain):
         size = _size(node)
         what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {field_value(node)}"

@@ -115,7 +115,7 @@ class _Cursor:
 
     def _run(self, search: Callable[[Callable[[Any], None]], None]) -> None:
         try:
-            self._rest()
+            self._wait_for_demand()
             search(self._put)
         except StoppedError:
             pass
@@ -132,9 +132,9 @@ class _Cursor:
             self._wanted -= 1
             self._waiting.append(item)
             self._changed.notify_all()
-        self._rest()
+        self._wait_for_demand()
 
-    def _rest(self) -> None:
+    def _wait_for_demand(self) -> None:
         """Wait until more is wanted.  Raises `StoppedError` if nothing is."""
         with self._changed:
             self._resting = True
@@ -144,7 +144,7 @@ class _Cursor:
             if self.closed:
                 raise StoppedError
 
-    def _has(self, count: int, gone: Callable[[], bool]) -> bool:
+    def _wait_for_items(self, count: int, gone: Callable[[], bool]) -> bool:
         """Whether so many items wait, once they do or the search has ended."""
         with self._changed:
             self._wanted = max(0, count - len(self._waiting))
@@ -175,13 +175,13 @@ class _Cursor:
         with self._turn:
             if first < self._at:
                 return None
-            while self._at < first and self._has(1, gone):
+            while self._at < first and self._wait_for_items(1, gone):
                 self._waiting.popleft()
                 self._at += 1
-            full = self._has(count, gone)
+            full = self._wait_for_items(count, gone)
             if self._error is not None and not self._waiting:
                 raise self._error
-            more = self._has(count + 1, gone) or self._error is not None
+            more = self._wait_for_items(count + 1, gone) or self._error is not None
             rows = [self._waiting.popleft() for _ in range(count if full else len(self._waiting))]
             self._at += len(rows)
             return rows, more

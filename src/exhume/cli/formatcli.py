@@ -162,7 +162,7 @@ def given_options(ctx: click.Context) -> frozenset[str]:
     return frozenset(name for name in ctx.params if ctx.get_parameter_source(name) not in defaults)
 
 
-def refuse_beside(given: Collection[str], name: str, others: Iterable[str]) -> None:
+def refuse_combined(given: Collection[str], name: str, others: Iterable[str]) -> None:
     """Raise `click.UsageError` for options that have no effect with the option `name`, if the user gave both."""
     for other in others if name in given else ():
         if other in given:
@@ -205,7 +205,7 @@ def split_options(
             asked = click.get_current_context(silent=True)  # the context given may have no name
             raise click.UsageError(f"{_flag(name, asked)} does not apply to {described.id} archives", asked)
     for name, others in cli.without_effect.get(verb, {}).items():
-        refuse_beside(given, name, others)
+        refuse_combined(given, name, others)
     for name, needed in cli.needs.get(verb, {}).items():
         if name in given and needed not in given:
             context = click.get_current_context(silent=True)

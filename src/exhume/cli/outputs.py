@@ -37,7 +37,7 @@ def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
     return path
 
 
-def made_together(folder: Path, *, local: bool, overwrite: bool = False) -> contextlib.AbstractContextManager[bool]:
+def synced_together(folder: Path, *, local: bool, overwrite: bool = False) -> contextlib.AbstractContextManager[bool]:
     """Whether the outputs of several targets wait for the disk together, at the end, instead of one by one.
 
     They do in a new directory if this machine writes all files (`local`).  The directory is marked as unfinished until

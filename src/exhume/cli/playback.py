@@ -249,7 +249,7 @@ def each_target(
             if isinstance(got, QueryError):
                 raise got
             if isinstance(got, ExhumeError):
-                (failed or partial(say_failed, run))(name if isinstance(name, str) else name[0], got)
+                (failed or partial(print_failed, run))(name if isinstance(name, str) else name[0], got)
                 found[ExitCode.FAILED] += 1
                 continue
             if got.usage is not None:
@@ -312,7 +312,7 @@ def _headed(run: Run, target: str, *, verb_of: One, options: dict[str, Any]) -> 
     return outcome
 
 
-def say_failed(run: Run, target: str, error: ExhumeError) -> None:
+def print_failed(run: Run, target: str, error: ExhumeError) -> None:
     """Report a target that failed on standard error."""
     if run.machine:
         from exhume.io.jsonout import dumps

@@ -14,7 +14,7 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import ManyOptions, Targets
-from exhume.cli.playback import One, Player, each_target, say_failed, worst
+from exhume.cli.playback import One, Player, each_target, print_failed, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run
 from exhume.engines.identify import walk
@@ -55,7 +55,7 @@ def each_archive(
 
     def tell_failed(name: str, error: ExhumeError) -> None:
         account.counts[Kind.ARCHIVE] += 1
-        (failed or partial(say_failed, run))(name, error)
+        (failed or partial(print_failed, run))(name, error)
 
     units = Targets(_found(run, targets), None, True)
     outcomes = each_target(
@@ -70,7 +70,7 @@ def each_archive(
         heading=heading,
         options=options,
     )
-    run.tell_total()
+    run.print_total()
     account.sum_up()
     return worst(outcomes if account.counts[Kind.ARCHIVE] else [*outcomes, ExitCode.NO])
 
@@ -78,7 +78,7 @@ def each_archive(
 def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, WalkEntry]]:
     """The archives below the targets, for verbs whose output is data; the number of other files is reported separately.
 
-    They are units for `on_known`.  Raises `click.UsageError` for options that apply to a single archive.
+    They are units for `on_found_archive`.  Raises `click.UsageError` for options that apply to a single archive.
     """
     _refuse_choices(run)
     counts: Counter[str] = Counter()
@@ -93,7 +93,9 @@ def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, WalkEntr
     return units
 
 
-def on_known(run: Run, unit: tuple[str, WalkEntry], *, verb_of: One, options: dict[str, Any]) -> ExitCode | None:
+def on_found_archive(
+    run: Run, unit: tuple[str, WalkEntry], *, verb_of: One, options: dict[str, Any]
+) -> ExitCode | None:
     """Run `verb_of` on an archive that `archives_below` found."""
     name, found = unit
     if found.format is not None:
@@ -184,4 +186,4 @@ def _totals(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in _TOLD.items())
 
 
-__all__ = ["archives_below", "each_archive", "on_known"]
+__all__ = ["archives_below", "each_archive", "on_found_archive"]

@@ -89,7 +89,7 @@ class Run:
         """Count the verdict on a target."""
         self.verdicts[verdict] += 1
 
-    def tell_total(self) -> None:
+    def print_total(self) -> None:
         """Print the verdict on all targets together, `total: damaged (1 damaged, 2 ok)`; nothing if none has one."""
         if (verdict := Verdict.of_all(self.verdicts)) is None:
             return
@@ -184,7 +184,7 @@ class Run:
         pretty = not self.ndjson and sys.stdout.isatty()
         from exhume.io.jsonout import dumps
 
-        self.out.text(dumps({"schema": f"exhume.{verb}/1", **_named(body)}, pretty=pretty) + "\n")
+        self.out.text(dumps({"schema": f"exhume.{verb}/1", **_without_secrets(body)}, pretty=pretty) + "\n")
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Any]) -> None:
         """Print many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`).
@@ -193,7 +193,7 @@ class Run:
         """
         from exhume.io.jsonout import dumps
 
-        head = {"schema": f"exhume.{verb}/1", **_named(head)}
+        head = {"schema": f"exhume.{verb}/1", **_without_secrets(head)}
         opening = dumps(head)
         if self.ndjson:
             for item in items:
@@ -316,7 +316,7 @@ def rate(done: int, seconds: float, unit: str) -> str:
     return f"{per_second:,.0f} {unit}/s" if per_second >= 10 else f"{per_second:.1f} {unit}/s"
 
 
-def towards(progress: Progress, *names: str) -> Progress:
+def with_total(progress: Progress, *names: str) -> Progress:
     """The same callback with the total size of these files as its total; unchanged if one of the files is not there."""
     from pathlib import Path
 
@@ -332,7 +332,7 @@ def towards(progress: Progress, *names: str) -> Progress:
     return report
 
 
-def _named(body: Mapping[str, Any]) -> dict[str, Any]:
+def _without_secrets(body: Mapping[str, Any]) -> dict[str, Any]:
     """The head of a document whose target, archive or catalog is named without the secrets of a URL."""
     names = ("target", "archive", "catalog")
     return {key: redact(one) if key in names and isinstance(one, str) else one for key, one in body.items()}

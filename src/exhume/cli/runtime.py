@@ -69,7 +69,7 @@ def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
 
             return audited(audit, functools.partial(function, run, **kwargs))
         finally:
-            _tell_kernel(run)
+            _warn_of_kernel(run)
 
     command: Any = wrapper
     for option in reversed(list(options.values())):
@@ -77,7 +77,7 @@ def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
     return command  # type: ignore[no-any-return]
 
 
-def _tell_kernel(run: Run) -> None:
+def _warn_of_kernel(run: Run) -> None:
     """Say once, on a terminal or with -v, that compiled code is there, but do not fit: all takes much longer."""
     compiled = sys.modules.get("exhume.native.compiled")
     if compiled is not None and compiled.STATE in compiled.NOT_USED and (run.verbose or sys.stderr.isatty()):

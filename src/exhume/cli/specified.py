@@ -87,7 +87,7 @@ def export_specified(
         for kind, count in report.lost.items():
             if count and kind != WITHOUT:
                 run.note(f"lost: {kind}: {count}")
-        _tell_omitted(run, table.omitted)
+        _print_omitted(run, table.omitted)
     return ExitCode.DONE if report.complete else ExitCode.LOSS
 
 
@@ -118,7 +118,7 @@ def _exported(
     return report, table
 
 
-def _tell_omitted(run: Run, omitted: Mapping[str, str]) -> None:
+def _print_omitted(run: Run, omitted: Mapping[str, str]) -> None:
     """Names what has no column."""
     told = list(omitted.items())
     for name, why in told[:NAMED]:
@@ -138,7 +138,7 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
 
     if path is not None:
         report, table = _exported(run, target, "-", ksy, imports, path, "jsonl", False, [])
-        _tell_omitted(run, table.omitted)
+        _print_omitted(run, table.omitted)
         return ExitCode.DONE if report.complete else ExitCode.LOSS
     specification = specification_of(ksy, imports)
     omitted: dict[str, str] = {}
@@ -150,7 +150,7 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
         except RAISED as error:
             raise refused(error, source.span(0, source.size)) from error
     run.out.text("\n")
-    _tell_omitted(run, omitted)
+    _print_omitted(run, omitted)
     return ExitCode.LOSS if omitted else ExitCode.DONE
 
 

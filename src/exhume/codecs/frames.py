@@ -63,7 +63,7 @@ class FrameIndex:
             raise CodecError("zstd: not several frames")
 
     @property
-    def are_all_known(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether no more are to be looked for."""
         return not self._left
 
@@ -154,7 +154,7 @@ class FramedPayload:
 
     def _have(self, places: FrameIndex, needed: Iterable[int], following: Iterable[int] = ()) -> None:
         decompress_shared(needed, self._locks, self._done, partial(self._decompress, places), following)
-        if places.are_all_known and len(self._done) == len(places.stored):
+        if places.is_complete and len(self._done) == len(places.stored):
             self._places = None
 
     def passage(self) -> FrameCache | None:

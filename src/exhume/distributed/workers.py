@@ -203,7 +203,7 @@ class Processes:
 
 
 @contextlib.contextmanager
-def _deaf() -> Iterator[None]:
+def _ignoring_interrupts() -> Iterator[None]:
     """Keep Ctrl-C from processes that are started meanwhile: a terminal sends it to them as well, while they import.
 
     For this one it waits until the end.
@@ -225,7 +225,7 @@ class _Worker:
     def __init__(self, context: Any) -> None:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs,), daemon=True, name="exhume-worker")
-        with _deaf():
+        with _ignoring_interrupts():
             self.process.start()
         theirs.close()
         self.task = -1

@@ -198,7 +198,7 @@ def _explain(
     begun: set[str] = set()
     schemas = schemas_of(found)
     left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
-    for section in _looked_at(found, selection, noted, shown, omitted):
+    for section in _selected_sections(found, selection, noted, shown, omitted):
         near = noted.near(section.span, first=section.span.source not in begun)
         sort = (bool(near), *section.sort)
         shown[sort] += 1
@@ -266,7 +266,7 @@ def _judge(
     _place(explained, near)
 
 
-def _looked_at(
+def _selected_sections(
     found: SectionMap,
     selection: Selection,
     noted: _FindingsByPlace,

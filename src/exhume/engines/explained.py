@@ -84,9 +84,9 @@ class ExplainedSection:
             out["fields"] = field_to_dict(self.stored)
         if self.payload is not None:
             out["payload"] = field_to_dict(self.payload)
-        return out | self._said()
+        return out | self._facts()
 
-    def _said(self) -> dict[str, Any]:
+    def _facts(self) -> dict[str, Any]:
         """Keys of the JSON form other than the trees."""
         out: dict[str, Any] = {}
         if self.note:
@@ -107,7 +107,7 @@ class ExplainedSection:
             if tree is not None:
                 yield f',"{key}":'
                 yield from _tree_pieces(tree)
-        rest = dumps(self._said())
+        rest = dumps(self._facts())
         yield f",{rest[1:]}" if len(rest) > len("{}") else "}"
 
 

@@ -94,7 +94,7 @@ def recode(
             made = scratch / path.name
             with _told_as(made, path):
                 hook(archive, made, stored=stored, limits=limits, progress=progress, jobs=jobs, **options)
-                digest = _prove(archive, made, limits, jobs)
+                digest = _compare_digests(archive, made, limits, jobs)
             report = RecodeReport(archive.format, str(path), digest, _size(archive), _size_on_disk(made))
             with naming(path):
                 made.rename(path)
@@ -115,7 +115,7 @@ def _told_as(made: Path, path: Path) -> Iterator[None]:
         raise
 
 
-def _prove(archive: Archive, made: Path, limits: Limits, jobs: int) -> str:
+def _compare_digests(archive: Archive, made: Path, limits: Limits, jobs: int) -> str:
     """The digest that both archives have; raises `WriterError` where the copy breaks a rule or has another."""
     with open_archive(made, format=archive.format, limits=limits) as copy:
         findings = [finding for finding in copy.verify(jobs=jobs) if finding.is_problem]

@@ -79,7 +79,7 @@ class Verification(Iterator[Finding]):
         """The target, its format once it is known, and the verdict once all findings were taken."""
         target = self.target
         name = str(target) if isinstance(target, (str, PathLike)) else getattr(target, "name", type(target).__name__)
-        state = str(self._so_far()) if self._ended else "not finished"
+        state = str(self._verdict_so_far()) if self._ended else "not finished"
         return f"<{type(self).__name__} {name!r}{f', {self.format}' if self.format else ''}: {state}>"
 
     def __bool__(self) -> bool:
@@ -90,9 +90,9 @@ class Verification(Iterator[Finding]):
         """The verdict; takes the findings that are left, and raises as they do."""
         for _ in self:
             pass
-        return self._so_far()
+        return self._verdict_so_far()
 
-    def _so_far(self) -> Verdict:
+    def _verdict_so_far(self) -> Verdict:
         """The verdict that the findings so far amount to."""
         found = {severity for severity, count in self.counts.items() if count}
         return Verdict.of_severities(found | {Severity.UNCHECKED} if self._failed else found)
@@ -141,7 +141,7 @@ class Verification(Iterator[Finding]):
                     activity.current.on_result("finding", finding.to_dict())
                 yield finding
             if activity.current is not None:
-                verdict = str(self._so_far())
+                verdict = str(self._verdict_so_far())
                 activity.current.on_result(
                     "verdict", {"target": source.name, "format": self.format, "verdict": verdict}
                 )

@@ -78,7 +78,7 @@ class BackgroundRunner:
         try:
             threading.Thread(target=_work_once, args=(function, todo), name="exhume", daemon=True).start()
         except BaseException:
-            if _taken(todo) is not None:  # else it runs
+            if _next_call(todo) is not None:  # else it runs
                 self._last = None
             raise
 
@@ -123,7 +123,7 @@ class OrderedCalls(Generic[T, R]):
 
     def help(self) -> bool:
         """Make one call in the caller's thread while the next result is pending; False when there is none to make."""
-        if self._waiting[0].finished or (call := _taken(self._todo)) is None:
+        if self._waiting[0].finished or (call := _next_call(self._todo)) is None:
             return False
         call.run(self._function)
         return True
@@ -136,7 +136,7 @@ class OrderedCalls(Generic[T, R]):
 
     def close(self, *, wait: bool = True) -> None:
         """Drop what has not started, and end the threads; with `wait`, wait for what they are doing."""
-        while _taken(self._todo) is not None:
+        while _next_call(self._todo) is not None:
             pass
         self._waiting.clear()
         for _ in self._threads:
@@ -202,7 +202,7 @@ def map_ordered(
             del failure
 
 
-def _taken(todo: SimpleQueue[_Call[T, R] | None]) -> _Call[T, R] | None:
+def _next_call(todo: SimpleQueue[_Call[T, R] | None]) -> _Call[T, R] | None:
     """The oldest call that no thread has started, if there is one."""
     try:
         return todo.get_nowait()
@@ -217,5 +217,5 @@ def _work(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> 
 
 
 def _work_once(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> None:
-    if (call := _taken(todo)) is not None:
+    if (call := _next_call(todo)) is not None:
         call.run(function)

@@ -127,7 +127,7 @@ def rebatched(
     """Batches of any numbers of rows, each with the sizes of its rows, as the batches that `batched` makes of the same
     rows, or what `form` makes of each: `jobs` threads join and form them (0: one per core).
     """
-    gathered = _gathered(((0, *piece) for piece in pieces), batch_rows)
+    gathered = _batch_slices(((0, *piece) for piece in pieces), batch_rows)
 
     def joined(found: tuple[Any, list[Any]]) -> Any:
         batch = _joined(found[1])
@@ -138,7 +138,7 @@ def rebatched(
 
 def rebatched_each(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator[tuple[K, Any]]:
     """`rebatched` for the pieces of several tables, which come with the key of theirs, as do the batches."""
-    return ((key, _joined(held)) for key, held in _gathered(pieces, batch_rows))
+    return ((key, _joined(held)) for key, held in _batch_slices(pieces, batch_rows))
 
 
 def _joined(held: list[Any]) -> Any:
@@ -198,7 +198,7 @@ class _BatchSlices:
                 self.held = [_joined(self.held)]
 
 
-def _gathered(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator[tuple[K, list[Any]]]:
+def _batch_slices(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator[tuple[K, list[Any]]]:
     """The slices that each batch is joined of, with the key of its table."""
     tables: dict[K, _BatchSlices] = {}
     for key, batch, sizes in pieces:

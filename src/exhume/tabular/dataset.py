@@ -72,14 +72,14 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
             return dataset.InMemoryDataset(table).scanner(columns=columns, filter=filter, **options)
         reader = self._archive.to_arrow(**{**self._options, "columns": [name for name in needed if name not in kept]})
         if needed and self._kept.limit:
-            batches = self._keeping(reader, needed, kept)
+            batches = self._scan_and_cache(reader, needed, kept)
             reader = pa.RecordBatchReader.from_batches(self._schema_of(needed), batches)
         return dataset.Scanner.from_batches(reader, columns=columns, filter=filter, **options)
 
     def _schema_of(self, names: Sequence[str]) -> Any:
         return pa.schema([self._schema.field(name) for name in names])
 
-    def _keeping(self, reader: Any, needed: Sequence[str], kept: Mapping[str, Any]) -> Iterator[Any]:
+    def _scan_and_cache(self, reader: Any, needed: Sequence[str], kept: Mapping[str, Any]) -> Iterator[Any]:
         """The batches of a reader joined with the kept columns; its own columns are kept at the end."""
         schema, room, row = self._schema_of(needed), self._kept.limit, 0
         held: dict[str, list[Any]] = {name: [] for name in reader.schema.names}

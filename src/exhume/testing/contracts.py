@@ -146,7 +146,7 @@ class FileArchiveContract(ArchiveContract):
                 entry["offset"] += 513
         assert shifted == [_without_source(entry) for entry in expected]
 
-    def test_truncation_is_told_never_a_traceback(self, sample: Path) -> None:
+    def test_truncation_is_reported_without_a_traceback(self, sample: Path) -> None:
         raw = sample.read_bytes()
         step = max(1, len(raw) // 64)
         for length in range(0, len(raw), step):

@@ -123,9 +123,9 @@ class ExploredArchive:
 
     def _map(self) -> None:
         archive = self.archive
-        self._know(archive.outline() if isinstance(archive, Archive) else archive.sections())
+        self._adopt_sections(archive.outline() if isinstance(archive, Archive) else archive.sections())
 
-    def _know(self, found: SectionMap) -> None:
+    def _adopt_sections(self, found: SectionMap) -> None:
         """Take over the sections that are known now."""
         tiles = (section for section, *_ in found.sums(tiles=True))
         nested = chain.from_iterable(part.unread() for part in found.parts if isinstance(part, PayloadRun))
@@ -156,7 +156,7 @@ class ExploredArchive:
                 if len(self._findings) < room:
                     self._findings.append(finding)
             if self._counts[Severity.ERROR]:
-                self._know(self.archive.sections())  # the outline is what the archive says of itself
+                self._adopt_sections(self.archive.sections())  # the outline is what the archive says of itself
         self._state = "done"
 
     # -- what requests ask

@@ -29,7 +29,7 @@ class ExploredImage(ExploredArchive):
         found = find(self._image, start=0, stop=self._image.size, limits=self._limits, progress=self._told)
         for carved in found:
             self._carved.append(carved)
-            self._know(_map_of(self._image, self.archives()))
+            self._adopt_sections(_map_of(self._image, self.archives()))
             self.generation += 1
         self._state = "done"
 

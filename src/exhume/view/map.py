@@ -275,7 +275,7 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
     """The totals of the sections by kind, largest first."""
     found: dict[str, _SectionTotals] = {}
 
-    def sort_of(section: Section) -> _SectionTotals:
+    def kind_of_section(section: Section) -> _SectionTotals:
         pattern = re.sub(r"\d+", "#", section.name)
         return found.setdefault(f"{section.kind} {pattern}", _SectionTotals(section.name, section.name, section.kind))
 
@@ -286,7 +286,7 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
     for part in tiles:
         if isinstance(part, SectionRun):
             forms = sorted(part.forms.items(), key=lambda form: form[1].span.start)
-            sorts = {kind: sort_of(section) for kind, section in forms}
+            sorts = {kind: kind_of_section(section) for kind, section in forms}
             for kind, (_, count, stored) in zip(part.forms, part.sums(), strict=True):
                 sorts[kind].count += count
                 sorts[kind].stored += stored
@@ -297,7 +297,7 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
                 sort.packed += part.bounds[number + 1] - part.bounds[number]
                 sort.payload += size
         else:
-            sort_of(part).add(part, payload(part))
+            kind_of_section(part).add(part, payload(part))
     return sorted(found.values(), key=lambda s: (-s.stored, s.name))
 
 

@@ -239,7 +239,7 @@ def _fields(section: Section, fields: Sequence[Field], omitted: int = 0, first: 
 
 def _group_of(section: Section, fields: Sequence[Field], first: int, end: int) -> Item:
     """The elements `[first, end)` of an array."""
-    span = _from_to(fields[first].span, fields[end - 1].span)
+    span = _joined_span(fields[first].span, fields[end - 1].span)
     make = partial(_fields, section, fields, 0, first, end)
     return Item(f"[{first}] to [{end - 1}]", "group", span, section=section, make=make)
 
@@ -255,11 +255,11 @@ def _elements(section: Section, array: Field, fields: Trees, first: int = 0) -> 
         fields.read_on(2 * known)
         return _elements(section, array, fields, known)
 
-    span = _from_to(fields[known - 1].span, array.span)
+    span = _joined_span(fields[known - 1].span, array.span)
     return [*out, Item(f"[{known}] and on", "group", span, section=section, make=further)]
 
 
-def _from_to(first: Span | None, last: Span | None) -> Span | None:
+def _joined_span(first: Span | None, last: Span | None) -> Span | None:
     """From the beginning of a span to the end of another."""
     if first is None or last is None:
         return first

@@ -10,7 +10,7 @@ from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.check import takes
-from exhume.compiler.front.inference import CALLS, MEMBERS, told
+from exhume.compiler.front.inference import CALLS, MEMBERS, kind_text
 from exhume.compiler.front.kinds import (
     REST,
     UNKNOWN,
@@ -261,9 +261,9 @@ class Code(abc.ABC):
             if family(one) == "stream":
                 classes = self.module.helper("Stream")
         if not classes:
-            raise UnsupportedError(f"{what} {told(wanted)}, which is not supported")
+            raise UnsupportedError(f"{what} {kind_text(wanted)}, which is not supported")
         run = "run, " if isinstance(wanted, Sequence) else ""
-        return f"{self.module.helper(helper)}({run}{self._code(of)}, {classes}, {told(one)!r})"
+        return f"{self.module.helper(helper)}({run}{self._code(of)}, {classes}, {kind_text(one)!r})"
 
     def _is_long(self, expr: ex.Expr) -> bool:
         """Whether a value may be long (a string, bytes, a list) in third-party specifications."""

@@ -82,7 +82,7 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
         raise UnsupportedError("two columns of one name", type.where)
     if any(map(keyword.iskeyword, slots)):
         raise UnsupportedError("a column whose name is a word of Python", type.where)
-    made, function = (_filled if only_number(type) is None or each else _taken)(scan, type)
+    made, function = (_filled if only_number(type) is None or each else _raw_columns)(scan, type)
     reader = scan.module.name_of(type, type.reader_name)
     out = [f"class {type.class_name}Columns:"]
     out += written_doc(f"Many `{type.where}`, one column per field; see `{reader.replace('read_', 'scan_')}`.")
@@ -152,7 +152,7 @@ RESUME = '        """Where what follows the last element begins."""'
 BEGINS = '        """Where each element begins."""'
 
 
-def _told() -> list[str]:
+def _problem_statements() -> list[str]:
     """Statements for what does not fit."""
     out = ["    except LayoutError as error:", '        error.within(f"[{len(columns.at)}]")']
     return [
@@ -161,7 +161,7 @@ def _told() -> list[str]:
     ]
 
 
-def _said(scan: Scan, type: Type, each: bool) -> list[str]:
+def _asked_problem(scan: Scan, type: Type, each: bool) -> list[str]:
     """The same where the reader of one element is asked what that is."""
     around = [one for one in around_rows(scan) if one != "until"]
     given = "".join(f", {'parent' if one == 'above' else one}={one}" for one in around)
@@ -196,7 +196,7 @@ def _opening(scan: Scan, type: Type) -> list[str]:
     return [f"def {reader}({given}) -> {type.class_name}Columns:", *written_doc(about), *begin]
 
 
-def _taken(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
+def _raw_columns(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     """Statements for columns of single numbers, which are the bytes as they are, and the function that returns them."""
     alone = only_number(type)
     assert alone is not None
@@ -257,6 +257,6 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     out.append("            first = at")
     out += scan.lines.lines + tail.lines
     out += ["        " + line for line in scan.row_ends()] if isinstance(scan, WideScan) else []
-    out += _said(scan, type, each) if type.raw.get("-tabled") else _told()
+    out += _asked_problem(scan, type, each) if type.raw.get("-tabled") else _problem_statements()
     out += ["        columns.resume_at = first", "    else:"]
     return made, [*out, "        columns.resume_at = at", "    return columns"]

@@ -389,7 +389,7 @@ class Element:
                 return (whole or scalar_of(kind) is not None) and field.condition is None
         return False
 
-    def _room(self, expr: ex.Expr) -> str | None:
+    def _bytes_left(self, expr: ex.Expr) -> str | None:
         """The bytes left between something within the stream and its end, in 64 bits, where that cannot overflow."""
         match expr:
             case ex.Binary("-", left, right) if left == REST and right in self.small:
@@ -430,7 +430,7 @@ class Element:
                 binds = BINDS[op]
                 if op in ex.OPPOSITE and self._unsigned(left) and self._unsigned(right):
                     return bound(f"{self._narrow(left)} {op} {self._narrow(right)}", binds, level)
-                if op in ("<", "<=") and self._unsigned(left) and (room := self._room(right)) is not None:
+                if op in ("<", "<=") and self._unsigned(left) and (room := self._bytes_left(right)) is not None:
                     return bound(f"{room} >= 0 and {self._narrow(left)} {op} <uint64_t> ({room})", BINDS["and"], level)
                 text = f"{self._code(left, binds + 1)} {'//' if op == '/' else op} {self._code(right, binds + 1)}"
                 return bound(text, binds, level)

@@ -79,7 +79,7 @@ def _sum(lengths: Counter[str]) -> str:
     return " + ".join(parts) or "0"
 
 
-def _alike(lengths: dict[str, Counter[str]]) -> str | None:
+def _common_divisor(lengths: dict[str, Counter[str]]) -> str | None:
     """What all lengths are multiples of, if there is one such number."""
     units = {unit for length in lengths.values() for unit in length}
     return units.pop() if len(units) == 1 and all(lengths.values()) else None
@@ -118,7 +118,7 @@ class _EndsFunction(Reader):
         fixed, ways = self._ways(kind)
         lines.add("ends: list[int] = []", "add = ends.append", f"length_of = {self._lengths(fixed)}.get", "first = at")
         # All lengths are multiples of one number, which is then left out of the table.
-        times = f" * {alike}" if (alike := _alike(fixed)) is not None and alike != "1" else ""
+        times = f" * {alike}" if (alike := _common_divisor(fixed)) is not None and alike != "1" else ""
         with lines.block("try:"):
             with lines.block(f"for on in {many}:" if each else f"for _ in range({self.code(count)}):"):
                 if not each:
@@ -143,7 +143,7 @@ class _EndsFunction(Reader):
 
     def _lengths(self, fixed: dict[str, Counter[str]]) -> str:
         """A table of the lengths that need no reading: of the whole module when nothing in it depends on the data."""
-        alike = _alike(fixed)
+        alike = _common_divisor(fixed)
         if alike is None:
             return f"{{{', '.join(f'{case}: {_sum(length)}' for case, length in fixed.items())}}}"
         name = f"_LENGTHS_{self.field.id}".upper()

@@ -155,7 +155,7 @@ def _number(expr: ex.Expr, here: Type) -> int | None:
     return expr.value if isinstance(expr, ex.Literal) and type(expr.value) is int else None
 
 
-def _most(type: Type) -> int | None:
+def _max_size(type: Type) -> int | None:
     """Bytes of a type with all its fields; None when they do not only depend on which of them are there."""
     sizes = [fixed_size(dataclasses.replace(one, raw={**one.raw, "if": None})) for one in type.seq]
     return sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
@@ -202,7 +202,7 @@ def _type(type: Type) -> str:
     lines: list[str] = []
     if (size := type_size(type)) is not None:
         lines.append(f"    size: Final = {size}")
-    elif (most := _most(type)) is not None:
+    elif (most := _max_size(type)) is not None:
         lines.append(f"    most: Final = {most}")
     lines += [f"    {safe(one.id)}: Final = {value}" for one in type.seq if (value := constant(one)) is not None]
     for one in type.instances.values():

@@ -18,7 +18,7 @@ from exhume.compiler.emit.ends import ends_text
 from exhume.compiler.emit.paused import PausedReader
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.scan import flat_text
-from exhume.compiler.emit.shared import Module, UntracedReaders, beside_of
+from exhume.compiler.emit.shared import Module, UntracedReaders, untraced_readers
 from exhume.compiler.emit.text import pruned, words_of
 from exhume.compiler.emit.traced import TracedClass, TracedReader
 from exhume.compiler.front.kinds import combined, family
@@ -107,5 +107,5 @@ def module_texts(model: Model, *, traced: bool = False, plain: Mapping[str, str]
     shown.
     """
     needs = find_needs(model)
-    beside = None if plain is None else beside_of(model, plain)
+    beside = None if plain is None else untraced_readers(model, plain)
     return {id: module_text(schema, needs, traced=traced, beside=beside) for id, schema in model.schemas.items()}

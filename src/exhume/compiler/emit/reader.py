@@ -238,7 +238,7 @@ class Reader(Statements):
         """
         waiting: list[Field] = []
         shares = self.type.root.model.shares
-        self.counts = shares or (self.foreign and (self._asks_for_the_end() or self._goes_on()))
+        self.counts = shares or (self.foreign and (self._asks_for_the_end() or self._bits_continue()))
         if self.counts:
             self.lines.add("bit = at * 8 - io.left" if shares else "bit = at * 8")
         together = 0
@@ -246,7 +246,7 @@ class Reader(Statements):
             if number < together:
                 continue
             try:
-                if len(optional := self._together(number)) > 1:
+                if len(optional := self._same_condition(number)) > 1:
                     together = number + len(optional)
                     self.run(waiting)
                     waiting, self.loose = [], False
@@ -282,7 +282,7 @@ class Reader(Statements):
             waiting = []
         return waiting
 
-    def _together(self, number: int) -> list[Field]:
+    def _same_condition(self, number: int) -> list[Field]:
         """The fields from one on that are there on the same condition, which reading them does not change."""
         condition, model = self.type.seq[number].condition, self.type.root.model
         if condition is None or not self.foreign or not self.joins_optional or self.counts:
@@ -327,7 +327,7 @@ class Reader(Statements):
             and any(not asked.isdisjoint(words(expr)) for expr in exprs)
         )
 
-    def _goes_on(self) -> bool:
+    def _bits_continue(self) -> bool:
         """Whether bits may continue where others ended, because the fields between them may be empty."""
         bits = [bit_order(one.one) is not None for one in self.type.seq]
         return any(

@@ -85,11 +85,11 @@ class Scan(Reader):
     def read_bytes(self, field: Field, into: str, path: str) -> None:
         """Positions of bytes, without copying them. Raises `UnsupportedError` for most that end with a terminator."""
         lines = self.lines
-        if rows.way_of_one(field) is ReadMethod.MARKED and not self.module.foreign:
+        if rows.read_method_of_one(field) is ReadMethod.MARKED and not self.module.foreign:
             stop, after = self.find_mark(field, path, bytes([field.raw["terminator"]]))
             lines.add(f"at_{into} = at", f"end_{into} = {stop}", after)
             return
-        if rows.way_of_one(field) is ReadMethod.CODED:
+        if rows.read_method_of_one(field) is ReadMethod.CODED:
             raise UnsupportedError("a field that ends with a terminator has no column")
         lines.add(f"at_{into} = at")
         stop = self.sized_end(field, path)
@@ -133,7 +133,9 @@ class Scan(Reader):
         sized = field.size is not None
         if self.module.foreign and len(self.lines.lines) > MOST_LINES:
             raise UnsupportedError("a row of too many fields")
-        if self.module.foreign and (field.to_end or rows.way_of_one(field) is ReadMethod.CODED or kind.type.opaque):
+        if self.module.foreign and (
+            field.to_end or rows.read_method_of_one(field) is ReadMethod.CODED or kind.type.opaque
+        ):
             raise UnsupportedError("a structure in bytes that are not limited by a size has no columns")
         inner = self.__class__(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         self.begin_nested(inner, field)

@@ -40,7 +40,7 @@ class UntracedReaders:
         return frozenset().union(*self.mentioned.values())
 
 
-def beside_of(model: Model, texts: Mapping[str, str]) -> UntracedReaders:
+def untraced_readers(model: Model, texts: Mapping[str, str]) -> UntracedReaders:
     """What is known of the readers of a model whose modules have this source."""
     columned = {name for text in texts.values() for name in _SCANS.findall(text)}
     return UntracedReaders(frozenset(columned), _mentioned(model), _passes_on(model))

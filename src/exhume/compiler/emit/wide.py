@@ -32,7 +32,7 @@ from exhume.compiler.front.kinds import (
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import Numbers
 from exhume.compiler.ir.needs import expressions, words
-from exhume.compiler.ir.rows import CODED, ReadMethod, common_code, numbers_in_place, takes_bytes, way_of_one
+from exhume.compiler.ir.rows import CODED, ReadMethod, common_code, numbers_in_place, read_method_of_one, takes_bytes
 from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
@@ -104,7 +104,7 @@ class WideScan(OutwardScan):
     # Bytes and strings.
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        if way_of_one(field) not in (ReadMethod.CODED, ReadMethod.MARKED):
+        if read_method_of_one(field) not in (ReadMethod.CODED, ReadMethod.MARKED):
             super().read_bytes(field, into, path)
         else:
             self._ended(field, field.one, into, path, str(field.raw.get("type")))

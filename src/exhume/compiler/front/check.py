@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.inference import COMPARED, WHOLE, demand, operation, same_enum, told
+from exhume.compiler.front.inference import COMPARED, WHOLE, demand, kind_text, operation, same_enum
 from exhume.compiler.front.kinds import (
     UNKNOWN,
     Bits,
@@ -101,7 +101,7 @@ def takes(given: Kind, wanted: Kind, what: str) -> bool:
         return True
     if one in ("unknown", "absent"):
         return False
-    raise UnsupportedError(f"{what} {told(wanted)}, not {told(given)}")
+    raise UnsupportedError(f"{what} {kind_text(wanted)}, not {kind_text(given)}")
 
 
 def _field(type: Type, field: Field) -> None:
@@ -151,14 +151,14 @@ def _arguments(type: Type, of: Kind) -> None:
         for given, param in zip(of.arguments, of.type.params, strict=False):
             what = f"the parameter {param.id} of {of.type.where} is"
             found = kind(given, type)
-            if takes(found, param.kind, what) and not _passes(found, param.kind):
-                raise UnsupportedError(f"{what} {told(param.kind)}, not {told(found)}")
+            if takes(found, param.kind, what) and not _accepts_argument(found, param.kind):
+                raise UnsupportedError(f"{what} {kind_text(param.kind)}, not {kind_text(found)}")
     elif isinstance(of, Switch):
         for one in (*(case for _, case in of.cases), *(() if of.default is None else (of.default,))):
             _arguments(type, one)
 
 
-def _passes(given: Kind, wanted: Kind) -> bool:
+def _accepts_argument(given: Kind, wanted: Kind) -> bool:
     """Whether Kaitai takes what is of one kind for an argument of another: a float is no integer, nor are enums."""
     given, wanted = combined(given), combined(wanted)
     one, other = family(given), family(wanted)

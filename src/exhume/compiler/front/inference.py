@@ -85,7 +85,7 @@ WORDS = {
 }
 
 
-def told(kind: Kind) -> str:
+def kind_text(kind: Kind) -> str:
     """A kind in words."""
     kind = combined(kind)
     return f"a structure of type {kind.type.where}" if isinstance(kind, Structure) else WORDS[family(kind)]
@@ -149,14 +149,14 @@ def _common(kinds: list[Kind], what: str) -> Kind:
     """The kind that all of some are; raises `UnsupportedError` where they have nothing in common."""
     found = united(kinds)
     if found == UNKNOWN and all(family(combined(one)) not in ("unknown", "absent") for one in kinds):
-        raise UnsupportedError(f"{what} are of one type, not {' and '.join(dict.fromkeys(map(told, kinds)))}")
+        raise UnsupportedError(f"{what} are of one type, not {' and '.join(dict.fromkeys(map(kind_text, kinds)))}")
     return found
 
 
 def demand(kind: Kind, families: Iterable[str], what: str) -> None:
     """Raise `UnsupportedError` for a kind of another family; `what` says what is expected."""
     if family(combined(kind)) not in families:
-        raise UnsupportedError(f"{what}, not {told(kind)}")
+        raise UnsupportedError(f"{what}, not {kind_text(kind)}")
 
 
 def same_enum(left: Kind, right: Kind) -> bool:
@@ -170,7 +170,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
     one, other = family(left), family(right)
     if "enum" in (one, other) and (op not in ("==", "!=") or not same_enum(left, right)):
         raise UnsupportedError(
-            f"`{op}` does not take {told(left)} and {told(right)}: `.to_i` returns the number of an enum"
+            f"`{op}` does not take {kind_text(left)} and {kind_text(right)}: `.to_i` returns the number of an enum"
         )
     numbers = one in _NUMBERS and other in _NUMBERS
     if op in ("and", "or"):
@@ -187,7 +187,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
         return FLOAT if "float" in (one, other) else INTEGER
     if op in ("&", "|", "^", "<<", ">>") and one in WHOLE and other in WHOLE:
         return INTEGER
-    raise UnsupportedError(f"`{op}` does not take {told(left)} and {told(right)}")
+    raise UnsupportedError(f"`{op}` does not take {kind_text(left)} and {kind_text(right)}")
 
 
 def _named(id: str, here: Type, item: Kind) -> Kind:
@@ -230,7 +230,7 @@ def _member(of: Kind, name: str) -> Kind:
 
 def _no_member(of: Kind, name: str, known: list[str]) -> UnsupportedError:
     more = meant(name, known) or (f" (it has {', '.join(known)})" if known else " (`.as<...>` says what it is)")
-    return UnsupportedError(f"{told(of)} has no `{name:.60}`{more}")
+    return UnsupportedError(f"{kind_text(of)} has no `{name:.60}`{more}")
 
 
 def _element(of: Kind, at: Kind) -> Kind:

@@ -61,10 +61,10 @@ def way(field: Field) -> ReadMethod:
     """How a field is read."""
     if field.repeat:
         return ReadMethod.UP_TO_LAST if field.repeat == "until" else ReadMethod.NUMBERS
-    return way_of_one(field)
+    return read_method_of_one(field)
 
 
-def way_of_one(field: Field) -> ReadMethod:
+def read_method_of_one(field: Field) -> ReadMethod:
     """How a single value is read, whether the field is repeated or not."""
     kind = field.one
     if ends_with_a_byte(field):

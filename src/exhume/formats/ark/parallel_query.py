@@ -233,12 +233,12 @@ def read_query(
         for portion in found.run(references):
             yield from portion
     else:
-        yield from _told(map_ordered(_BatchTask[Any](found), found.tasks(references), jobs), findings)
+        yield from _results_until_error(map_ordered(_BatchTask[Any](found), found.tasks(references), jobs), findings)
     if replays and found.reverse:
         yield from found.latched(references)
 
 
-def _told(pieces: Generator[ChunkResult[list[R]]], findings: list[Finding]) -> Iterator[R]:
+def _results_until_error(pieces: Generator[ChunkResult[list[R]]], findings: list[Finding]) -> Iterator[R]:
     """What became of pieces, up to an error."""
     with closing(pieces):
         for made in pieces:
@@ -269,7 +269,7 @@ def read_spans(
     replayed = {**query, "stop_ns": start}  # of no span: latched messages only
     if start is not None and not reverse:
         yield from read(log, replayed, findings)
-    yield from _told(
+    yield from _results_until_error(
         map_processes(_TimeRangeTask(log, read, query), reversed(spans) if reverse else spans, jobs), findings
     )
     if start is not None and reverse:
@@ -294,7 +294,7 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
             if not facts.is_sorted:  # each piece would sort all of it
                 return None
             share = max(SAMPLE / PIECE_MESSAGES, SAMPLE * facts.file_size / max(1, facts.item_count) / PIECE_BYTES)
-            samples += ((time, share) for time in _times(log, each, facts.item_count) if start <= time <= last)
+            samples += ((time, share) for time in _sampled_times(log, each, facts.item_count) if start <= time <= last)
     if sum(share for _, share in samples) <= WORTH:
         return None
     borders, filled = [start], 0.0
@@ -306,7 +306,7 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
     return list(pairwise([*borders, last + 1]))
 
 
-def _times(log: ArkLog, reference: SplitReference, count: int) -> Iterator[int]:
+def _sampled_times(log: ArkLog, reference: SplitReference, count: int) -> Iterator[int]:
     """The time of every `SAMPLE`-th entry of a split's index."""
     split = log.open_split(reference.identifier)
     try:

@@ -101,7 +101,7 @@ def list_split(reference: SplitReference, source: Source) -> Listing:
     listed, uncounted = _listed(split, reference, notes)
     if split.header.index_offset > source.size:
         notes.append("the file ends before its index")
-    return Listing(split, listed, _fits(split, reference, listed), uncounted, notes)
+    return Listing(split, listed, _usable_entries(split, reference, listed), uncounted, notes)
 
 
 def survey_split(
@@ -294,7 +294,7 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
         return found, 0
     # Entries are those that fit, up to the first that does not.  A count that reaches over messages, or outside the
     # file, is wrong if the index is too small for it: then it does not state how many are lost.
-    fits = _fits(split, reference, found)
+    fits = _usable_entries(split, reference, found)
     wrong = np.flatnonzero(~fits)
     kept = found[: int(wrong[0])] if len(wrong) else found
     notes.append(
@@ -316,10 +316,10 @@ def _index_at(split: Split, offset: int, count: int) -> Array:
 
 def _plausible(split: Split, reference: SplitReference, entries: Array) -> bool:
     """Whether entries look like an index: nearly all of them fit."""
-    return bool(len(entries)) and int(_fits(split, reference, entries).sum()) * 2 > len(entries)
+    return bool(len(entries)) and int(_usable_entries(split, reference, entries).sum()) * 2 > len(entries)
 
 
-def _fits(split: Split, reference: SplitReference, entries: Array) -> Array:
+def _usable_entries(split: Split, reference: SplitReference, entries: Array) -> Array:
     """Entries that name a declared object, and bytes after the header and inside the file."""
     known = np.zeros(256, np.bool_)
     for mapping in split.header.mappings:

@@ -84,7 +84,7 @@ def repair_log(
     replaced: dict[str, SplitDeclaration | None] = {}
     references = {each.identifier: each for each in reversed(log.all_references())}
     for done, reference in enumerate(reversed(list(references.values()))):
-        replaced[reference.identifier] = _mend(log, reference, splits, guids, report)
+        replaced[reference.identifier] = _new_declaration(log, reference, splits, guids, report)
         progress(done + 1, len(references), "splits")
     sections = tuple(
         section._replace(
@@ -120,7 +120,7 @@ def _once(splits: tuple[SplitDeclaration, ...]) -> tuple[SplitDeclaration, ...]:
     return tuple({split.identifier: split for split in reversed(splits)}.values())[::-1]
 
 
-def _mend(
+def _new_declaration(
     log: ArkArchive, reference: SplitReference, folder: Path, guids: Callable[[], str], report: RepairReport
 ) -> SplitDeclaration | None:
     """The declaration to use for a split from now on; None if it is to be left out."""

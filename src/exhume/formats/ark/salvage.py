@@ -250,10 +250,10 @@ class _Salvage:
                 return None
             if found.is_whole:
                 self.background.submit(self._copy, reference.identifier)
-                self._keep(reference, found)
+                self._count_kept(reference, found)
                 end = self._last_byte(found)
                 report.add_span(source.span(0, end), Outcome.RECOVERED, "split without damage")
-                self._rest(found, end, source.size)
+                self._account_rest(found, end, source.size)
                 return SplitDeclaration(reference.identifier, statistics_of(found.split.header, found.entries))
             return self._rewrite(reference, found)
         finally:
@@ -300,10 +300,10 @@ class _Salvage:
         except BaseException:
             writer.abandon()
             raise
-        self._keep(reference, found)
+        self._count_kept(reference, found)
         return SplitDeclaration(identifier, writer.statistics())
 
-    def _keep(self, reference: SplitReference, found: SplitSurvey) -> None:
+    def _count_kept(self, reference: SplitReference, found: SplitSurvey) -> None:
         """Counts messages that were written, and records how they were verified: the format has no checksums."""
         self.report.add_recovered("messages", len(found.entries))
         if len(found.entries):
@@ -336,10 +336,10 @@ class _Salvage:
             while lost and lost[0][1] <= at:
                 lost.popleft()
             if not lost or lost[0][0] >= end:
-                self._rest(found, at, end)
+                self._account_rest(found, at, end)
                 return
             start, stop, why = lost[0]
-            self._rest(found, at, max(at, start))
+            self._account_rest(found, at, max(at, start))
             at, start = min(end, stop), max(at, start)
             self.report.add_span(source.span(start, at), Outcome.LOST, "message", why.message, why.code)
 
@@ -348,7 +348,7 @@ class _Salvage:
         ends = found.entries["ofs_data"].astype(np.int64) + found.entries["len_data"]
         return min(found.split.source.size, int(ends.max(initial=found.index_end)))
 
-    def _rest(self, found: SplitSurvey, start: int, end: int) -> None:
+    def _account_rest(self, found: SplitSurvey, start: int, end: int) -> None:
         """Account for bytes that belong to no entry's message: non-zero bytes after the index were messages."""
         source = found.split.source
         border = min(end, max(start, found.index_end))

@@ -66,7 +66,7 @@ class MessageCheck:
     def findings(self, offsets: Numbers, sizes: Numbers, shorts: bytes) -> Iterator[Finding]:
         """What is wrong with messages or worth a note, in their order."""
         stored = self._stored(offsets, sizes)
-        for number in self._doubtful(shorts, stored, noted=True):
+        for number in self._not_accepted(shorts, stored, noted=True):
             notes: list[Finding] = []
             error = self.error(offsets[number], sizes[number], shorts[number], stored[number], notes)
             yield from notes
@@ -76,7 +76,7 @@ class MessageCheck:
     def errors(self, offsets: Numbers, sizes: Numbers, shorts: bytes) -> Iterator[tuple[int, ExhumeError]]:
         """What is wrong with messages, by their numbers; see `error`."""
         stored = self._stored(offsets, sizes)
-        for number in self._doubtful(shorts, stored):
+        for number in self._not_accepted(shorts, stored):
             error = self.error(offsets[number], sizes[number], shorts[number], stored[number])
             if error is not None:
                 yield number, error
@@ -87,7 +87,7 @@ class MessageCheck:
             return [None]
         return self._split.stored(offsets, sizes)
 
-    def _doubtful(self, shorts: bytes, stored: Sequence[bytes | None], *, noted: bool = False) -> list[int]:
+    def _not_accepted(self, shorts: bytes, stored: Sequence[bytes | None], *, noted: bool = False) -> list[int]:
         """Numbers of the messages that the kernel does not accept: only these are for `error`."""
         found: Sequence[bytes | None] = stored
         if self._unpack is not None:

@@ -62,18 +62,18 @@ def _jpeg(source: Source, start: int, stop: int) -> int | None:
         if head[0] != 0xFF:
             return None
         if head[1] == 0xDA:  # the image data, which end at the first end marker
-            return _after(source, at, stop, b"\xff\xd9")
+            return _offset_after(source, at, stop, b"\xff\xd9")
         at += 2 + int.from_bytes(head[2:], "big")
     return None
 
 
 def _pdf(source: Source, start: int, stop: int) -> int | None:
-    end = _after(source, start, stop, b"%%EOF")
+    end = _offset_after(source, start, stop, b"%%EOF")
     while end is not None:  # updates are appended to the file, each with an end marker of its own
         following = source.read_up_to(end, min(_STEP, stop - end))
         if b"%%EOF" not in following or b"%PDF-" in following[: following.index(b"%%EOF")]:
             break
-        end = _after(source, end, stop, b"%%EOF")
+        end = _offset_after(source, end, stop, b"%%EOF")
     if end is not None:
         tail = source.read_up_to(end, min(2, stop - end))
         end += len(tail) - len(tail.lstrip(b"\r\n"))
@@ -81,7 +81,7 @@ def _pdf(source: Source, start: int, stop: int) -> int | None:
 
 
 def _zip(source: Source, start: int, stop: int) -> int | None:
-    end = _after(source, start, stop, b"PK\x05\x06")
+    end = _offset_after(source, start, stop, b"PK\x05\x06")
     if end is None or end + 18 > stop:
         return None
     return end + 18 + int.from_bytes(source.read_at(end + 16, 2), "little")
@@ -112,7 +112,7 @@ def _stream(make: Callable[[], object]) -> Callable[[Source, int, int], int | No
     return measure
 
 
-def _after(source: Source, start: int, stop: int, mark: bytes) -> int | None:
+def _offset_after(source: Source, start: int, stop: int, mark: bytes) -> int | None:
     """The offset just after the first `mark` in `[start, stop)`."""
     at = start
     while at < stop:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exhume.cli.params import Choice, Verb
-from exhume.cli.run import towards
+from exhume.cli.run import with_total
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 from exhume.formats.clp_s.cli import listing
@@ -69,7 +69,10 @@ def create(
     )
     with run.progress("create") as progress, writer:
         write_lines(
-            writer, inputs, keys=(timestamp_key, message_key), progress=towards(progress, *(one.path for one in inputs))
+            writer,
+            inputs,
+            keys=(timestamp_key, message_key),
+            progress=with_total(progress, *(one.path for one in inputs)),
         )
     body = {"format": "clp-ir", "output": output, "events": writer.events}
     if run.machine:

@@ -180,12 +180,12 @@ class _Salvage:
         units, decoder = self.units, self.units.decoder
         good = start
         if not start:
-            good = self._lost(0, 0, "the preamble is lost", None)
+            good = self._skip_damage(0, 0, "the preamble is lost", None)
         while good >= 0:
             before = decoder.events
             trouble: UnitError | None = None
             try:
-                self._take()
+                self._write_events()
             except UnitError as found:
                 trouble = found
             if decoder.events > before:
@@ -194,12 +194,12 @@ class _Salvage:
                     self.report.add_lost("times", decoder.events - before)
             if trouble is not None:
                 self._account(good, trouble.at, Outcome.RECOVERED, "events")
-                good = self._after(trouble)
+                good = self._resume_offset(trouble)
             else:
                 good = self._resume(good)
             self.progress(units.stream.stored, self.source.size, "bytes")
 
-    def _take(self) -> None:
+    def _write_events(self) -> None:
         """Write events until the stream ends or something is wrong."""
         units, decoder, encoder = self.units, self.units.decoder, self.encoder
         if self.lines:
@@ -242,7 +242,7 @@ class _Salvage:
         self._doubt()
         return found
 
-    def _after(self, trouble: UnitError) -> int:
+    def _resume_offset(self, trouble: UnitError) -> int:
         """The offset at which reading resumes after a unit that could not be decoded; -1 when nothing follows."""
         units, error = self.units, trouble.error
         if trouble.after >= 0:  # its time is known, so those of later events are right
@@ -257,9 +257,9 @@ class _Salvage:
         if units.damage is not None:
             self.report.add_lost("ends of streams")
             return -1
-        return self._lost(trouble.at, trouble.at + 1, error.message, error.code)
+        return self._skip_damage(trouble.at, trouble.at + 1, error.message, error.code)
 
-    def _lost(self, start: int, at: int, why: str, code: str | None) -> int:
+    def _skip_damage(self, start: int, at: int, why: str, code: str | None) -> int:
         """Look for events after the damage and resume there."""
         units = self.units
         found = self._search(at)
@@ -285,7 +285,7 @@ class _Salvage:
                 if place + WINDOW > units.reach and units.more(place):
                     at = place  # look again, with more after it
                     break
-                if _believed(units, data, match.start()):
+                if _is_credible(units, data, match.start()):
                     return place
             else:
                 at += len(data)
@@ -298,7 +298,7 @@ def _default_metadata(encoding: Encodings) -> bytes:
     return build_metadata(wide=wide, reference_ms=0, pattern=DEFAULT_PATTERN, zone=DEFAULT_ZONE)
 
 
-def _believed(units: TextUnits, data: bytes, at: int) -> bool:
+def _is_credible(units: TextUnits, data: bytes, at: int) -> bool:
     """Whether credible events start there: several, or fewer with the end of the stream after them."""
     decoder = ClpIrDecoder(units.decoder.wide, 0)
     status, _, place, _ = decoder.run(data, at, len(data), 0, EventForm.CHECK, TRIALS)
@@ -309,4 +309,6 @@ def _believed(units: TextUnits, data: bytes, at: int) -> bool:
 
 def _first(units: TextUnits, data: bytes) -> int:
     """Where the first credible events are; after the data when there are none."""
-    return next((found.start() for found in _STARTS.finditer(data) if _believed(units, data, found.start())), len(data))
+    return next(
+        (found.start() for found in _STARTS.finditer(data) if _is_credible(units, data, found.start())), len(data)
+    )

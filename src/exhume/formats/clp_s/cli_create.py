@@ -10,7 +10,7 @@ import click
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Jobs, Verb
 from exhume.cli.render import human_size, printable
-from exhume.cli.run import towards
+from exhume.cli.run import with_total
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 from exhume.formats.clp_s.cli import INPUT, listing
@@ -127,7 +127,7 @@ def create(
 
     writer.on_bad_record = report
     with run.progress("create") as progress, writer:
-        writer.add_files(inputs, progress=towards(progress, *(one.path for one in inputs)))
+        writer.add_files(inputs, progress=with_total(progress, *(one.path for one in inputs)))
     body = {
         "format": "clp-s",
         "version": writer.options.version,

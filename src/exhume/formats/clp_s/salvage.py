@@ -102,7 +102,7 @@ def salvage(
                 if findings and (bad := _faulty(draft, limits, report, jobs)):
                     kept.drop(bad)
                     continue
-                if bare is None and (bare := _bare(draft, limits, found)):
+                if bare is None and (bare := _unquoted(draft, limits, found)):
                     continue
                 _count(draft, limits, report, found)
                 _tell_partial(report, streams.partial, kept, partial)
@@ -252,7 +252,7 @@ _LOST_VARIABLE = re.compile(rb"<lost variable (\d+)>")
 _JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
-def _bare(draft: Path, limits: Limits, found: Fragments) -> dict[int, bytes]:
+def _unquoted(draft: Path, limits: Limits, found: Fragments) -> dict[int, bytes]:
     """The replacements of lost variables that are printed without quotes, as numbers are: their text in quotes.
 
     Those that array text also has within quotes are replaced by `null`, because no other text fits both places.

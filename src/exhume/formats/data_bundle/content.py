@@ -92,7 +92,7 @@ class Content:
                 for stretch in stretches:
                     yield from self._look_through(stretch)
             else:
-                yield from map_ordered(self._look, stretches, jobs)
+                yield from map_ordered(self._examine_window, stretches, jobs)
 
     def _is_large(self, index: int) -> bool:
         """Whether a record is decompressed in chunks; the files in the last one state how much it contains at least."""
@@ -141,7 +141,7 @@ class Content:
         for first, stop in pairwise([*edges, len(starts)]):
             yield _Extent(starts[first], starts[stop] if stop < len(starts) else 1 << 64, range(first, stop))
 
-    def _look(self, stretch: _Extent) -> _ExtentResult:
+    def _examine_window(self, stretch: _Extent) -> _ExtentResult:
         findings: list[Finding] = []
         pieces: list[tuple[int, memoryview]] = []
         if stretch.records:

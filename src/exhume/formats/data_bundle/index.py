@@ -153,7 +153,7 @@ class BundleIndex:
     def records(self, shard: int) -> list[RecordRow]:
         """The record rows of one shard in stream order; without any, its stream is stored as it is."""
         prefix = record_prefix(shard)
-        rows = self.database.scan(prefix, _after(prefix), sequence=self.sequence)
+        rows = self.database.scan(prefix, _key_after(prefix), sequence=self.sequence)
         return [plain_record_row(key, value) or self._parsed(parse_record_row, key, value) for key, value in rows]
 
     def children(self, folder: str) -> Iterator[tuple[str, FileRow | None]]:
@@ -165,12 +165,12 @@ class BundleIndex:
         lead = b"/" + raw + b"/" if raw else b"/"
         seen: set[str] = set()
         direct = FILE_PREFIX + build_escaped(lead)
-        for row in self.files(direct, _after(direct)):
+        for row in self.files(direct, _key_after(direct)):
             name = row.key.name.decode("utf-8", "surrogateescape")
             seen.add(name)
             yield name, row
         inner = FILE_PREFIX + escape(lead)
-        start, stop = direct + b"\xff", _after(inner)
+        start, stop = direct + b"\xff", _key_after(inner)
         while True:
             found = next(iter(self.files(start, stop)), None)
             if found is None:
@@ -180,10 +180,10 @@ class BundleIndex:
             if name and name not in seen:
                 seen.add(name)
                 yield name, None
-            start = max(_after(inner + escape(part) + b"/"), found.key.build() + b"\0")
+            start = max(_key_after(inner + escape(part) + b"/"), found.key.build() + b"\0")
 
 
-def _after(prefix: bytes) -> bytes:
+def _key_after(prefix: bytes) -> bytes:
     """The first key after all keys that start with `prefix`."""
     cut = prefix.rstrip(b"\xff")
     return cut[:-1] + bytes((cut[-1] + 1,)) if cut else b"\xff" * (len(prefix) + 1)

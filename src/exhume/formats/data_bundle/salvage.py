@@ -16,7 +16,7 @@ from exhume.formats.data_bundle.reader import open_archive
 from exhume.formats.data_bundle.shard import Shard
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.model import Status, Verdict
-from exhume.formats.leveldb.salvage import vouched
+from exhume.formats.leveldb.salvage import verified_how
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.names import safe_parts
 from exhume.io.output.tree import OutputTree
@@ -218,7 +218,7 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
         for entry in found:
             file.file.write(json.dumps({"path": entry.path, **entry.to_dict()}).encode() + b"\n")
             report.add_recovered("versions")
-            report.set_verified_by(vouched(entry.version))
+            report.set_verified_by(verified_how(entry.version))
 
 
 Ranges = dict[int, list[tuple[int, int, Outcome, str]]]

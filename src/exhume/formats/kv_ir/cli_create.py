@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exhume.cli.params import Choice, Jobs, Verb
-from exhume.cli.run import towards
+from exhume.cli.run import with_total
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 from exhume.errors import WriterError
@@ -64,7 +64,7 @@ def create(
             both=pairs == "both",
             jobs=jobs,
             input=input,
-            progress=towards(progress, *(one.path for one in inputs)),
+            progress=with_total(progress, *(one.path for one in inputs)),
         )
     body = {"format": "kv-ir", "output": output, "events": writer.events}
     if run.machine:

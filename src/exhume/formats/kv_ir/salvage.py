@@ -188,7 +188,7 @@ class _Salvage:
         units, decoder = self.units, self.units.decoder
         good = start
         if not start:
-            good = self._lost(0, 0, "the preamble is lost", None)
+            good = self._skip_damage(0, 0, "the preamble is lost", None)
             if good < 0:
                 return
         while True:
@@ -202,10 +202,10 @@ class _Salvage:
                 trouble = None
             except UnitError as found:
                 trouble = found
-            self._take(decoder.events - before)
+            self._write_events(decoder.events - before)
             if trouble is not None:
                 self._account(good, trouble.at, Outcome.RECOVERED, "events")
-                good = self._after(trouble)
+                good = self._resume_offset(trouble)
             elif good >= 0 and units.ended:
                 good = self._resume(good)
             elif good >= 0:
@@ -238,7 +238,7 @@ class _Salvage:
         self._doubt()
         return found
 
-    def _take(self, events: int) -> None:
+    def _write_events(self, events: int) -> None:
         if events:
             self.report.add_recovered("events", events)
         if self.how:
@@ -246,7 +246,7 @@ class _Salvage:
             if found:
                 self.out(found)
 
-    def _after(self, trouble: UnitError) -> int:
+    def _resume_offset(self, trouble: UnitError) -> int:
         """The offset at which reading resumes after a unit that could not be decoded; -1 when nothing follows."""
         units, error = self.units, trouble.error
         if trouble.status in checks.LOSES_COUNT:
@@ -263,9 +263,9 @@ class _Salvage:
         if units.damage is not None:
             self.report.add_lost("ends of streams")
             return -1
-        return self._lost(trouble.at, trouble.at + 1, error.message, error.code)
+        return self._skip_damage(trouble.at, trouble.at + 1, error.message, error.code)
 
-    def _lost(self, start: int, at: int, why: str, code: str | None) -> int:
+    def _skip_damage(self, start: int, at: int, why: str, code: str | None) -> int:
         """Look for units after the damage and resume there."""
         units = self.units
         found = self._search(at)
@@ -291,14 +291,14 @@ class _Salvage:
                 if place + WINDOW > units.reach and units.more(place):
                     at = place  # search again, with more bytes
                     break
-                if self._believed(data, match.start()):
+                if self._is_credible(data, match.start()):
                     return place
             else:
                 at += len(data)
                 if not units.more(at):
                     return None
 
-    def _believed(self, data: bytes, at: int) -> bool:
+    def _is_credible(self, data: bytes, at: int) -> bool:
         """Whether credible units start there: events whose keys can be identified."""
         counts, unsure = self._counts(), {True, False}
         for seen, group in enumerate(_groups(data, at), 1):
@@ -330,7 +330,7 @@ class _Salvage:
         if group is None:  # no event follows the keys: from there on their numbers could be any
             keys = list(takewhile(lambda unit: unit.node, _units(data, 0)))
             if not keys:
-                return self._lost(start, start + 1, UNTOLD, None)
+                return self._skip_damage(start, start + 1, UNTOLD, None)
             return self._leave(start + keys[-1].end, "keys", len(keys))
         if group[-1].ends:
             decoder.hold = False  # no event follows that could have them

@@ -95,11 +95,11 @@ def entries(run: Run, archive: LevelDbArchive, options: ListOptions) -> Iterator
     from exhume.formats.leveldb.reader import version_entry
 
     if options.key is not None:
-        found: Iterable[Version] = archive.database.history(options.key, _tell(run, archive))
+        found: Iterable[Version] = archive.database.history(options.key, _stderr_report(run, archive))
     elif options.all_versions:
-        found = archive.database.versions(_tell(run, archive))
+        found = archive.database.versions(_stderr_report(run, archive))
     elif options.sequence is not None:
-        found = archive.database.state(options.sequence, report=_tell(run, archive), unreferenced=True)
+        found = archive.database.state(options.sequence, report=_stderr_report(run, archive), unreferenced=True)
     else:
         yield from archive.entries()
         return
@@ -121,12 +121,12 @@ def listed(run: Run, archive: LevelDbArchive, options: ListOptions) -> Iterator[
 
     database, everything, jobs = archive.database, options.all_versions, options.jobs
     if everything:
-        return database.map_versions(made, _tell(run, archive), older=False, jobs=jobs, lean=True)
+        return database.map_versions(made, _stderr_report(run, archive), older=False, jobs=jobs, lean=True)
     database.require_sound()
     return database.map_versions(made, checks.strict, unreferenced=False, older=False, jobs=jobs, lean=True)
 
 
-def _tell(run: Run, archive: LevelDbArchive) -> Any:
+def _stderr_report(run: Run, archive: LevelDbArchive) -> Any:
     """A report that prints damage on standard error, preceded by what opening met; the listing continues."""
     from exhume.formats.leveldb import checks
 
@@ -168,14 +168,14 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: CatO
     from exhume.io.values import LargeValue
 
     sequence = options.sequence
-    rows = partial(_rows, archive, sequence, checks.strict if sequence is None else _tell(run, archive))
+    rows = partial(_rows, archive, sequence, checks.strict if sequence is None else _stderr_report(run, archive))
     if names:
         if options.jobs != 1:
             raise click.UsageError("--jobs has no effect on keys that are named")
         if run.machine:
-            _print_rows(run, archive, _named(archive, names, rows))
+            _print_rows(run, archive, _rows_of_keys(archive, names, rows))
         else:
-            for _, value in _named(archive, names, rows):
+            for _, value in _rows_of_keys(archive, names, rows):
                 for piece in value if isinstance(value, LargeValue) else (value or b"",):
                     run.out.write(piece)
         return outcome(run, archive)
@@ -226,7 +226,7 @@ def _item(fields: dict[str, Any]) -> Any:
     return _LargeItem(fields) if isinstance(fields["value"], LargeValue) else fields
 
 
-def _named(archive: LevelDbArchive, names: tuple[str, ...], rows: Callable[..., Iterator[Row]]) -> Iterator[Row]:
+def _rows_of_keys(archive: LevelDbArchive, names: tuple[str, ...], rows: Callable[..., Iterator[Row]]) -> Iterator[Row]:
     """The rows of these keys among `rows`, which takes bounds.  Raises `EntryNotFoundError`."""
     from exhume.choices import hint
     from exhume.errors import EntryNotFoundError, Span
@@ -276,7 +276,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelD
 
         for archive in archives:
             for number, made in archive.database.map_versions(
-                chosen, _tell(run, archive), unreferenced=not live, jobs=jobs, lean=True
+                chosen, _stderr_report(run, archive), unreferenced=not live, jobs=jobs, lean=True
             ):
                 count += number
                 yield archive, made

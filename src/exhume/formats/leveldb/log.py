@@ -160,7 +160,7 @@ class LogReader:
                 fragments = []
         if fragments:
             self._tell_tail(fragments)
-        self._settle()
+        self._report_earlier_use()
 
     def _spool(self) -> Spool:
         """A place for the fragments of a record."""
@@ -189,7 +189,7 @@ class LogReader:
         origin = self.source.origin
         return self.source.span(fragments[0].offset - origin, fragments[-1].end - origin)
 
-    def _tell(self, rule: Rule, detail: str = "", *, lost: int = 0, **facts: Any) -> None:
+    def _report_damage(self, rule: Rule, detail: str = "", *, lost: int = 0, **facts: Any) -> None:
         """Reports damage that makes `lost` bytes unusable, unless it may turn out to be from an earlier use."""
         if self._recycled:
             start = facts["span"].start - self.source.origin
@@ -215,7 +215,7 @@ class LogReader:
             self.lost += lost
             self.report(*rule, **facts)
 
-    def _settle(self) -> None:
+    def _report_earlier_use(self) -> None:
         """Reports at the end of the file what is from an earlier use of it."""
         if self.remains is not None:
             self._pending = []
@@ -225,7 +225,7 @@ class LogReader:
         if fragments[0].earlier:
             return
         span = self._span(*fragments)
-        self._tell(checks.FRAGMENT_ORDER, why, span=span, lost=sum(f.end - f.offset for f in fragments))
+        self._report_damage(checks.FRAGMENT_ORDER, why, span=span, lost=sum(f.end - f.offset for f in fragments))
 
     def _take_note(self, fragment: Fragment, data: bytes, begun: bool) -> bool:
         """Take what the log states about records that follow; return whether they can be read."""
@@ -233,7 +233,7 @@ class LogReader:
             return True
         if fragment.kind not in TIMESTAMPS:
             if begun:
-                self._tell(checks.FRAGMENT_ORDER, "a compression after records", span=self._span(fragment))
+                self._report_damage(checks.FRAGMENT_ORDER, "a compression after records", span=self._span(fragment))
             return not begun and self._take_compression(fragment, data)
         sizes = parse_timestamp_sizes(data)
         if sizes is None:
@@ -266,7 +266,7 @@ class LogReader:
                 return inflated(stored, span, self.limits, LARGE)
         except CodecError as error:
             if not earlier:
-                self._tell(checks.RECORD_CODEC, error.message, span=span, lost=span.size)
+                self._report_damage(checks.RECORD_CODEC, error.message, span=span, lost=span.size)
             return None
 
     def _codec_of(self, earlier: bool, start: bytes | memoryview) -> str | None:
@@ -303,7 +303,7 @@ class LogReader:
             except LayoutError as error:
                 span = self.source.span(base + at, base + end)
                 cut = last and data[at + CHECKED] in RECORDS
-                self._tell(
+                self._report_damage(
                     checks.LOG_TAIL if cut else checks.FRAGMENT_LENGTH,
                     "the last fragment is truncated" if cut else "",
                     span=span,
@@ -326,7 +326,7 @@ class LogReader:
             begin = base + at
             if not intact:
                 span = self.source.span(begin, base + stop)
-                self._tell(
+                self._report_damage(
                     checks.LOG_CRC, span=span, field_path="checksum", expected=f"{stored:08x}", actual=f"{checksum:08x}"
                 )
                 if kind not in RECORDS or not self._plausible(data, stop):
@@ -348,7 +348,7 @@ class LogReader:
             yield Fragment(where, origin + base + start, origin + base + stop, kind, intact, earlier), data[start:stop]
         if any(data[at:]):
             rule = checks.LOG_TAIL if last else checks.LOG_FILL
-            self._tell(rule, span=self.source.span(base + at, base + end), lost=end - at)
+            self._report_damage(rule, span=self.source.span(base + at, base + end), lost=end - at)
 
     def _pass_writes(self, data: bytes, at: int, base: int) -> int:
         """Has single writes taken where a whole fragment is a whole record of this log, as it is stored."""
@@ -379,7 +379,7 @@ class LogReader:
         self._headless = self._headless or base + at == 0
         if data.count(0, at) != len(data) - at:
             span = self.source.span(base + at, base + len(data))
-            self._tell(checks.LOG_FILL, "bytes after a zero header", span=span, lost=len(data) - at)
+            self._report_damage(checks.LOG_FILL, "bytes after a zero header", span=span, lost=len(data) - at)
 
     def _plausible(self, data: bytes, at: int) -> bool:
         """Whether an intact fragment, filler, or the end of the block is at `at`, which confirms the length of what

@@ -66,7 +66,7 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
                 report.add_recovered("versions")
                 if version.known_value is None:
                     report.add_lost("values that cannot be determined")
-                report.set_verified_by(vouched(version))
+                report.set_verified_by(verified_how(version))
                 progress(done, None, "versions")
     else:
         with AtomicDirectory(output) as folder:
@@ -113,8 +113,8 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
         if value is None:
             report.add_lost("values that cannot be determined")
             continue
-        report.set_verified_by(vouched(parts[0]))
-        for what in _left_out(parts[0]):
+        report.set_verified_by(verified_how(parts[0]))
+        for what in _omitted(parts[0]):
             report.add_lost(what)
         yield key, value
 
@@ -161,7 +161,7 @@ def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Versi
     return chain
 
 
-def _left_out(version: Version) -> Iterator[str]:
+def _omitted(version: Version) -> Iterator[str]:
     """What the output has no place for: columns besides the one that is the value, and the timestamp of the key."""
     if version.columns is not None and any(version.columns):
         yield "entities with columns"
@@ -180,7 +180,7 @@ def _sound_rows(rows: LeveldbRows) -> tuple[Sequence[Row], Counter[str], Counter
     if not unresolved and not rows.extras:
         return rows.pairs(), tally.verdicts, Counter()
     found = [one for one in versions_of(rows) if one.status is Status.LIVE]
-    lost = Counter(what for one in found for what in _left_out(one))
+    lost = Counter(what for one in found for what in _omitted(one))
     lost += Counter({"values that cannot be determined": unresolved})
     return [(one.key, one.content) for one in found], Counter(str(one.checksum) for one in found), lost
 
@@ -189,7 +189,7 @@ _NEVER_LIVE = (Status.BEYOND, Status.PREPARED, Status.ROLLED_BACK)
 _VOUCHED = {Verdict.GOOD: VerifiedBy.CHECKSUMS, Verdict.NONE: VerifiedBy.STRUCTURE, Verdict.BAD: VerifiedBy.NONE}
 
 
-def vouched(version: Version) -> VerifiedBy:
+def verified_how(version: Version) -> VerifiedBy:
     """How a version is verified: by the checksum of its block or log record, if there is one and it matches."""
     return _VOUCHED[Verdict(version.checksum)]
 

@@ -244,7 +244,7 @@ def table_sections(
     notes = [one.message for one in found if one.severity is Severity.UNCHECKED]
     room = footer.offset - source.origin
     spans: list[tuple[int, int, str]] = []
-    if _follow_each_other(data, [handle for _, handle, _ in named], room):
+    if _are_consecutive(data, [handle for _, handle, _ in named], room):
         out.append(_data_run(table, data, rows, check, jobs))
         spans.append((data.offsets[0], data[-1].stop, "data"))
     else:
@@ -278,7 +278,7 @@ def table_sections(
     return out
 
 
-def _follow_each_other(blocks: Handles, others: Sequence[Handle], room: int) -> bool:
+def _are_consecutive(blocks: Handles, others: Sequence[Handle], room: int) -> bool:
     """Whether blocks are consecutive and end before `room`, with none of the others among them."""
     if not blocks:
         return False

@@ -258,7 +258,7 @@ def settle_chains(rows: LeveldbRows, chains: Found, resolver: Resolver, *, keep:
     parts: Sequence[Chain] = _with_extras(rows, chains) if rows.extras else chains
     _keep_columns(rows, chains)
     values = [(number, resolver(rows.family, key, versions)) for number, key, versions in parts]
-    rows.settle(_kept_apart(rows, parts, values), keep)
+    rows.settle(_split_large(rows, parts, values), keep)
 
 
 def _with_extras(rows: LeveldbRows, chains: Found) -> list[Chain]:
@@ -278,7 +278,7 @@ def _with_extras(rows: LeveldbRows, chains: Found) -> list[Chain]:
     return out
 
 
-def _kept_apart(
+def _split_large(
     rows: LeveldbRows, chains: Sequence[Chain], values: list[tuple[int, bytes | LargeValue | None]]
 ) -> list[tuple[int, bytes | None]]:
     """The values in memory; the large ones, which no merge operands made, become extras."""

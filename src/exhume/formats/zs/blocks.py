@@ -62,7 +62,7 @@ def header_check(source: Source) -> Check:
     return Check.compare(f"0x{stored:016x}", f"0x{crc64_xz(source.read_at(start, end - start)):016x}")
 
 
-def _behind(kept: memoryview, fresh: bytes) -> memoryview:
+def _joined_reads(kept: memoryview, fresh: bytes) -> memoryview:
     """The rest of one read and the next one; neither is referenced elsewhere then."""
     return memoryview(b"".join((kept, fresh)) if len(kept) else fresh)
 
@@ -178,7 +178,7 @@ class BlockFile:
                 # The rest of the last read is carried over, so that every byte is fetched once.
                 limit = max(stop, min(at + needed, size))
                 more = min(max(at + needed - have, step), limit - have)
-                window = _behind(window[at - base :], self.source.read_at(have, more))
+                window = _joined_reads(window[at - base :], self.source.read_at(have, more))
                 base = at
                 step = min(step * 2, most)
             except ValueError as error:

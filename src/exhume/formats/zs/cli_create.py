@@ -10,7 +10,7 @@ import click
 
 from exhume.cli.params import BYTES, SIZE, Choice, Jobs, Verb
 from exhume.cli.render import human_size
-from exhume.cli.run import towards
+from exhume.cli.run import with_total
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 from exhume.formats.zs.cli import check_framing, columns_of
@@ -108,10 +108,10 @@ def create(
         for name in inputs:
             with nullcontext(sys.stdin.buffer) if name == "-" else open_stream(name) as stream:
                 if sort:
-                    feed(sorter, stream, shape, progress=towards(progress, name))
+                    feed(sorter, stream, shape, progress=with_total(progress, name))
                 else:
                     writer.add_file(
-                        stream, terminator=end, length_prefixed=length_prefixed, progress=towards(progress, name)
+                        stream, terminator=end, length_prefixed=length_prefixed, progress=with_total(progress, name)
                     )
         if sort:
             writer.add_records(sorter)

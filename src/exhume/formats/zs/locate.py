@@ -32,8 +32,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     if header is None or head.blocks_offset is None or (header.codec not in DECODERS and not sound):
         return None
     if head.magic == MAGIC and sound and header.file_size >= head.blocks_offset:
-        return _whole(source, hit, header, limits, jobs)
-    end = _follow(rest, header, limits)
+        return _complete_file(source, hit, header, limits, jobs)
+    end = _intact_end(rest, header, limits)
     if end <= head.blocks_offset and head.metadata is None:
         return None
     span = source.span(hit, hit + end)
@@ -49,7 +49,7 @@ def _head_findings(head: Head) -> tuple[Finding, ...]:
     return tuple(Finding.from_error(problem) for problem in head.problems if problem.code != "ZS-303")
 
 
-def _whole(source: Source, hit: int, header: Header, limits: Limits, jobs: int) -> CarvedArchive:
+def _complete_file(source: Source, hit: int, header: Header, limits: Limits, jobs: int) -> CarvedArchive:
     """A file of the length that its header states, cut at the end of the image."""
     stop = min(hit + header.file_size, source.size)
     span = source.span(hit, stop)
@@ -64,7 +64,7 @@ def _whole(source: Source, hit: int, header: Header, limits: Limits, jobs: int) 
     return CarvedArchive("zs", span, verdict, 1.0, findings, VerifiedBy.CHECKSUMS)
 
 
-def _follow(rest: Source, header: Header, limits: Limits) -> int:
+def _intact_end(rest: Source, header: Header, limits: Limits) -> int:
     """Where the last intact block ends."""
     file = BlockFile(rest, header, limits)
     end = header.blocks_offset

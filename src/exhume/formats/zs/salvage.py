@@ -127,7 +127,7 @@ def recover(
 ) -> Recovery:
     """Find every intact block of a damaged file; nothing is written."""
     head = read_head(source, limits)
-    header, trusted = _believe(head)
+    header, trusted = _trusted_header(head)
     start = header.blocks_offset if trusted else _first_block(source, head)
     file = BlockFile(source, header, limits)
     holds = trusted and not any(problem.code == checks.HEADER_CRC.code for problem in head.problems)
@@ -160,7 +160,7 @@ def _compare_with_header(recovery: Recovery) -> None:
         recovery.notes.append("every block is intact, but the data does not match the SHA-256 in the header")
 
 
-def _believe(head: Head) -> tuple[Header, bool]:
+def _trusted_header(head: Head) -> tuple[Header, bool]:
     """The header, and whether its codec and length can be relied on."""
     if head.header is not None and head.header.codec in DECODERS:
         return head.header, True
@@ -218,7 +218,7 @@ def _walk(
             problem = None
             if decoded is not None:
                 kept.setdefault((one.block.crc, one.block.size), one.start)
-                problem, last = _keep(recovery, one.block, decoded, digest, last)
+                problem, last = _keep_block(recovery, one.block, decoded, digest, last)
             if problem is not None:
                 recovery.lost_blocks += 1
                 what = FileRange(one.start, one.end, Outcome.LOST, "data block", problem.message, problem.code)
@@ -294,7 +294,7 @@ def _copied(
     return at if extra or not uniform else None
 
 
-def _keep(
+def _keep_block(
     recovery: Recovery, block: RawBlock, decoded: _Decoded, digest: Any, last: bytes | None
 ) -> tuple[ExhumeError | None, bytes | None]:
     """Keep the records of an intact data block; return what is wrong with it, and the last record so far."""

@@ -247,7 +247,7 @@ class ReadAhead:
         it continues.
         """
         with self._lock:
-            run = self._choose(start, end, guess) if end - start < SMALL_READ else self._going_on(start, end)
+            run = self._choose(start, end, guess) if end - start < SMALL_READ else self._announced_range(start, end)
             if run is None:
                 if guess and end - start < SMALL_READ:
                     self._add(SequentialRead(end, end - start, None))
@@ -271,7 +271,7 @@ class ReadAhead:
         near = (run for run in self._runs if guess and 0 <= start - run.position <= self._gap)
         return next(near, None)
 
-    def _going_on(self, start: int, end: int) -> SequentialRead | None:
+    def _announced_range(self, start: int, end: int) -> SequentialRead | None:
         """The announced range that a large read begins or continues; such reads may overlap a little."""
         for run in self._runs:
             if run.stop is not None and end <= run.stop:
@@ -289,7 +289,7 @@ class ReadAhead:
                 if end == at + len(data) and run.stop is None:
                     _hold(run, 0, b"")
                 else:
-                    self._go_on(run, at + len(data), 0)
+                    self._prefetch_next(run, at + len(data), 0)
                 return kept
             if run.coming and start < at:  # another thread was faster, and is further on
                 return self._fetch(start, end, end)
@@ -314,7 +314,7 @@ class ReadAhead:
             run.coming = run.coming[1:]
         if run.coming and run.coming[0].start <= first:
             piece, run.coming = run.coming[0], run.coming[1:]
-            self._go_on(run, piece.stop, not piece.is_there)
+            self._prefetch_next(run, piece.stop, not piece.is_there)
             data = piece.take()
             if data is not None:
                 return data[first - piece.start :]
@@ -329,14 +329,14 @@ class ReadAhead:
         ticket = self._pace.begin()
         size = 0
         try:
-            self._go_on(run, stop, 1)
+            self._prefetch_next(run, stop, 1)
             data = self._fetch(first, end, stop)
             size = len(data)
         finally:
             self._pace.end(ticket, size)
         return data
 
-    def _go_on(self, run: SequentialRead, at: int, under_way: int) -> None:
+    def _prefetch_next(self, run: SequentialRead, at: int, under_way: int) -> None:
         """Starts to fetch the next chunks of an announced range, from `at` or after those in flight."""
         if self._ahead is None or run.stop is None:
             return

@@ -123,7 +123,7 @@ class RemoteSource(Source):
         self._edges: list[tuple[int, bytes]] = []  # (offset, bytes) of the head and tail once they were fetched
         if info.get("edge"):
             self._edges.append(info["edge"])
-            self._tell(*info["edge"])
+            self._report_fetch(*info["edge"])
         if not 0 <= self._size < 1 << 63:
             raise RangeNotSupportedError("the server states an impossible size", span=Span(name, 0, 0), actual=size)
         self._touched = RequestedSpans()
@@ -152,12 +152,12 @@ class RemoteSource(Source):
 
     def _read(self, offset: int, size: int) -> bytes:
         end = offset + size
-        kept = self._kept(offset, end)
+        kept = self._cached_edge(offset, end)
         if kept is not None:
             return kept
         if self._size <= HEAD + TAIL:
             with self._edge_locks[0]:
-                return self._kept(offset, end) or self._read_whole()[offset:end]
+                return self._cached_edge(offset, end) or self._read_whole()[offset:end]
         is_edge = size < SMALL and (end <= HEAD or offset >= self._size - TAIL)
         run = self._ahead.find(offset, end, guess=not is_edge)
         if run is not None:
@@ -165,7 +165,7 @@ class RemoteSource(Source):
         if not is_edge:
             return self._fetch_checked([(offset, end)])[0]
         with self._edge_locks[end > HEAD]:  # asked for once, however many want it
-            kept = self._kept(offset, end)
+            kept = self._cached_edge(offset, end)
             if kept is None:
                 edge = (0, HEAD) if end <= HEAD else (self._size - TAIL, self._size)
                 data = self._fetch_checked([edge])[0]
@@ -174,7 +174,7 @@ class RemoteSource(Source):
             return kept
 
     def _read_whole(self) -> bytes:
-        head = self._kept(0, HEAD) or b"" if self._size > HEAD else b""
+        head = self._cached_edge(0, HEAD) or b"" if self._size > HEAD else b""
         whole = head + self._fetch_checked([(len(head), self._size)])[0]
         self._edges[:] = [(0, whole)]
         return whole
@@ -201,7 +201,7 @@ class RemoteSource(Source):
 
     def preload(self, start: int, stop: int) -> None:
         """The same, and fetches the first of it now, in one request."""
-        if stop <= start or self._kept(start, stop) is not None:
+        if stop <= start or self._cached_edge(start, stop) is not None:
             return
         if self._size <= HEAD + TAIL:  # every read of it reads all of it
             self._read(start, 1)
@@ -216,7 +216,7 @@ class RemoteSource(Source):
         """Free the prefetched data."""
         self._ahead.drop()
 
-    def _kept(self, start: int, end: int) -> bytes | None:
+    def _cached_edge(self, start: int, end: int) -> bytes | None:
         """The bytes of a range within the head or tail already fetched."""
         for at, data in self._edges:
             if at <= start and end <= at + len(data):
@@ -229,7 +229,7 @@ class RemoteSource(Source):
                 self.read_at(start, end - start)  # raises, in the usual words
         if self._size <= HEAD + TAIL:  # every read of it reads all of it
             return [self._read(start, end - start) if end > start else b"" for start, end in ranges]
-        out = [self._kept(start, end) or b"" if end > start else b"" for start, end in ranges]
+        out = [self._cached_edge(start, end) or b"" if end > start else b"" for start, end in ranges]
         wanted = [i for i, (start, end) in enumerate(ranges) if end > start and not out[i]]
         plan = plan_reads([ranges[i] for i in wanted], max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
         places = [(start, end) for start, end, _ in plan]
@@ -250,10 +250,10 @@ class RemoteSource(Source):
         for (start, end), data in zip(ranges, answers, strict=True):
             if len(data) != end - start:
                 self._explain_length(start, end - start, len(data))
-            self._tell(start, data)
+            self._report_fetch(start, data)
         return answers
 
-    def _tell(self, start: int, data: bytes) -> None:
+    def _report_fetch(self, start: int, data: bytes) -> None:
         """Reports fetched bytes to the observer, if there is one."""
         if activity.current is None:
             return
@@ -271,7 +271,7 @@ class RemoteSource(Source):
         raise AssertionError("a subclass reads")
 
     @property
-    def _most(self) -> int:
+    def _free_bytes(self) -> int:
         """Bytes of the object, in whole megabytes, that may be read without leave."""
         return max(FREE_BYTES, self._size // 2)
 
@@ -280,7 +280,7 @@ class RemoteSource(Source):
         if self.allow_full_download:
             return True
         with self._lock:
-            return self._touched.size_with(start, stop) <= self._most
+            return self._touched.size_with(start, stop) <= self._free_bytes
 
     def _account(self, ranges: list[tuple[int, int]]) -> None:
         if self.allow_full_download or self._size <= FREE_BYTES:
@@ -288,13 +288,13 @@ class RemoteSource(Source):
         with self._lock:
             for start, end in ranges:
                 self._touched.add(start, end)
-            too_many = self._touched.size > self._most
+            too_many = self._touched.size > self._free_bytes
         if too_many:
             raise SourceError(
                 "would download most of the object",
                 code="EX-607",
                 span=Span(self.name, 0, 0),
-                expected=f"at most {counted(self._most, 'bytes')}",
+                expected=f"at most {counted(self._free_bytes, 'bytes')}",
                 actual=f"an object of {counted(self._size, 'bytes')}",
             )
 

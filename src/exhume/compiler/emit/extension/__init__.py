@@ -4,8 +4,8 @@ The text of the module has nothing of a specification in it: variables, fields a
 stand for is given to it when it is loaded (`Extension.plan`).  What compiled code does not reckon with, a number that
 is too large for the machine or bytes that are not in a row, it leaves to the interpreted reader, which stays available.
 
-No name, no text and no constant of a specification is in such source, except numbers.  So it is enough to look at its
-words before it is built, each for itself (`look_at`): whatever a specification says, no other text can be written.
+No name, no text and no constant of a specification is in such source, except numbers.  So it is enough to check
+each of its words before it is built (`check_vocabulary`): no specification can make it contain anything else.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
     out += ["", "", *(f"F[{i}] = &{name}" for i, name in enumerate(found.values()))]
     out += [f"G[{i}] = &g{i}" for i in range(number)]
     body = "\n".join(out) + "\n"
-    look_at(body)
+    check_vocabulary(body)
     plan |= {"values": table.values, "slots": list(table.slots)}
     ours = SUPPORT + COLUMNS + CALLS
     whole = "\0".join([ours, body, repr(plan), *(f"{path}\0{texts[path]}" for path in sorted(texts))])
@@ -199,7 +199,7 @@ WORDS = frozenset(
 )
 
 
-def look_at(text: str) -> None:
+def check_vocabulary(text: str) -> None:
     """Raise `UnsupportedError` for source with anything that extension modules do not contain."""
     for number, line in enumerate(text.split("\n"), 1):
         for word in _WORD.findall(line):

@@ -87,7 +87,7 @@ _MEANT = {
 """For signs of other query languages, what KQL has."""
 
 
-def _meant(token: Token) -> str:
+def _suggestion(token: Token) -> str:
     """The suggestion that follows an unexpected token; "" without one."""
     meant = _MEANT.get(token.text) if token.kind != QUOTED else None
     return "" if meant is None else f" (did you mean {meant}?)"
@@ -207,7 +207,9 @@ class _Parser:
                     self.push(stack[-1], self.close(frame), self.depth(frame))
                     continue
                 if token.kind != END:
-                    _fail(f"expected AND, OR or the end of the query, found {token}{_meant(token)}", token.position)
+                    _fail(
+                        f"expected AND, OR or the end of the query, found {token}{_suggestion(token)}", token.position
+                    )
                 if frame.opener:
                     _fail(f"the {frame.opener} that opens here is not closed", frame.position)
                 return self.close(frame)

@@ -138,13 +138,13 @@ class RunSearch:
             part = same[0].part
             left: Collection[int] = [table.index for table in same]
             if part is not True and (len(same) >= LEAST or stop == first + 1):
-                left = self._together(part, first, stop, left, before, out)
+                left = self._search_run(part, first, stop, left, before, out)
             for index in left:
                 at, size = before[index - first], rows[index]
-                out[at : at + size] = b"\1" * size if part is True else self._alone(part, index)
+                out[at : at + size] = b"\1" * size if part is True else self._search_table(part, index)
         return out
 
-    def _together(
+    def _search_run(
         self, part: Requirement, first: int, stop: int, indices: Collection[int], before: list[int], out: bytearray
     ) -> Collection[int]:
         """Set the bytes of the rows of these tables that match, and return the tables that have to be read alone."""
@@ -161,7 +161,7 @@ class RunSearch:
                 out[rows] = mask[rows]
         return left
 
-    def _alone(self, part: Requirement, index: int) -> bytes:
+    def _search_table(self, part: Requirement, index: int) -> bytes:
         data = self.archive.tables[index - self._first].load()
         return Evaluator(data, self.plan).run(part)
 

@@ -88,7 +88,7 @@ def _following_streams(tables: Sequence[TablePlan]) -> dict[int, TablePlan]:
     return {place: tables[later] for place, later in pairwise(firsts)}
 
 
-def _looked_at(part: Requirement, nodes: Collection[int] | None) -> Collection[int] | None:
+def _examined_nodes(part: Requirement, nodes: Collection[int] | None) -> Collection[int] | None:
     """The nodes whose columns a condition looks at, and others; None where it may look at any, or `nodes` is None."""
     searched = {check.node for check in checks_of(part)}
     return None if nodes is None or None in searched else {*nodes, *(node for node in searched if node is not None)}
@@ -118,7 +118,7 @@ class _SharedSearch:
 
     @cached_property
     def _condition(self) -> Collection[int]:
-        return columns_of(self._table.layout, _looked_at(self._part, ()))
+        return columns_of(self._table.layout, _examined_nodes(self._part, ()))
 
     @cached_property
     def _printed(self) -> Collection[int]:
@@ -204,7 +204,7 @@ class Search:
         if self.plan.has_strings and self._filled:
             first = self._filled[0]  # the dictionary is searched meanwhile; that it rules the table out is rare
             nodes = resolve_projection(archive, projection) if projection else None
-            looked_at = _looked_at(first.part, nodes if printing else ())
+            looked_at = _examined_nodes(first.part, nodes if printing else ())
             self._ahead.table(archive.tables[first.index], looked_at, variables=True)
         elif printing:
             self._ahead.variables()
@@ -223,8 +223,8 @@ class Search:
         for place, planned in enumerate(tables):
             if place in following:
                 later = following[place]
-                self._ahead.table(stored[later.index], _looked_at(later.part, nodes))
-            table, wanted = stored[planned.index], _looked_at(planned.part, nodes)
+                self._ahead.table(stored[later.index], _examined_nodes(later.part, nodes))
+            table, wanted = stored[planned.index], _examined_nodes(planned.part, nodes)
             share = partial(table.share, wanted) if shared else None
             yield table, planned.part, SharedValue(partial(table.load, wanted), share)
 
@@ -388,19 +388,19 @@ def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozens
         if column.keys in seen:
             raise QueryError(f"column {text} is named twice", format="clp-s", query=text)
         seen.add(column.keys)
-        nodes.update(node for node in _named(tree, column) if tree.types[node] in LITERAL_TYPES)
+        nodes.update(node for node in _nodes_named(tree, column) if tree.types[node] in LITERAL_TYPES)
     return frozenset(nodes)
 
 
 def unprojected(archive: TableArchive, column: str) -> list[str]:
     """What a projection leaves out of the values of a column, as `clp-s` does: arrays in columns, and objects."""
     tree = archive.schema_tree
-    types = {tree.types[node] for node in _named(tree, parse_column(column))}
+    types = {tree.types[node] for node in _nodes_named(tree, parse_column(column))}
     words = {NodeType.STRUCTURED_ARRAY: "arrays that are stored as columns", NodeType.OBJECT: "objects"}
     return [word for type, word in words.items() if type in types]
 
 
-def _named(tree: SchemaTree, column: Column) -> list[int]:
+def _nodes_named(tree: SchemaTree, column: Column) -> list[int]:
     """The nodes that the last key of a column names, of any type; the other keys are those of objects."""
     node = tree.roots.get((column.namespace.encode(), NodeType.OBJECT))
     named: list[int] = []

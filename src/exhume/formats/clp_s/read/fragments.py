@@ -170,7 +170,7 @@ class Finder:
         return StoredRange("", self._source, start, max(start, self._source.size))
 
     @staticmethod
-    def _behind(place: StoredRange) -> StoredRange:
+    def _following(place: StoredRange) -> StoredRange:
         """What follows in the same file."""
         return StoredRange("", place.source, place.end, max(place.end, place.source.size))
 
@@ -217,13 +217,13 @@ class Finder:
             parsed, end = layout.parse_schema_tree(tree, where.in_payload(0, len(tree)))
             if not whole or end != len(tree):
                 return False
-            ids_at = at.get("/schema_ids", self._behind(start.part(0, used)))
+            ids_at = at.get("/schema_ids", self._following(start.part(0, used)))
             ids, ids_used, whole = self._decode(ids_at, self._limits.structure_size)
             ids_span = ids_at.part(0, ids_used).span
             schemas, _, end = layout.parse_schema_map(ids, ids_span.in_payload(0, len(ids)))
             if not whole or end != len(ids):
                 return False
-            tables_at = at.get("/table_metadata", self._behind(ids_at.part(0, ids_used)))
+            tables_at = at.get("/table_metadata", self._following(ids_at.part(0, ids_used)))
             tables, tables_used, whole = self._decode(tables_at, self._limits.structure_size)
             tables_span = tables_at.part(0, tables_used).span
             metadata, end = layout.parse_table_metadata(tables, tables_span.in_payload(0, len(tables)))
@@ -241,7 +241,7 @@ class Finder:
         found.table_metadata, found.tables = tables, metadata
         for name, span in (("schema tree", where), ("schema map", ids_span), ("table metadata", tables_span)):
             self._report.add_span(span, Outcome.RECOVERED, name)
-        self._dictionaries(found, at, self._behind(tables_at.part(0, tables_used)))
+        self._dictionaries(found, at, self._following(tables_at.part(0, tables_used)))
         return True
 
     def _dictionaries(self, found: Fragments, at: dict[str, StoredRange], follows: StoredRange) -> None:
@@ -255,7 +255,7 @@ class Finder:
                 stated_end = after.start if after is not None and after.start > place.start else 0
             dictionary = self._dictionary(name, place, stated_end)
             found.dictionaries.append(dictionary)
-            follows = self._behind(dictionary.place)
+            follows = self._following(dictionary.place)
         found.streams = at.get("/0", at.get("/tables", follows))
 
     def _decoded(self, stored: StoredRange, count: int | None) -> tuple[Buffer, Iterator[int], int, bool]:

@@ -272,7 +272,7 @@ class SchemaLayout:
             self._members(out, objects[0], inserted, self.by_node)
         if complete:
             others = [root for root in found if tree.types[root] == NodeType.OBJECT and root not in objects[:1]]
-            self._further(
+            self._add_roots(
                 out, others, {tree.keys[child] for child in inserted[objects[0]]} if objects else set(), inserted
             )
         out.append(CLOSE)
@@ -320,7 +320,7 @@ class SchemaLayout:
         out.append(CLOSE)
         return out
 
-    def _further(
+    def _add_roots(
         self, out: list[Token], roots: Sequence[int], taken: set[bytes], inserted: dict[int, list[int]]
     ) -> None:
         """Further roots as members of the record, named by their keys, or by as many `@` as it takes to be unique."""
