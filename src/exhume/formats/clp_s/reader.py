@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from exhume.findings import Finding
     from exhume.formats.clp_s.arrow import ClpSTableOptions
     from exhume.formats.clp_s.info import ClpSInfo
-    from exhume.formats.clp_s.query.options import QueryOptions
     from exhume.formats.clp_s.query.search import Search
+    from exhume.formats.clp_s.query.tree import QueryOptions
     from exhume.layout.sections import SectionMap
 
 
@@ -161,7 +161,7 @@ class ClpSArchive(TableArchive):
         `jobs`, `widest`.
         """
         from exhume.formats.clp_s.arrow import to_arrow
-        from exhume.formats.clp_s.query.options import Options
+        from exhume.formats.clp_s.query.tree import Options
 
         check_keywords("to_arrow()", options, to_arrow, Options)
         return to_arrow(self, **options)

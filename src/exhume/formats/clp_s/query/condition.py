@@ -17,8 +17,7 @@ from typing import Final
 
 from exhume.formats.clp_s.query import operand as types_of
 from exhume.formats.clp_s.query.operand import ALL, ARRAYS, NULLS, STRINGS, TEXTS, Operand, operand_of
-from exhume.formats.clp_s.query.options import Dialect
-from exhume.formats.clp_s.query.tree import EQUAL, And, Column, Expression, Filter, Instant, Not, Or
+from exhume.formats.clp_s.query.tree import EQUAL, And, Column, Dialect, Expression, Filter, Instant, Not, Or
 
 EXISTS, MISSING = "exists", "missing"
 

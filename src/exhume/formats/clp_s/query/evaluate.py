@@ -1,26 +1,36 @@
-"""Which rows of a table fulfil a plan: the cheapest checks first, as masks over its columns."""
+"""Which rows fulfil a plan: the cheapest checks first, as masks over the columns of a table, or of many small ones.
+
+There may be hundreds of thousands of tables of one record each, which would each take objects of Python for a few
+values: the values of a column are then gathered from all of them and compared at once.
+"""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterator, Sequence
-from itertools import compress
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from itertools import accumulate, compress
+from typing import TYPE_CHECKING, Any, Final
 
+from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import ClassicVariable
-from exhume.formats.clp_s.query.arrays import ArrayTest
 from exhume.formats.clp_s.query.kernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.query.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
 from exhume.formats.clp_s.query.plan import Plan, Try
-from exhume.formats.clp_s.query.requirement import Check, EveryPart, Requirement
+from exhume.formats.clp_s.query.requirement import ArrayTest, Check, EveryPart, Requirement
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EQUAL
+from exhume.formats.clp_s.read import windowed, windows
+from exhume.formats.clp_s.read.printing import text_rows
+from exhume.formats.clp_s.read.together import GatheredColumn, KernelTables, RunSource
+from exhume.formats.clp_s.read.windowed import Printed, SharedValue, printed
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.query.plan import TablePlan
     from exhume.formats.clp_s.query.texts import TextQuery
     from exhume.formats.clp_s.read.columns import Column, PrintContext
-    from exhume.formats.clp_s.read.tables import TableData
+    from exhume.formats.clp_s.read.tables import TableArchive, TableData
 
 _TRUTH = bytes([0]) + b"\1" * 255
 
@@ -234,3 +244,173 @@ def _real(text: bytes) -> float:
         return float(text)
     except ValueError:
         return float("nan")
+
+
+LEAST: Final = 4
+"""Tables with the same condition from which on their values are gathered."""
+
+
+class RunEvaluator(Evaluator):
+    """Evaluates conditions for the rows of the tables of a run that are `chosen`; see `ClpsTables.gather`.
+
+    Masks have a byte for each row of the run.  Raises the errors of values that cannot be read, without their place.
+    """
+
+    def __init__(self, searched: RunSearch, first: int, stop: int, chosen: bytearray, rows: int) -> None:
+        span = searched.archive.stream_span(searched.together.entries.stream_ids[first])
+        self._source = RunSource(searched.archive, span, rows)
+        super().__init__(self._source, searched.plan)  # type: ignore[arg-type]  # columns come from `_columns`
+        self._searched, self._first, self._stop, self._chosen = searched, first, stop, chosen
+
+    def _columns(self, check: Check) -> Iterator[tuple[Any, int]]:
+        searched = self._searched
+        types = searched.archive.schema_tree.types
+        if check.node is not None:
+            wanted = bytearray(len(types))
+            wanted[check.node] = 1
+            yield self._gathered(types[check.node], wanted), check.types
+            return
+        present = set(types)
+        kinds = [(node_type, kind) for node_type, kind in LITERAL_TYPES.items() if kind & check.types]
+        for node_type, kind in sorted(kinds, key=lambda pair: pair[1] in (TEXTS, ARRAYS)):
+            if node_type in present and node_type != NodeType.NULL_VALUE:
+                yield self._gathered(node_type, searched.nodes_of(node_type)), kind
+
+    def _gathered(self, kind: int, wanted: bytes | bytearray) -> GatheredColumn:
+        return self._searched.together.gathered(self._source, self._first, self._stop, self._chosen, kind, wanted)
+
+    def of_column(self, check: Check, column: Any, kind: int, wanted: int) -> int:
+        """The rows whose value among the gathered ones fulfils a check (not negated)."""
+        gathered: GatheredColumn = column
+        rows = gathered.column.rows
+        inner = Evaluator(RunSource(self._source.archive, self._source.span, rows), self.plan)  # type: ignore[arg-type]
+        mask = inner.of_column(check, gathered.column, kind, inner.ones).to_bytes(rows, "little")
+        out = bytearray(self.rows)
+        for row in compress(gathered.owners, mask):
+            out[row] = 1
+        return int.from_bytes(out, "little")
+
+
+def are_many(archive: TableArchive, planned: Sequence[TablePlan]) -> bool:
+    """Whether there are enough tables to search them together, or one that has more columns than rows."""
+    if len(planned) >= LEAST:
+        return True
+    columns = archive.schemas.columns.num_entries
+    places = [(archive.schemas.place(table.entry.schema_id), table.entry.num_messages) for table in planned]
+    return any(place >= 0 and rows < columns[place] for place, rows in places)
+
+
+class RunSearch:
+    """The tables of an archive that are searched together, or one that has more columns than rows.
+
+    Raises what keeps the schema tree or the schemas from being read.
+    """
+
+    def __init__(self, archive: TableArchive, plan: Plan) -> None:
+        self.archive, self.plan = archive, plan
+        self.together: KernelTables = KernelTables(archive, prints=False)
+        self._printing = SharedValue(lambda: KernelTables(archive))
+        self._nodes: dict[int, bytes] = {}
+        self._first = archive.tables[0].index if len(archive.tables) else 0
+
+    def split(self, planned: Sequence[TablePlan]) -> Iterator[tuple[int, int, list[TablePlan]]]:
+        """The tables of a plan by runs; instead of the range of a run, (0, 0) for a table that is searched alone."""
+        at = 0
+        together = self.together
+        for first, stop in together.runs(min(windowed.BLOCK_BYTES, windows.WORTHWHILE), text_rows(self.archive)):
+            start = at
+            while at < len(planned) and planned[at].index < stop:
+                at += 1
+            if start == at:
+                continue
+            is_run = at - start >= LEAST or (stop == first + 1 and together.is_wide(first))
+            yield (first, stop, list(planned[start:at])) if is_run else (0, 0, list(planned[start:at]))
+
+    def nodes_of(self, kind: int) -> bytes:
+        """A byte for each node: 1 if it has this type and is searched where a query names no column."""
+        found = self._nodes.get(kind)
+        if found is None:
+            tree = self.archive.schema_tree
+            made = bytearray(bytes(tree.types).translate(bytes(one == kind for one in range(256))))
+            metadata = tree.roots.get((b"", NodeType.METADATA))
+            for node in tree.children[metadata] if metadata is not None else ():
+                made[node] = 0
+            found = self._nodes[kind] = bytes(made)
+        return found
+
+    def mask(self, first: int, stop: int, planned: Sequence[TablePlan]) -> bytearray | None:
+        """A byte for each record of a run, 1 for those that match; None where all do.
+
+        Raises what keeps a table from being read, or a value from being decoded.
+        """
+        rows = self.together.rows
+        before = [0, *accumulate(rows[first:stop])]
+        if all(table.part is True for table in planned) and (
+            sum(table.entry.num_messages for table in planned) == before[-1]
+        ):
+            return None
+        out = bytearray(before[-1])
+        parts: dict[int, list[TablePlan]] = {}
+        for table in planned:
+            if rows[table.index]:
+                parts.setdefault(id(table.part), []).append(table)
+        for same in parts.values():
+            part = same[0].part
+            left: Collection[int] = [table.index for table in same]
+            if part is not True and (len(same) >= LEAST or stop == first + 1):
+                left = self._search_run(part, first, stop, left, before, out)
+            for index in left:
+                at, size = before[index - first], rows[index]
+                out[at : at + size] = b"\1" * size if part is True else self._search_table(part, index)
+        return out
+
+    def _search_run(
+        self, part: Requirement, first: int, stop: int, indices: Collection[int], before: list[int], out: bytearray
+    ) -> Collection[int]:
+        """Set the bytes of the rows of these tables that match, and return the tables that have to be read alone."""
+        chosen = bytearray(stop - first)
+        for index in indices:
+            chosen[index - first] = 1
+        mask = RunEvaluator(self, first, stop, chosen, before[-1]).run(part)
+        left = []
+        for index in indices:
+            if chosen[index - first] == 2:
+                left.append(index)
+            else:
+                rows = slice(before[index - first], before[index - first + 1])
+                out[rows] = mask[rows]
+        return left
+
+    def _search_table(self, part: Requirement, index: int) -> bytes:
+        data = self.archive.tables[index - self._first].load()
+        return Evaluator(data, self.plan).run(part)
+
+    def count(self, first: int, stop: int, planned: Sequence[TablePlan]) -> int | None:
+        """Count the records of a run that match; None where a table is damaged."""
+        with suppress(ExhumeError):
+            mask = self.mask(first, stop, planned)
+            return sum(self.together.rows[first:stop]) if mask is None else mask.count(1)
+        return None
+
+    def chunks(self, first: int, stop: int, planned: Sequence[TablePlan]) -> Printed | None:
+        """The text of those that match, up to an error; None where a table is damaged before anything is printed."""
+        try:
+            mask = self.mask(first, stop, planned)
+        except ExhumeError:
+            return None
+        if mask is not None and 1 not in mask:
+            return [], None
+        return printed(self._printed(first, stop, mask))
+
+    def _printed(self, first: int, stop: int, mask: bytearray | None) -> Iterator[bytes]:
+        rows = self.together.rows
+        for found in self._printing.get().printed(first, stop, mask):
+            if isinstance(found, bytes):
+                yield found
+                continue
+            index, row = found
+            at = sum(rows[first:index])
+            left = None if mask is None else bytes(mask[at + row : at + rows[index]])
+            if left is None or 1 in left:
+                data = self.archive.tables[index - self._first].load()
+                yield from data.renderer().chunks(row, mask=left)

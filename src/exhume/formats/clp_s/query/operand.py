@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from exhume.formats.clp_s.query.kql import query_error
-from exhume.formats.clp_s.query.options import Dialect
 from exhume.formats.clp_s.query.tree import (
     EQUAL,
     GREATER,
@@ -22,6 +21,7 @@ from exhume.formats.clp_s.query.tree import (
     LESS,
     LESS_EQUAL,
     Boolean,
+    Dialect,
     Instant,
     Literal,
     Null,

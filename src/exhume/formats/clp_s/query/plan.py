@@ -9,25 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-from typing import Any as AnyValue
+from typing import TYPE_CHECKING, Any
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import Schema, TableEntry, TimestampRange
-from exhume.formats.clp_s.query.condition import (
-    NEVER,
-    ColumnTest,
-    Condition,
-    compile_condition,
-    tests_of,
-)
-from exhume.formats.clp_s.query.operand import (
-    ALL,
-    STRINGS,
-    TEXTS,
-    instant_operand,
-)
-from exhume.formats.clp_s.query.options import Dialect, Options, Version, dialect_of
+from exhume.formats.clp_s.query import kernel as searchkernel
+from exhume.formats.clp_s.query.condition import NEVER, ColumnTest, Condition, compile_condition, tests_of
+from exhume.formats.clp_s.query.operand import ALL, STRINGS, TEXTS, instant_operand
 from exhume.formats.clp_s.query.requirement import (
     Check,
     Requirement,
@@ -42,19 +30,23 @@ from exhume.formats.clp_s.query.tree import (
     GREATER_EQUAL,
     LESS_EQUAL,
     Column,
+    Dialect,
     EscapeError,
     Expression,
+    Options,
+    Version,
+    dialect_of,
     parse_column,
 )
+from exhume.formats.clp_s.query.wildcard import Wildcard
 from exhume.formats.clp_s.read.ranges import RangeFilters, outside
 
 if TYPE_CHECKING:
     from typing import Protocol
 
     from exhume.formats.clp_s.layout import RangeEntry, SchemaTree, TableMetadata, TimestampRange
-    from exhume.formats.clp_s.query.arrays import ArrayTest
-    from exhume.formats.clp_s.query.lookup import Dictionaries
-    from exhume.formats.clp_s.query.texts import TextQuery
+    from exhume.formats.clp_s.query.requirement import ArrayTest
+    from exhume.formats.clp_s.query.texts import TextQuery, TextSearch
 
     class Searched(Protocol):
         """What planning needs of an archive (`reader.ClpSArchive` has it)."""
@@ -70,9 +62,9 @@ if TYPE_CHECKING:
         @property
         def range_index(self) -> Sequence[RangeEntry]: ...
         @property
-        def variables(self) -> AnyValue: ...
+        def variables(self) -> Any: ...
         @property
-        def log_types(self) -> AnyValue: ...
+        def log_types(self) -> Any: ...
 
 
 Try = tuple[bytes | None, list[tuple[int, bytes | None]], Sequence[int] | None]
@@ -137,8 +129,6 @@ class Plan:
         """Find the strings of the query in the dictionaries and drop tables that cannot match without them."""
         if not self.has_strings:
             return
-        from exhume.formats.clp_s.query.lookup import Dictionaries
-
         wanted = 0
         parts = {id(table.part): table.part for table in self.tables}  # few, though there may be many tables
         for part in parts.values():
@@ -183,7 +173,7 @@ class Plan:
             return check.test.inverted
         return check if left == check.types else replace(check, types=left)
 
-    def explain(self) -> dict[str, AnyValue]:
+    def explain(self) -> dict[str, Any]:
         """The plan as plain data (`exhume search --explain-plan`)."""
         return {
             "tables": [
@@ -287,3 +277,44 @@ def range_key(found: TimestampRange) -> Column | None:
         return parse_column(found.key.decode("utf-8", "surrogateescape"))
     except EscapeError:
         return None
+
+
+class Dictionaries:
+    """Finds strings in the variable dictionary, and encoded strings by log types and variables.  Each dictionary is
+    read when it is first needed.
+    """
+
+    def __init__(self, archive: Any, dialect: Dialect, *, ignore_case: bool) -> None:
+        self.archive = archive
+        self.dialect = dialect
+        self.ignore_case = ignore_case
+        self._texts: TextSearch | None = None
+
+    def strings(self, pattern: bytes) -> frozenset[int]:
+        """Ids of the dictionary entries that a pattern matches."""
+        return frozenset(self._variables(Wildcard(pattern, self.ignore_case)))
+
+    def texts(self, pattern: bytes) -> TextQuery | None:
+        """What to search for in text columns; None when nothing can match."""
+        if self._texts is None:
+            from exhume.formats.clp_s.query.texts import TextSearch
+            from exhume.formats.clp_s.write.texts import Dialect as TextDialect
+
+            self._texts = TextSearch(
+                TextDialect.CORE if self.dialect.core_text else TextDialect.CLASSIC,
+                self._log_types,
+                self._variables,
+                len(self.archive.log_types),
+                ignore_case=self.ignore_case,
+                raw_lookup=self.dialect.raw_dictionary_lookup,
+                verify_question_marks=self.dialect.verifies_question_marks,
+            )
+        return self._texts.query(pattern)
+
+    def _variables(self, pattern: Wildcard) -> Sequence[int]:
+        self.archive.share_variables()
+        return searchkernel.find(self.archive.variables, pattern)
+
+    def _log_types(self, pattern: Wildcard) -> Sequence[int]:
+        # Before 0.4.0 the native search compares log types without their escapes.
+        return searchkernel.find(self.archive.log_types, pattern, unescape=not self.dialect.core_text)

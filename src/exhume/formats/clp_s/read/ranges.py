@@ -19,8 +19,7 @@ from exhume.formats.clp_s.query.operand import (
     Operand,
     compare,
 )
-from exhume.formats.clp_s.query.options import Dialect
-from exhume.formats.clp_s.query.tree import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, Column, Key
+from exhume.formats.clp_s.query.tree import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, Column, Dialect, Key
 from exhume.formats.clp_s.query.wildcard import Wildcard
 
 LOG_EVENT_IDX: Final = Column((Key(b"log_event_idx"),))
