@@ -393,7 +393,7 @@ def test_reading_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
                 return found, error.code
         return found, ""
 
-    monkeypatch.setattr("exhume.formats.clp_s.read.prefetch.WORTHWHILE", 1)
+    monkeypatch.setattr("exhume.formats.clp_s.read.blocks.PREFETCHED", 1)
     data = path.read_bytes()
     with open_archive(BytesSource(data)) as archive:
         assert len(archive.table_metadata.streams) == 6

@@ -16,8 +16,8 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.query.search import Search
+from exhume.formats.clp_s.read.blocks import BLOCK_BYTES
 from exhume.formats.clp_s.read.columns import PrintContext
-from exhume.formats.clp_s.read.windowed import BLOCK_BYTES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.local import FileSource
 from exhume.io.source import BytesSource
@@ -171,7 +171,7 @@ def test_blocks_of_a_table_are_searched_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_matches_before_a_damaged_array_are_given(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The condition itself meets the damage, in the block of one row."""
-    monkeypatch.setattr("exhume.formats.clp_s.read.windowed.BLOCK_BYTES", 16)
+    monkeypatch.setattr("exhume.formats.clp_s.read.blocks.BLOCK_BYTES", 16)
     words = [(9 if row == 5 else 0, 0) for row in range(8)]
     built = tiny(
         nodes=[(-1, b"", 5), (0, b"a", 6)],

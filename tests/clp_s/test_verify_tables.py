@@ -13,8 +13,8 @@ import pytest
 from exhume.errors import CodecError, ExhumeError, StructureError
 from exhume.formats.clp_s import verify, verify_tables, verify_values
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
+from exhume.formats.clp_s.read.blocks import SharedValue
 from exhume.formats.clp_s.read.tables import Table
-from exhume.formats.clp_s.read.windowed import SharedValue
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.source import BytesSource
 from tests.clp_s.build import demo

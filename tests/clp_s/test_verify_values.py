@@ -15,7 +15,7 @@ import pytest
 from exhume.errors import Span
 from exhume.formats.clp_s import verify, verify_values
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding, TimestampRange
-from exhume.formats.clp_s.read import windowed, windows
+from exhume.formats.clp_s.read import blocks, windows
 from exhume.formats.clp_s.read.streams import Streams
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
@@ -182,7 +182,7 @@ def test_each_node_has_one_rule() -> None:
     archive.tables = [SimpleNamespace(index=5)]
     assert made.first == 5
     assert list(made.runs()) == [(0, 1, False), (1, 2, True), (2, 4, True)]
-    assert found.asked == (min(windowed.BLOCK_BYTES, windows.WORTHWHILE), 1_048_576)
+    assert found.asked == (min(blocks.BLOCK_BYTES, windows.WORTHWHILE), 1_048_576)
 
 
 @pytest.mark.usefixtures("_kernel_of_tables")

@@ -21,7 +21,7 @@ from exhume.codecs.layout import frame_places
 from exhume.codecs.serial import Serial
 from exhume.errors import CodecError, ExhumeError
 from exhume.formats.clp_s.query.search import Search, resolve_projection
-from exhume.formats.clp_s.read import windowed, windows
+from exhume.formats.clp_s.read import blocks, windows
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -224,7 +224,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windows, "WORTHWHILE", 1)
     monkeypatch.setattr(windows, "SUMMED_ROWS", 100)
     monkeypatch.setattr(windows, "SUMS_AT_A_TIME", 3)
-    monkeypatch.setattr(windowed, "WINDOW_BYTES", 1 << 14)
+    monkeypatch.setattr(blocks, "WINDOW_BYTES", 1 << 14)
 
 
 def lines() -> Iterator[str]:
@@ -443,7 +443,7 @@ DAMAGED = {
 @pytest.mark.parametrize("kind", DAMAGED)
 @pytest.mark.usefixtures("small")
 def test_what_is_wrong_is_reported_as_of_the_whole_table(kind: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windowed, "WINDOW_BYTES", 1 << 11)
+    monkeypatch.setattr(blocks, "WINDOW_BYTES", 1 << 11)
     words, bad = DAMAGED[kind]
     stored = bytearray(texts(words, list(range(3000))).build())
     if bad is not None:
@@ -453,7 +453,7 @@ def test_what_is_wrong_is_reported_as_of_the_whole_table(kind: str, jobs: int, m
         stored[start + 12 : stop] = b"\xff" * (stop - start - 12)
     found, findings = told(bytes(stored), jobs), verified(bytes(stored), jobs)
     monkeypatch.setattr(windows, "WORTHWHILE", 1 << 40)
-    monkeypatch.setattr(windowed, "BLOCK_BYTES", 1 << 11)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 11)
     whole = told(bytes(stored), jobs)
     assert findings[:-1] == verified(bytes(stored), jobs)[:-1]
     assert bool(findings[:-1]) == (bad is not None or kind in list(DAMAGED)[:2])
@@ -475,7 +475,7 @@ def test_what_is_wrong_is_reported_as_of_the_whole_table(kind: str, jobs: int, m
 @pytest.mark.usefixtures("small")
 def test_what_is_wrong_in_a_table_larger_than_the_limit(kind: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Damage is found in windows too; where windows do not suffice, the limit is named, and nothing is wrong."""
-    monkeypatch.setattr(windowed, "WINDOW_BYTES", 1 << 11)
+    monkeypatch.setattr(blocks, "WINDOW_BYTES", 1 << 11)
     words, bad = DAMAGED[kind]
     stored = bytearray(texts(words, list(range(3000))).build())
     if bad is not None:
@@ -534,7 +534,7 @@ def ordered(positions: list[int], moments: list[int], **changes: Any) -> Built:
 @pytest.mark.usefixtures("small")
 def test_verify_finds_what_is_between_windows(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of records across two windows, bounds of timestamps, and frames that no window had anything of."""
-    monkeypatch.setattr(windowed, "WINDOW_BYTES", 1 << 11)
+    monkeypatch.setattr(blocks, "WINDOW_BYTES", 1 << 11)
     rows = list(range(3000))
     size = len(ordered(rows, rows).streams[0][0][2])
     step = (1 << 11) * len(rows) // size

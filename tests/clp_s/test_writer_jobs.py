@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.archive import Progress
-from exhume.formats.clp_s.write import block_encoding
+from exhume.formats.clp_s.write import series
 from exhume.formats.clp_s.write.inputs import BadRecordError
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import make_encoder
@@ -149,13 +149,13 @@ def test_several_jobs_write_what_one_writes(
 def test_blocks_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without this, the test above would pass even if all is encoded in one thread."""
     taken: list[bool] = []
-    real = block_encoding.BlockEncoders.adopt
+    real = series.BlockEncoders.adopt
 
     def adopt(self: Any, part: Any, block: Any) -> bool:
         taken.append(real(self, part, block))
         return taken[-1]
 
-    monkeypatch.setattr(block_encoding.BlockEncoders, "adopt", adopt)
+    monkeypatch.setattr(series.BlockEncoders, "adopt", adopt)
     monkeypatch.setattr("exhume.formats.clp_s.write.inputs.PIECE", 300)
     (tmp_path / "in").write_bytes(b'{"a":"b 1"}\n' * 200)
     with create(tmp_path / "x", jobs=2) as writer:

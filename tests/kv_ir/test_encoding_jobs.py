@@ -11,8 +11,8 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 import exhume
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.write import block_encoding as blocks
 from exhume.formats.clp_s.write import inputs
+from exhume.formats.clp_s.write import series as blocks
 from exhume.formats.kv_ir import ingest, parallel_decode
 from exhume.formats.kv_ir.build import END, build_integer, build_real, build_text
 from exhume.formats.kv_ir.reader import open_archive

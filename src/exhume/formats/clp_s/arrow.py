@@ -40,10 +40,8 @@ from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.query.tree import QueryOptions
 from exhume.formats.clp_s.read.arrow_columns import ArrowField, ColumnMaker, RowNumbers, TablePart
 from exhume.formats.clp_s.read.arrow_wide import Source, all_rows, sources, wide_rows
-from exhume.formats.clp_s.read.prefetch import Prefetcher
-from exhume.formats.clp_s.read.printing import text_rows
+from exhume.formats.clp_s.read.blocks import WITH_VARIABLES, Prefetcher, SharedValue, text_rows
 from exhume.formats.clp_s.read.together import KernelTables
-from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, SharedValue
 from exhume.io.parallel import map_ordered
 from exhume.tabular import wide
 from exhume.tabular.arrow import BATCH_ROWS, TableOptions, check_rows, choose, import_pyarrow

@@ -25,11 +25,11 @@ from exhume.findings import Finding, Severity
 from exhume.formats.clp_s import layout_packed as packed
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.probe import owns
+from exhume.formats.clp_s.read.blocks import each_part
 from exhume.formats.clp_s.read.fragments import Dictionary, Finder, Fragments, span_of
 from exhume.formats.clp_s.read.positions import NumberRuns, all_positions, gaps
 from exhume.formats.clp_s.read.survivors import Partial, Streams, payload_of
 from exhume.formats.clp_s.read.tables import Table
-from exhume.formats.clp_s.read.windowed import each_part
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.verify_tables import table_faults
 from exhume.formats.clp_s.write.build import (

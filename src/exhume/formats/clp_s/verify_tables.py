@@ -20,8 +20,8 @@ from exhume.findings import Finding
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import windows as table_windows
+from exhume.formats.clp_s.read.blocks import TableWindows
 from exhume.formats.clp_s.read.tables import Tables
-from exhume.formats.clp_s.read.windowed import TableWindows
 from exhume.formats.clp_s.read.windows import has_windows, is_large, is_too_large
 from exhume.formats.clp_s.verify_values import bounds, order
 

@@ -14,7 +14,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
-from exhume.formats.clp_s.read import windowed, windows
+from exhume.formats.clp_s.read import blocks, windows
 from exhume.formats.clp_s.read.kernel import clps_disorder
 from exhume.formats.clp_s.read.together import KernelTables
 
@@ -127,7 +127,7 @@ class SmallTables:
     def runs(self) -> Iterator[tuple[int, int, bool]]:
         """The tables as half-open ranges, and whether `odd` is for them; the others are tables alone."""
         together = self.together
-        for first, stop in together.runs(min(windowed.BLOCK_BYTES, windows.WORTHWHILE), MOST_ROWS):
+        for first, stop in together.runs(min(blocks.BLOCK_BYTES, windows.WORTHWHILE), MOST_ROWS):
             yield first, stop, stop > first + 1 or together.is_wide(first)
 
     @property

@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
-from exhume.formats.clp_s.write.block_encoding import BlockEncoders, InputBlock, cut_apart
 from exhume.formats.clp_s.write.inputs import (
     STDIN,
     BadRecordError,
@@ -39,7 +38,7 @@ from exhume.formats.clp_s.write.options import (
     WriterOptions,
     check_properties,
 )
-from exhume.formats.clp_s.write.series import OpenArchive, Series
+from exhume.formats.clp_s.write.series import BlockEncoders, InputBlock, OpenArchive, Series, cut_apart
 from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.kv_ir.ingest import Ingest, StreamPart
 from exhume.formats.kv_ir.units import Status as IrStatus

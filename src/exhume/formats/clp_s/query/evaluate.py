@@ -21,10 +21,9 @@ from exhume.formats.clp_s.query.plan import Plan, Try
 from exhume.formats.clp_s.query.requirement import ArrayTest, Check, EveryPart, Requirement
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EQUAL
-from exhume.formats.clp_s.read import windowed, windows
-from exhume.formats.clp_s.read.printing import text_rows
+from exhume.formats.clp_s.read import blocks, windows
+from exhume.formats.clp_s.read.blocks import Printed, SharedValue, printed, text_rows
 from exhume.formats.clp_s.read.together import GatheredColumn, KernelTables, RunSource
-from exhume.formats.clp_s.read.windowed import Printed, SharedValue, printed
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.plan import TablePlan
@@ -317,7 +316,7 @@ class RunSearch:
         """The tables of a plan by runs; instead of the range of a run, (0, 0) for a table that is searched alone."""
         at = 0
         together = self.together
-        for first, stop in together.runs(min(windowed.BLOCK_BYTES, windows.WORTHWHILE), text_rows(self.archive)):
+        for first, stop in together.runs(min(blocks.BLOCK_BYTES, windows.WORTHWHILE), text_rows(self.archive)):
             start = at
             while at < len(planned) and planned[at].index < stop:
                 at += 1

@@ -22,10 +22,16 @@ from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
 from exhume.formats.clp_s.query.requirement import Requirement, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import Column, EscapeError, Expression, Key, Options, QueryOptions, parse_column
-from exhume.formats.clp_s.read.prefetch import Prefetcher
-from exhume.formats.clp_s.read.printing import warm
+from exhume.formats.clp_s.read.blocks import (
+    Prefetcher,
+    Printed,
+    SharedValue,
+    TableWindows,
+    printed,
+    printed_columns,
+    warm,
+)
 from exhume.formats.clp_s.read.template import Roots
-from exhume.formats.clp_s.read.windowed import Printed, SharedValue, TableWindows, printed, printed_columns
 from exhume.formats.clp_s.read.windows import columns_of
 from exhume.io.caching import cached_property
 from exhume.io.parallel import map_ordered

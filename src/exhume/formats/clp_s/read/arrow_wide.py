@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read.arrow_columns import RowNumbers, TablePart, run_program
+from exhume.formats.clp_s.read.blocks import BLOCK_BYTES, SharedValue, TableWindows
 from exhume.formats.clp_s.read.together import MOST_TABLES, ROW_BYTES, KernelTables, RunSource
-from exhume.formats.clp_s.read.windowed import BLOCK_BYTES, SharedValue, TableWindows
 from exhume.formats.clp_s.read.windows import columns_of, is_large
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from math import isnan
 from typing import Any
 
 from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.read.blocks import each_part
 from exhume.formats.clp_s.read.columns import Column
 from exhume.formats.clp_s.read.records import line_stream, merge_order, table_events
 from exhume.formats.clp_s.read.tables import Table
-from exhume.formats.clp_s.read.windowed import each_part
 from exhume.formats.clp_s.reader import ClpSArchive
 
 _PER_UNIT = ((31_536 * 10**12, 1), (31_536 * 10**9, 1_000), (31_536 * 10**6, 1_000_000))

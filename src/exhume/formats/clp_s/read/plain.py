@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import kernel
+from exhume.formats.clp_s.read.blocks import each_part
 from exhume.formats.clp_s.read.records import merge_order
 from exhume.formats.clp_s.read.timestamps import PatternSet
-from exhume.formats.clp_s.read.windowed import each_part
 from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, TIMESTAMP, original
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exhume.formats.clp_s.read.blocks import BLOCK_BYTES, TableWindows
 from exhume.formats.clp_s.read.together import KernelTables, RunSource
-from exhume.formats.clp_s.read.windowed import BLOCK_BYTES, TableWindows
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableArchive

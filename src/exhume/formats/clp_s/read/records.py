@@ -16,12 +16,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read import kernel, windows
+from exhume.formats.clp_s.read.blocks import (
+    Printed,
+    SharedValue,
+    TableWindows,
+    each_part,
+    pieces,
+    printed,
+    printed_columns,
+    warm,
+)
 from exhume.formats.clp_s.read.kernel import ClpsMerged
-from exhume.formats.clp_s.read.printing import pieces, warm
 from exhume.formats.clp_s.read.program import DONE, ODD
 from exhume.formats.clp_s.read.render import CHUNK_SIZE
 from exhume.formats.clp_s.read.together import KernelTables
-from exhume.formats.clp_s.read.windowed import Printed, SharedValue, TableWindows, each_part, printed, printed_columns
 from exhume.formats.clp_s.read.windows import takes_passes
 from exhume.io.parallel import map_ordered
 

@@ -1,20 +1,38 @@
-"""Large tables a window at a time for threads that share them, and what of a table is printed up to an error."""
+"""Blocks of rows for threads that share the tables of an archive: searched, printed up to an error, or prefetched.
+
+A large table is read a window at a time.  Half of what a selective search does is decompression, in calls that leave
+the interpreter free: while one packed stream is searched the next one is decompressed, and so is the dictionary that
+the first match will be printed with.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from exhume.errors import CodecError, ExhumeError
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.read import windows
 from exhume.formats.clp_s.read.template import Kind, Token
-from exhume.formats.clp_s.read.windows import WindowRows, Windows, is_large, is_too_large, open_windows, takes_passes
+from exhume.formats.clp_s.read.together import KernelTables
+from exhume.formats.clp_s.read.windows import (
+    WindowRows,
+    Windows,
+    has_windows,
+    is_large,
+    is_too_large,
+    open_windows,
+    takes_passes,
+)
+from exhume.io.caching import cached_property
+from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.read.tables import Table, TableArchive, TableData
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -180,3 +198,146 @@ def printed(chunks: Iterable[bytes]) -> Printed:
     except ExhumeError as error:
         return out, error
     return out, None
+
+
+TEXT_BYTES: Final = 16 << 20
+"""Bytes of text that one thread prints at a time, as records are on average: a large string takes a word in a table."""
+
+LEAST_ROWS: Final = 64
+"""Rows that one thread prints at a time at least, however long their text is."""
+
+
+class Printer:
+    """Prints blocks of rows of a table."""
+
+    def __init__(self, table: Table, complete: bool) -> None:
+        self._table, self._complete = table, complete
+        self.windowed: TableWindows = TableWindows(table)
+        self._whole = SharedValue(lambda: table.load().renderer(complete=complete), table.share)
+
+    @cached_property
+    def _indices(self) -> Collection[int]:
+        return printed_columns(self._table.layout.tokens(complete=self._complete))
+
+    def chunks(self, start: int, stop: int) -> Iterator[bytes]:
+        """The text of a block in chunks.  Raises the rule of a record that cannot be printed."""
+
+        def window(rows: WindowRows) -> Iterator[bytes]:
+            return rows.window(self._indices).renderer(complete=self._complete).chunks()
+
+        found = self.windowed.printed(window, start, stop)
+        if found is None:
+            yield from self._whole.get().chunks(start, stop)
+            return
+        yield from found[0]
+        if found[1] is not None:
+            raise found[1]
+
+
+def text_rows(archive: TableArchive, most: int = TEXT_BYTES) -> int:
+    """Rows whose text is some `most` bytes, as the archive's records are on average."""
+    size = archive.header.original_size // max(1, archive.num_messages)
+    return max(LEAST_ROWS, most // max(1, size))
+
+
+def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Iterator[bytes]]]:
+    """What prints the tables, in order, each for one thread."""
+    archive.hint_streams()
+    together: KernelTables | None = None
+    if not complete and len(archive.tables):
+        with suppress(ExhumeError):  # reported for each table
+            together = KernelTables(archive)
+    tables, most = archive.tables, text_rows(archive)
+    if together is None:
+        for table in tables:
+            yield from _blocks(table, complete, most)
+        return
+    offset = tables[0].index  # of an archive in parts
+    for first, stop in together.runs(min(BLOCK_BYTES, windows.WORTHWHILE), most):
+        if stop > first + 1 or together.is_wide(first):
+            yield partial(_run, archive, together, first, stop)
+        elif 0 <= first - offset < len(tables):
+            yield from _blocks(tables[first - offset], complete, most)
+
+
+def _blocks(table: Table, complete: bool, most: int) -> Iterator[Callable[[], Iterator[bytes]]]:
+    if table.num_messages or table.entry.problem is not None:
+        printer = Printer(table, complete)
+        for start, stop in printer.windowed.blocks(most):
+            yield partial(printer.chunks, start, stop)
+
+
+def _run(archive: TableArchive, together: KernelTables, first: int, stop: int) -> Iterator[bytes]:
+    """The records of tables that are small or wide."""
+    offset = archive.tables[0].index
+    for found in together.printed(first, stop):
+        if isinstance(found, bytes):
+            yield found
+        else:
+            table = archive.tables[found[0] - offset]
+            yield from Printer(table, False).chunks(found[1], table.num_messages)
+
+
+def warm(archive: TableArchive) -> Printed:
+    """Read the variable dictionary, if a table needs it, while another thread reads the first table.
+
+    What is wrong with it is raised where it is needed.
+    """
+    with suppress(ExhumeError):
+        types = archive.schema_tree.types
+        tables = (table.layout.nodes for table in archive.tables if table.num_messages)
+        if not WITH_VARIABLES.isdisjoint(types) and any(
+            types[node] in WITH_VARIABLES for nodes in tables for node in nodes
+        ):
+            archive.texts.escaped_variables  # noqa: B018 - reads it
+    return [], None
+
+
+PREFETCHED: Final = 1 << 18
+"""Bytes, decompressed (streams) or stored (dictionaries), below which a thread costs more than it saves."""
+
+
+class Prefetcher:
+    """Decompresses in the background; the archive keeps the result, and a failure occurs again when it is needed.
+
+    One of the `jobs` is left to the caller: when all others are busy, the work is done when its result is needed.
+    Nothing is prefetched for remote archives: only the needed bytes are fetched.
+    """
+
+    def __init__(self, archive: TableArchive, jobs: int) -> None:
+        self._archive = archive
+        self._free = threading.Semaphore(0 if archive.source.cost.wait else (jobs or cpu_count()) - 1)
+
+    def table(self, table: Table, nodes: Collection[int] | None = None, *, variables: bool = False) -> None:
+        """Decompress a table: its stream, or what the columns of these nodes take of it.
+
+        For a dictionary that is not kept as a whole, the places of its frames are found, and then, if they will be
+        needed, the `variables` are read.
+        """
+        archive, entry = self._archive, table.entry
+        if entry.problem is None and archive.table_metadata.streams[entry.stream_id].size >= PREFETCHED:
+            if has_windows(table):
+                self._start(partial(open_windows, table), *[self._read_variables] * variables)
+            else:
+                self._start(partial(table.load, nodes))
+
+    def variables(self) -> None:
+        """Read the variable dictionary, as nearly every record is printed with it."""
+        with suppress(ExhumeError):
+            if self._archive.file_entry("/var.dict").size >= PREFETCHED:
+                self._start(self._read_variables)
+
+    def _read_variables(self) -> None:
+        self._archive.texts.escaped_variables  # noqa: B018 - reads it
+
+    def _start(self, *works: Callable[[], object]) -> None:
+        def run() -> None:
+            try:
+                for work in works:
+                    with suppress(ExhumeError, MemoryError):  # it is raised again where the result is asked for
+                        work()
+            finally:
+                self._free.release()
+
+        if self._free.acquire(blocking=False):
+            threading.Thread(target=run, name="exhume read-ahead", daemon=True).start()
