@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import contextvars
 import gc
+import io
 import threading
 import weakref
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 
 import pytest
 
+import exhume
+from exhume.cli.cmd_cat import cat_members
+from exhume.cli.main import ending
+from exhume.cli.run import Run
+from exhume.engines.extract import extract
+from exhume.export.members import export_zip
+from exhume.io.output.tar import TarSink
+from exhume.io.output.tree import OutputTree
 from exhume.io.parallel import BackgroundRunner, OrderedCalls, map_ordered
 
 
@@ -199,3 +209,65 @@ def test_submitted_calls_return_in_order_and_raise_in_their_place(jobs: int) -> 
     calls.close()
     calls.close()
     assert len(calls) == 0
+
+
+class FullDisk(io.BytesIO):
+    def write(self, data: object) -> int:
+        raise OSError(28, "disk full")
+
+
+def cat(bundle: exhume.MemberArchive, output: Path) -> None:
+    run = Run()
+    run.out = FullDisk()  # type: ignore[assignment]
+    cat_members(run, bundle, (), 0, None, jobs=3)
+
+
+def to_tar(bundle: exhume.MemberArchive, output: Path) -> None:
+    extract(bundle, TarSink(FullDisk()), jobs=3)
+
+
+def to_folder(bundle: exhume.MemberArchive, output: Path) -> None:
+    with OutputTree(output) as tree:
+        extract(bundle, tree, jobs=3, progress=stop)
+
+
+def to_zip(bundle: exhume.MemberArchive, output: Path) -> None:
+    export_zip(bundle, str(output), jobs=3, progress=stop)
+
+
+def stop(done: int, total: int | None, unit: str) -> None:
+    if done:
+        raise OSError(28, "disk full")
+
+
+@pytest.mark.parametrize("write", [cat, to_tar, to_folder, to_zip])
+def test_an_output_that_fails_leaves_no_thread(
+    write: Callable[[exhume.MemberArchive, Path], None], tmp_path: Path, samples: Path
+) -> None:
+    """Even while the error is kept, with the frames that it passed."""
+    before = set(threading.enumerate())
+    with exhume.databundle.open(samples / "data_bundle/zlib") as bundle:
+        with pytest.raises((OSError, exhume.ExhumeError), match="disk full") as caught:
+            write(bundle, tmp_path / "output")
+        assert [one for one in set(threading.enumerate()) - before if one.name == "exhume"] == []
+        assert caught.tb is not None
+
+
+def test_the_error_of_a_command_does_not_keep_itself() -> None:
+    """Or the threads and files in its frames would stay until garbage is collected."""
+
+    class Kept(exhume.ExhumeError):
+        pass
+
+    def failed() -> weakref.ref[Kept]:
+        error = Kept("disk full")
+        seen = weakref.ref(error)
+        assert ending(error, []) == 1
+        del error
+        return seen
+
+    gc.disable()
+    try:
+        assert failed()() is None
+    finally:
+        gc.enable()

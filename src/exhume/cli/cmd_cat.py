@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from functools import partial
 from itertools import repeat
 
@@ -105,19 +106,19 @@ def cat_members(
         archive.will_read_all()
     chosen = archive.match(names) if names else archive.names()
     files = [name for name in chosen if archive.stat(name).kind != "directory"]
-    read = read_ahead(archive, files, jobs) if whole else repeat(None, len(files))
-    if run.machine:
-        found = (
-            (name, archive.read_member(name, start, stop) if data is None else bytes(data))
-            for name, data in zip(files, read, strict=True)
-        )
-        print_members(run, archive, found, start)
-        return
-    for name, data in zip(files, read, strict=True):
-        if data is None:
-            cat_member(run, archive, name, start, stop, jobs)
-        else:
-            run.out.write(data)
+    with closing(read_ahead(archive, files if whole else [], jobs)) as ahead:
+        read = zip(files, ahead if whole else repeat(None), strict=whole)
+        if run.machine:
+            found = (
+                (name, archive.read_member(name, start, stop) if data is None else bytes(data)) for name, data in read
+            )
+            print_members(run, archive, found, start)
+            return
+        for name, data in read:
+            if data is None:
+                cat_member(run, archive, name, start, stop, jobs)
+            else:
+                run.out.write(data)
 
 
 def print_members(run: Run, archive: MemberArchive, found: Iterable[tuple[str, bytes]], start: int) -> None:

@@ -148,6 +148,8 @@ def ending(error: BaseException, argv: list[str]) -> ExitCode:
     except MemoryError:
         click.echo("exhume: out of memory (lower --jobs or a --limit)", err=True)
         return ExitCode.FAILED
+    finally:
+        del error  # or it would keep itself, and the threads and files in the frames that it passed
 
 
 def _reader_left() -> ExitCode:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from operator import itemgetter, sub
@@ -112,18 +113,20 @@ def extract(
     if names is None and jobs == 1:
         archive.will_read_all()
 
-    found: Iterable[_Result | _LargeMember]
-    if isinstance(output, OutputTree):
-        found = map_ordered(run, _plan(archive, chosen, jobs), jobs)
-    else:
-        found = map(alone, range(len(chosen)), read_ahead(archive, chosen, jobs), repeat(jobs))
-    for result in found:
-        written, size, failed = alone(result.place, None, jobs) if isinstance(result, _LargeMember) else result
-        report.extracted += written
-        report.bytes += size
-        refused += failed
-        done += written + len(failed)
-        progress(done, len(chosen), "members")
+    with ExitStack() as threads:
+        found: Iterable[_Result | _LargeMember]
+        if isinstance(output, OutputTree):
+            found = threads.enter_context(closing(map_ordered(run, _plan(archive, chosen, jobs), jobs)))
+        else:
+            read = threads.enter_context(closing(read_ahead(archive, chosen, jobs)))
+            found = map(alone, range(len(chosen)), read, repeat(jobs))
+        for result in found:
+            written, size, failed = alone(result.place, None, jobs) if isinstance(result, _LargeMember) else result
+            report.extracted += written
+            report.bytes += size
+            refused += failed
+            done += written + len(failed)
+            progress(done, len(chosen), "members")
     refused.sort(key=lambda one: one[0])
     report.refused = [(chosen[place], error) for place, error in refused]
     return report
@@ -292,8 +295,11 @@ def _plan_in_order(chosen: list[str], source: Source, starts: Sequence[int], end
         first = stop
 
 
-def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[memoryview | None]:
-    """For each member its bytes, read and checked by `jobs` threads; None for one that is not small, or not sound."""
+def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Generator[memoryview | None]:
+    """For each member its bytes, read and checked by `jobs` threads; None for one that is not small, or not sound.
+
+    Closing it ends the threads.
+    """
 
     def load(batch: _Batch) -> tuple[_Batch, bytes | None]:
         return batch, _load(archive, batch, chosen)

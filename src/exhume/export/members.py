@@ -10,7 +10,8 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator
+from contextlib import closing
 from itertools import repeat
 from typing import Any
 
@@ -70,8 +71,12 @@ def export_zip(
 
     refuse_options("zip", options)
     report = ExportReport()
-    with binary_output(output, overwrite=overwrite) as file, zipfile.ZipFile(file, "w") as target:
-        for entry, data in each_member(archive, report, progress, jobs):
+    with (
+        binary_output(output, overwrite=overwrite) as file,
+        zipfile.ZipFile(file, "w") as target,
+        closing(each_member(archive, report, progress, jobs)) as members,
+    ):
+        for entry, data in members:
             name, size = entry.name or "", entry.size or 0
             folder = entry.kind == "directory"
             try:
@@ -153,21 +158,22 @@ def stored_order(archive: MemberArchive) -> list[str]:
 
 def each_member(
     archive: MemberArchive, report: ExportReport, progress: Progress, jobs: int | None = None
-) -> Iterator[tuple[Entry, memoryview | None]]:
+) -> Generator[tuple[Entry, memoryview | None]]:
     """Every readable member, with the bytes of a small one, read by `jobs` threads; None: none are wanted.
 
     The others are counted as lost, with a note each.
     """
     names = stored_order(archive)
-    found: Iterable[memoryview | None] = repeat(None, len(names)) if jobs is None else read_ahead(archive, names, jobs)
-    for done, (name, data) in enumerate(zip(names, found, strict=True)):
-        progress(done, len(names), "members")
-        try:
-            entry = archive.stat(name)
-        except ExhumeError as error:
-            lose(report, error)
-            continue
-        yield entry, data
+    with closing(read_ahead(archive, [] if jobs is None else names, jobs or 1)) as ahead:
+        found = repeat(None) if jobs is None else ahead
+        for done, (name, data) in enumerate(zip(names, found, strict=jobs is not None)):
+            progress(done, len(names), "members")
+            try:
+                entry = archive.stat(name)
+            except ExhumeError as error:
+                lose(report, error)
+                continue
+            yield entry, data
     progress(len(names), len(names), "members")
 
 
