@@ -155,12 +155,25 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
             "--jobs has no effect with --no-verify",
         ),
         (("info", "--jobs", "2", evidence / "a/db"), "--jobs is for --recursive and --stats"),
-        (("cat", "-r", "--format", "zs", evidence), "finds archives by itself"),
+        (("cat", "-r", "--offset", "1", evidence), "finds archives by itself"),
         (("search", "-r", "--length", "5", evidence, "*"), "finds archives by itself"),
     ):
         ran = exhume_cli(*args)
         assert ran.code == 2
         assert told in ran.err
+
+
+def test_archives_of_one_format_are_chosen(evidence: Path, exhume_cli: Cli) -> None:
+    ran = exhume_cli("search", "-r", evidence, "*")
+    assert (ran.code, "; choose one with --format" in ran.err) == (2, True)
+    found = {str(path) for path in evidence.rglob("*.zs")}
+    for jobs in ("1", "2"):
+        ran = exhume_cli("search", "-r", evidence, "late", "--format", "zs", "--jobs", jobs, "--count", "--json")
+        assert {one["target"] for one in json.loads(ran.out)["targets"]} <= found
+        assert " of other formats\n" in ran.err
+    alone = exhume_cli("cat", evidence / "bundle/stranger.zs")
+    assert alone.out in exhume_cli("cat", "-r", "--format", "zs", evidence).out
+    assert exhume_cli("cat", "-r", "--format", "clp-ir", evidence).code == 4
 
 
 def test_where_there_is_no_archive(tmp_path: Path, exhume_cli: Cli) -> None:

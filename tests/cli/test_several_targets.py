@@ -103,7 +103,13 @@ def test_info_and_list_take_several_targets(verb: str, samples: Path, exhume_cli
     text = "".join(f"{target}:\n{one}\n" for target, one in zip(targets, alone, strict=True))
     ran = exhume_cli(verb, targets[0], "absent", targets[1])
     assert (ran.code, ran.text) == (1, text)
-    assert "absent" in ran.err
+    assert "absent: No such file or directory [EX-601]\n" in ran.err
+    assert "; use --recursive for the archives inside" not in ran.err
+    ran = exhume_cli(verb, targets[0], samples / "zs")
+    assert (ran.code, ran.err.split("; ")[1]) == (
+        1,
+        "use --format FORMAT to choose one, or use --recursive for the archives inside [EX-101]\n",
+    )
     documents = exhume_cli(verb, *targets, "--json").text
     decoder, found = json.JSONDecoder(), []
     while documents.strip():
@@ -123,6 +129,16 @@ def test_several_targets_are_not_exported_to_a_file(samples: Path, tmp_path: Pat
     ran = exhume_cli("export", words, words, "--to", "csv", "-o", tmp_path / "one")
     assert "2 of 2 targets exported" in ran.err
     assert len(list((tmp_path / "one").iterdir())) == 2
+
+
+def test_the_ending_of_an_output_says_what_it_is(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    words = samples / "zs/words-none.zs"
+    assert exhume_cli("export", words, "-o", tmp_path / "named.csv").code == 0
+    assert exhume_cli("export", words, "--to", "csv", "-o", tmp_path / "told").code == 0
+    assert (tmp_path / "named.csv").read_bytes() == (tmp_path / "told").read_bytes() != b""
+    for output in ("-", tmp_path / "one.data", tmp_path / "csv"):
+        ran = exhume_cli("export", words, "-o", output)
+        assert (ran.code, "without --to, FILE has to end in one of arrow, csv, jsonl" in ran.err) == (2, True)
 
 
 def test_verify_ends_with_a_total(samples: Path, exhume_cli: Cli) -> None:

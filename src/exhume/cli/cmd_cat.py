@@ -39,8 +39,8 @@ def command(
 ) -> ExitCode | None:
     """Print members, records or messages of an archive.
 
-    With --recursive, print every archive in the directory TARGET in sequence; one that cannot be read is reported on
-    standard error, and the exit code is 1.
+    With --recursive, print every archive in the directory TARGET in sequence, or those of one --format; one that cannot
+    be read is reported on standard error, and the exit code is 1.
 
     With --ksy, print the values of any file by a Kaitai Struct specification, as one JSON object (extra: ksy).
     """

@@ -72,9 +72,8 @@ def split_columns(texts: tuple[str, ...]) -> list[str]:
 @click.option(
     "--to",
     "to",
-    required=True,
     metavar="KIND",
-    help="jsonl, csv, arrow, parquet, timesketch, tar, zip, mcap or fsspec-reference.",
+    help="jsonl, csv, arrow, parquet, timesketch, tar, zip, mcap or fsspec-reference (default: as FILE ends).",
 )
 @click.option(
     "-o", "--output", default="-", show_default=True, metavar="FILE", help="Where to write ('-': standard output)."
@@ -93,7 +92,7 @@ def command(
     run: Run,
     targets: tuple[str, ...],
     many: ManyOptions,
-    to: str,
+    to: str | None,
     output: str,
     overwrite: bool,
     columns: tuple[str, ...],
@@ -114,6 +113,7 @@ def command(
     With --ksy, export a list in any file by a Kaitai Struct specification: arrow, csv, jsonl, parquet (extra: ksy).
     """
     ctx = click.get_current_context()
+    to = to or _named_by(output)
     if ksy is not None:
         from exhume.cli.specified import export_specified
 
@@ -146,6 +146,15 @@ def command(
         finally:
             sweep(folder)
     return worst(outcomes)
+
+
+def _named_by(output: str) -> str:
+    """The target that the ending of the output names.  Raises `click.UsageError` where it names none."""
+    ending = output.rpartition(".")[2]
+    known = [name for name in all_targets() if name not in TARGETS or TARGETS[name].suffix == name]
+    if "." not in output or ending not in known:
+        raise click.UsageError(f"without --to, FILE has to end in one of {', '.join(known)}")
+    return ending
 
 
 def _refuse_file(output: str, to: str) -> None:

@@ -57,8 +57,9 @@ def command(
 ) -> ExitCode | None:
     """Print the records that match QUERY.
 
-    clp-s takes KQL, zs a prefix, ark a topic pattern, leveldb a key prefix.  Several targets must have one format; one
-    that cannot be read is reported on standard error, and the exit code is 1.
+    clp-s takes KQL, zs a prefix, ark a topic pattern, leveldb a key prefix.  Several targets must have one format;
+    --recursive with --format searches only archives of that one.  One that cannot be read is reported on standard
+    error, and the exit code is 1.
 
     Matches in several targets follow the name of their target; counts are printed for each target and as a total.
     """
@@ -100,7 +101,7 @@ def _search_below(
     found = archives_below(run, chosen.names)
     kinds = sorted({one.format for _, one in found if one.format is not None})
     if len(kinds) > 1:
-        raise _mixed(kinds)
+        raise _mixed(kinds, "; choose one with --format")
     player = _ResultPlayer(run, query, values, given, get_format(kinds[0]) if kinds else None)
     options = {"query": query, "values": values, "given": given, "expected": None}
     units = Targets(found, len(found), True)
@@ -143,9 +144,9 @@ def _one_format(run: Run, targets: Any) -> Format | None:
     return get_format(next(iter(kinds))) if kinds else None
 
 
-def _mixed(kinds: list[str]) -> click.UsageError:
+def _mixed(kinds: list[str], remedy: str = "") -> click.UsageError:
     return click.UsageError(
-        f"targets of one format at a time, not {', '.join(kinds)}", click.get_current_context(silent=True)
+        f"targets of one format at a time, not {', '.join(kinds)}{remedy}", click.get_current_context(silent=True)
     )
 
 

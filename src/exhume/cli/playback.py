@@ -320,8 +320,13 @@ def print_failed(run: Run, target: str, error: ExhumeError) -> None:
         body = {"schema": "exhume.error/1", "target": redact(target), **error.to_dict()}
         click.echo(dumps(body), err=True)
     else:
+        from exhume.cli.advice import advice_on
+
         where = "" if error.span is not None and error.span.source == redact(target) else f"{shown(target)}: "
-        click.echo(f"exhume: {where}{printable(str(error))}", err=True)
+        ctx = click.get_current_context(silent=True)
+        options = {option for param in ctx.command.params for option in param.opts} if ctx is not None else set()
+        remedy = advice_on(error.code, options, "" if error.span is None else error.span.source)
+        click.echo(f"exhume: {where}{printable(error.one_line(remedy))}", err=True)
 
 
 def worst(outcomes: Iterable[ExitCode]) -> ExitCode:

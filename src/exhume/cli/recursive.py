@@ -78,18 +78,23 @@ def each_archive(
 def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, WalkEntry]]:
     """The archives below the targets, for verbs whose output is data; the number of other files is reported separately.
 
-    They are units for `on_found_archive`.  Raises `click.UsageError` for options that apply to a single archive.
+    With `--format`, those of other formats are left out.  They are units for `on_found_archive`.  Raises
+    `click.UsageError` for options that apply to a single archive.
     """
+    wanted, run.as_format = run.as_format, None
     _refuse_choices(run)
     counts: Counter[str] = Counter()
-    units = []
+    units, others = [], 0
     for name, found in _found(run, targets):
         kind, format, _ = _recognized(run, name, found)
+        if kind == Kind.ARCHIVE and wanted not in (None, format):
+            others += 1
+            continue
         counts[kind] += 1
         if kind in (Kind.ARCHIVE, Kind.UNREADABLE):  # opening the latter fails, and says why
             units.append((name, found._replace(format=format)))
         run.close()
-    run.note(_totals(counts))
+    run.note(_totals(counts) + (f", {others} of other formats" if others else ""))
     return units
 
 
