@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exhume_ksy.facts.clp_kv_ir import Tags
 
 import exhume
 from exhume.codecs.checksums import crc64_xz
+from exhume.engines import explained
+from exhume.formats.kv_ir.build import END, build_text
+from exhume.layout import elements, regions
 from exhume.testing.damage import flip
+from tests.kv_ir.streams import HEAD, event, user
 
 Cli = Callable[..., Any]
 
@@ -122,3 +127,44 @@ def test_values_and_sentences_are_whole(tmp_path: Path, samples: Path, exhume_cl
     texts = exhume_cli("explain", path, "--all").text
     assert "a" * 300 in texts
     assert "b" * 600 not in texts
+
+
+@pytest.fixture
+def tight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have sections and payloads of more than 10 bytes parsed in windows."""
+    for module in (explained, regions):
+        monkeypatch.setattr(module, "HELD", 10)
+    for module in (elements, regions):
+        monkeypatch.setattr(module, "WINDOW", 64)
+    monkeypatch.setattr(elements, "MARGIN", 8)
+    monkeypatch.setattr(elements, "STEP", 1)
+
+
+@pytest.mark.parametrize("name", ["zs/words-deflate.zs", "kv_ir/small.clp.zst", "clp_s/demo.clps"])
+def test_large_sections_and_payloads_are_explained_as_small_ones(
+    name: str, samples: Path, tmp_path: Path, exhume_cli: Cli, request: pytest.FixtureRequest
+) -> None:
+    def answers() -> list[bytes]:
+        words = (["--json"], ["--json", "--range", "40:90"], ["--depth", "9"])
+        page = exhume_cli("explain", samples / name, "--all", "--html", tmp_path / "page.html", "--overwrite")
+        assert page.code == 0
+        told = [exhume_cli("explain", samples / name, *one, *([] if "--range" in one else ["--all"])) for one in words]
+        return [*(one.out for one in told), (tmp_path / "page.html").read_bytes()]
+
+    small = answers()
+    request.getfixturevalue("tight")
+    for one, other in zip(small, answers(), strict=True):
+        assert re.sub(rb"more than \d+ elements", b"elements", other) == one or b"more than" in other
+
+
+def test_a_place_in_a_long_array_is_read_no_further(tmp_path: Path, tight: None, exhume_cli: Cli) -> None:
+    begun = HEAD + user(Tags.NODE_TEXT, b"message")
+    events = [event([], [(1, build_text(b"%05d" % number))]) for number in range(1500)]
+    path, at = tmp_path / "long.clp", len(begun) + len(b"".join(events[:300])) + 5
+    path.write_bytes(begun + b"".join(events) + END)
+    ran = exhume_cli("explain", path, "--range", f"{at}:{at + 1}", "--json")
+    (section,) = json.loads(ran.out)["sections"]
+    (tokens,) = (one for one in section["fields"]["children"] if one["name"] == "tokens")
+    assert [one["name"] for one in tokens["children"]] == ["[603]", "[604]", "[605]"]
+    assert tokens["children"][1]["offset"] <= at < tokens["children"][2]["offset"]
+    assert tokens["value"] == "more than 606 elements"

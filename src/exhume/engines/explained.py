@@ -14,7 +14,7 @@ from exhume.io.jsonout import dumps
 from exhume.io.local import mapped
 from exhume.late import notebook_html
 from exhume.layout.elements import Reading
-from exhume.layout.regions import HELD, Region
+from exhume.layout.regions import HELD, Region, region_of
 from exhume.layout.schema import ELSEWHERE, Explainer
 from exhume.layout.sections import Section, SectionMap
 from exhume.layout.trees import Field, Trees, held
@@ -57,6 +57,7 @@ class ExplainedSection:
     data: bytes = field(default=b"", repr=False)  # the decompressed payload that `payload` describes
     region: Region | None = field(default=None, repr=False)  # the same where it is too large to be held
     explainer: Explainer | None = field(default=None, repr=False)  # makes elements that are looked at later
+    payload_explainer: Explainer | None = field(default=None, repr=False)  # the same for those of the payload
 
     def trees(self) -> Iterator[Field]:
         """The field trees that exist: of the stored bytes, of the payload."""
@@ -71,7 +72,9 @@ class ExplainedSection:
     @property
     def is_complete(self) -> bool:
         """Whether everything looked at until now could be read, decoded and parsed."""
-        return self.complete and not (self.explainer is not None and self.explainer.broken)
+        return self.complete and not any(
+            one is not None and one.broken for one in (self.explainer, self.payload_explainer)
+        )
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -197,7 +200,7 @@ def explain_section(
                 stream=stream,
                 page=page,
                 finish=lambda child: check_fields(section, child, [], unchecked),
-                lazily=looked is not None,
+                lazily=looked is not None or window is not None,
                 patience=None if looked is None else looked.patience,
             )
             out.stored = _stored(found, section, out.explainer, looked)
@@ -222,15 +225,19 @@ def explain_section(
         out.note = f"payload not decoded: {error.summary}"
         out.complete = False
         return out
+    if not isinstance(data, Region) and len(data) > HELD:
+        data = region_of(data)  # its elements are parsed when they are shown, not kept
     out.data, out.region = (b"", data) if isinstance(data, Region) else (data, None)
     size = len(out.data) if out.region is None else out.region.size
     if size > limit and looked is None:
-        out.data = b""
+        out.data, out.region = b"", None
         _too_large(out, limit)
         return out
-    explainer = Explainer(
-        section.span.in_payload(0, size), whole=whole, marks=marks, page=page, lazily=looked is not None,
-        stream=stream and looked is not None, finish=lambda child: check_fields(section, child, [], unchecked),
+    out.payload_explainer = explainer = Explainer(
+        section.span.in_payload(0, size), whole=whole, marks=marks, page=page,
+        lazily=looked is not None or window is not None,
+        stream=stream and (looked is not None or out.region is not None),
+        finish=lambda child: check_fields(section, child, [], unchecked),
         patience=None if looked is None else looked.patience,
     )  # fmt: skip
     out.payload = _read(explainer, section.payload_schema, data, section.payload_args, looked, payload=True)

@@ -312,6 +312,8 @@ class Explainer:
         size = values.stream.size()
         at = max((min(end - origin - base, size) for end in ends), default=0)
         values.read_on(index=number, at=at, patience=self._patience)
+        if self._window is not None:
+            values.read_on(index=len(values), patience=self._patience)  # the one after the window
         if values.rest is not None and (len(values) <= number or values.places.at < at):
             self.stopped = values.places.at
 

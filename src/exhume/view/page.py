@@ -26,6 +26,7 @@ from exhume.findings import Finding
 from exhume.io.jsonout import jsonable
 from exhume.io.source import Source
 from exhume.layout.foreign import SpecifiedFile
+from exhume.layout.regions import region_of
 from exhume.layout.sections import SectionMap
 from exhume.layout.trees import Field
 from exhume.view.parts import is_bad, node_values, note_of, script, section_values, stripes, style
@@ -154,13 +155,14 @@ class PageWriter:
         if item.stored is not None and self._room[damaged] > 0:
             out["tree"] = self._tree(item.stored, out["space"], damaged=damaged)
         if item.payload is not None and self._room[damaged] > 0:
-            space = _AddressSpace(f"payload of {section.name}", "payload", 0, len(item.data))
+            content = region_of(item.data) if item.region is None else item.region
+            space = _AddressSpace(f"payload of {section.name}", "payload", 0, content.size)
             out["payload_space"] = self._space(space)
             self._by_place[section.span.source, section.span.start, section.span.end] = out["payload_space"]
             for start, end in self._parts(0, space.size, [span.payload for span in near if span.payload is not None]):
                 for index in range(start // CHUNK, -(-end // CHUNK)):
                     if index not in space.grid and self._room[damaged] > 0:
-                        part = item.data[index * CHUNK : (index + 1) * CHUNK]
+                        part = content.read_at(index * CHUNK, min(CHUNK, space.size - index * CHUNK))
                         space.grid[index] = self._chunk(part, damaged=damaged)
             out["payload"] = self._tree(item.payload, out["payload_space"], damaged=damaged)
         return out
