@@ -55,7 +55,7 @@ def test_on_the_command_line(args: list[str], told: str, exhume_cli: Cli, sample
     [
         (["cat", CAF, "dir/one.txx"], "no such member"),
         (["payload", ZS, "heeder"], "no such section (did you mean 'header'?)"),
-        (["explain", ZS, "--section", "heeder"], "no such section (did you mean 'header'?)"),
+        (["explain", ZS, "--section", "heeder"], f"{ZS}: no such section (did you mean 'header'?)"),
         (["export", CAF, "--to", "csv", "--columns", "nmae"], "the table has no such column (did you mean 'name'?)"),
         (["export", ARK, "--to", "arrow", "--topic", "bateries"], "no channel of that name"),
         (["export", CLP, "--to", "jsonl", "--columns", "nmae"], "did you mean 'name'?"),

@@ -136,7 +136,9 @@ def test_magic_numbers_are_hexadecimal(samples: Path) -> None:
         section = archive.sections().named("metadata")
         explained = explain_section(archive.sections(), section)
     assert explained.stored is not None
-    frames = [node for _, node in explained.stored.walk() if node.name == "magic"]
+    nodes = [node for _, node in explained.stored.walk()]
+    assert [node.value for node in nodes if node.type == "frame"] == ["0xfd2fb528 (zstandard)"]
+    frames = [node for node in nodes if node.name == "magic"]
     assert [(node.value, node.shown) for node in frames] == [("4247762216 (zstandard)", "0xfd2fb528 (zstandard)")]
     assert field_value(frames[0]) == node_values(frames[0], 0)["v"] == frames[0].shown
 

@@ -404,11 +404,11 @@ class SectionMap(Sequence[Section]):
 
     def named(self, name: str) -> Section:
         """The section of that name; raises `EntryNotFoundError`."""
-        found = None
-        for number, known in enumerate(self.names()):
-            found = number if known == name else found
+        found = max((number for number, known in enumerate(self.names()) if known == name), default=None)
         if found is None:
-            raise EntryNotFoundError(f"no such section{hint(name, self.names()) or ''}", actual=shorten(name))
+            where = Span(next(iter(self.sources)), 0, 0) if len(self.sources) == 1 else None
+            said = f"no such section{hint(name, self.names()) or ''}"
+            raise EntryNotFoundError(said, span=where, actual=shorten(name))
         return self._section(found)
 
     def stored(self, section: Section) -> Iterator[bytes]:

@@ -196,7 +196,7 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
     if whole := PLACEHOLDER.fullmatch(representation):
         found = next((child for child in made.children if child.name == whole[1]), None)
         if found is not None and isinstance(found.value, (int, str)) and not found.children:
-            return found.value
+            return found.shown
         return _represented(made, whole[1], whole[2])
     if representation:
         # Parameters have no position and do not count as children.
