@@ -88,6 +88,7 @@ def pictures() -> Iterator[tuple[str, str]]:
 def main() -> int:
     """Write the pictures; return the exit status."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in pictures():
         (folder / name).write_text(text, encoding="utf-8")
     return 0
