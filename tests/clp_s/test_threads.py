@@ -187,10 +187,10 @@ def test_matches_before_a_damaged_array_are_given(jobs: int, monkeypatch: pytest
 
 
 def broken_off(data: bytes) -> bytes:
-    """A frame whose last quarter is lost."""
+    """A frame whose last quarter is lost: some empty blocks, then bytes that are not blocks."""
     frame = zstd(data)
     whole = len(frame) * 3 // 4 if len(data) > 1 << 20 else len(frame)
-    return frame[:whole] + bytes(len(frame) - whole)
+    return frame[:whole] + (bytes(999) + b"\xff" * len(frame))[: len(frame) - whole]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

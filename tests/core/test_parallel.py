@@ -223,7 +223,7 @@ def cat(bundle: exhume.MemberArchive, output: Path) -> None:
 
 
 def to_tar(bundle: exhume.MemberArchive, output: Path) -> None:
-    extract(bundle, TarSink(FullDisk()), jobs=3)
+    extract(bundle, TarSink(io.BufferedWriter(FullDisk(), 1)), jobs=3)
 
 
 def to_folder(bundle: exhume.MemberArchive, output: Path) -> None:

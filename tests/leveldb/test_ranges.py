@@ -27,7 +27,7 @@ from exhume.io.tree import MemoryTree
 from exhume.native import kernel
 from exhume.testing.damage import flip
 from tests.leveldb.make_samples import PUT, build_database, edit, write_files
-from tests.sizes import some
+from tests.sizes import size, some
 
 Cli = Callable[..., Any]
 entry = st.tuples(st.binary(min_size=1, max_size=3), st.sampled_from([0, 1]), st.binary(max_size=300))
@@ -102,7 +102,7 @@ def test_damage_is_reported_as_block_by_block(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(ranges, "plan_ranges", partial(ranges.plan_ranges, size=150))
     raised = set()
     for name in ("000010.ldb", "000011.ldb"):
-        for at in range(0, len(files[name]), 7):
+        for at in range(0, len(files[name]), size(13, 1)):
             tree = memory_tree({**files, name: flip(files[name], at)})
             alone, together = told(tree, 1), told(tree, 3)
             assert together == alone

@@ -130,24 +130,37 @@ def test_a_changed_specification_is_stale_and_recompiled(compiled: Path) -> None
 
 
 @pytest.mark.node
-@pytest.mark.parametrize("damage", ["edited", "deleted", "package", "unlocked", "compiler"])
+@pytest.mark.parametrize(
+    "damages", [("edited", "deleted", "package"), ("unlocked",), ("compiler",)], ids=["files", "unlocked", "compiler"]
+)
 @pytest.mark.slow
-def test_what_does_not_match_the_lock_is_stale(compiled: Path, damage: str) -> None:
-    lock = compiled / "generated" / "ksc.lock"
+def test_what_does_not_match_the_lock_is_stale(compiled: Path, damages: tuple[str, ...]) -> None:
+    """Each damage by itself; those of files are then repaired together."""
+    lock, package = compiled / "generated" / "ksc.lock", compiled / "generated/exhume_ksy"
+    text = lock.read_text()
+    damaged: dict[str, tuple[Path, str | None]] = {
+        "edited": (package / "debug/leaf.py", "print('by hand')\n"),
+        "deleted": (package / "leaf.py", None),
+        "package": (package / "__init__.py", ""),
+        "unlocked": (lock, None),
+        "compiler": (lock, text.replace("0.11.0  compiler", "0.10.0  compiler")),
+    }
     before = tree(compiled)
-    if damage == "edited":
-        (compiled / "generated/exhume_ksy/debug/leaf.py").write_text("print('by hand')\n")
-    elif damage == "deleted":
-        (compiled / "generated/exhume_ksy/leaf.py").unlink()
-    elif damage == "package":
-        (compiled / "generated/exhume_ksy/__init__.py").write_text("")
-    elif damage == "unlocked":
-        lock.unlink()
-    else:
-        lock.write_text(lock.read_text().replace("0.11.0  compiler", "0.10.0  compiler"))
-    assert run(compiled, "--check", **NO_NODE).returncode == 1
+    for damage in damages:
+        file, content = damaged[damage]
+        whole = file.read_bytes()
+        change(file, content)
+        assert run(compiled, "--check", **NO_NODE).returncode == 1, damage
+        file.write_bytes(whole)
+    for damage in damages:
+        change(*damaged[damage])
     assert run(compiled).returncode == 0
     assert tree(compiled) == before
+
+
+def change(file: Path, content: str | None) -> None:
+    """Write a file, or delete it."""
+    file.unlink() if content is None else file.write_text(content)
 
 
 @pytest.mark.node
