@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_record_key, file_key
+from exhume.formats.data_bundle.layout import CONFIG_KEY, build_record_key, file_key
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader, UserData
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import DataBundleWriter

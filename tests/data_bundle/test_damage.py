@@ -15,7 +15,7 @@ import exhume
 from exhume.codecs.checksums import crc32c
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
-from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_escaped, build_record_key, file_key
+from exhume.formats.data_bundle.layout import CONFIG_KEY, build_escaped, build_record_key, file_key
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader, UserData
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.leveldb.table_writer import write_database

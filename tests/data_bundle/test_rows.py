@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.data_bundle import index, layout
-from exhume.formats.data_bundle.layout_keys import (
+from exhume.formats.data_bundle.layout import (
     FILE_PREFIX,
     FILE_STOP,
     RECORD_PREFIX,

@@ -13,7 +13,7 @@ import exhume
 from exhume.codecs.checksums import crc32c
 from exhume.errors import ExhumeError, LimitExceededError, SourceError, Span
 from exhume.formats.data_bundle.history import History
-from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_escaped, build_record_key, file_key
+from exhume.formats.data_bundle.layout import CONFIG_KEY, build_escaped, build_record_key, file_key
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage

@@ -222,7 +222,7 @@ def test_directories_are_listed_by_prefix(tmp_path: Path) -> None:
 
 
 def test_directories_without_rows_are_found_by_seeking(tmp_path: Path) -> None:
-    from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, file_key
+    from exhume.formats.data_bundle.layout import CONFIG_KEY, file_key
     from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata
     from exhume.formats.leveldb.table_writer import write_database
 

@@ -40,7 +40,7 @@ from exhume.formats.clp_s.write.textlog import text_log as text_logs
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.data_bundle.index import FileRow, plain_file_row, plain_record_row
-from exhume.formats.data_bundle.layout_keys import (
+from exhume.formats.data_bundle.layout import (
     FILE_PREFIX,
     build_escaped,
     build_record_key,

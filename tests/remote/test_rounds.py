@@ -17,7 +17,7 @@ import exhume
 from exhume.errors import FormatError
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.snippet import write_snippet
-from exhume.formats.data_bundle.layout_keys import CONFIG_KEY
+from exhume.formats.data_bundle.layout import CONFIG_KEY
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.io.remote.source import HEAD, TAIL
 from exhume.io.source import Cost

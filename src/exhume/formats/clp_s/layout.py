@@ -25,21 +25,21 @@ from exhume.codecs.common import Buffer
 from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout_places import StreamEntry as StreamEntry
-from exhume.formats.clp_s.layout_places import TableEntry as TableEntry
-from exhume.formats.clp_s.layout_places import TableMetadata as TableMetadata
-from exhume.formats.clp_s.layout_places import parse_table_metadata as parse_table_metadata
 from exhume.formats.clp_s.layout_schemas import COLUMN_TYPES as COLUMN_TYPES
 from exhume.formats.clp_s.layout_schemas import MAX_NODE_ID as MAX_NODE_ID
 from exhume.formats.clp_s.layout_schemas import ROOT as ROOT
 from exhume.formats.clp_s.layout_schemas import NodeType as NodeType
 from exhume.formats.clp_s.layout_schemas import Schema as Schema
 from exhume.formats.clp_s.layout_schemas import SchemaTree as SchemaTree
+from exhume.formats.clp_s.layout_schemas import StreamEntry as StreamEntry
+from exhume.formats.clp_s.layout_schemas import TableEntry as TableEntry
+from exhume.formats.clp_s.layout_schemas import TableMetadata as TableMetadata
 from exhume.formats.clp_s.layout_schemas import is_marker as is_marker
 from exhume.formats.clp_s.layout_schemas import marker_parts as marker_parts
 from exhume.formats.clp_s.layout_schemas import pack_marker as pack_marker
 from exhume.formats.clp_s.layout_schemas import parse_schema_map as parse_schema_map
 from exhume.formats.clp_s.layout_schemas import parse_schema_tree as parse_schema_tree
+from exhume.formats.clp_s.layout_schemas import parse_table_metadata as parse_table_metadata
 from exhume.formats.clp_s.layout_schemas import type_name as type_name
 from exhume.layout.fast import read
 

@@ -23,7 +23,7 @@ from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding
 from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.index import FileRow, RecordRow, group_records, parse_file_row, parse_record_row
-from exhume.formats.data_bundle.layout_keys import FILE_PREFIX, RECORD_PREFIX
+from exhume.formats.data_bundle.layout import FILE_PREFIX, RECORD_PREFIX
 from exhume.formats.data_bundle.messages import Compression, RecordMetadata, ShardHeader, align, compression_name
 from exhume.formats.data_bundle.names import shard_number
 from exhume.formats.data_bundle.shard import read_header

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from exhume.errors import ExhumeError, Span
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.kernel import bundle_file_row, bundle_record_row
-from exhume.formats.data_bundle.layout_keys import (
+from exhume.formats.data_bundle.layout import (
     CONFIG_KEY,
     FILE_PREFIX,
     FILE_STOP,

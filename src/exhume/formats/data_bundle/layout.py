@@ -1,7 +1,18 @@
-"""Converts the bytes of a shard's header to values, through the generated readers."""
+"""Converts the header of a shard and the keys of index rows between bytes and values.
+
+The generated readers read both; keys are also written here.  Parts of keys sort as bytes in the order of their values.
+
+Spec: `docs/formats/data_bundle.md`, "Profile" (dacha's order-preserving encoders).
+"""
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+from exhume_ksy.facts.data_bundle_index_block import Tables
+from exhume_ksy.facts.data_bundle_key import Escaped as EscapedFacts
+from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast.data_bundle_key import Escaped, flat_record_key, read_file_key, read_varuint
 from exhume_ksy.fast.data_bundle_shard import read_data_bundle_shard
 
 from exhume.counts import counted
@@ -9,9 +20,32 @@ from exhume.errors import Span
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.layout_fields import FIXED_HEADER, OFS_DATA, SHARD_MAGIC, SHARD_START, HeaderNames
 from exhume.formats.data_bundle.messages import ShardHeader
+from exhume.formats.leveldb.wire import MAX_U64, WireError
 from exhume.layout.fast import read
 
-__all__ = ["FIXED_HEADER", "OFS_DATA", "SHARD_MAGIC", "parse_shard_header", "shard_header_end"]
+__all__ = [
+    "CONFIG_KEY",
+    "FILE_PREFIX",
+    "FILE_STOP",
+    "FIXED_HEADER",
+    "OFS_DATA",
+    "RECORD_PREFIX",
+    "RECORD_STOP",
+    "SHARD_MAGIC",
+    "FileKey",
+    "Tables",
+    "build_escaped",
+    "build_record_key",
+    "build_varuint",
+    "escape",
+    "file_key",
+    "parse_file_key",
+    "parse_record_key",
+    "parse_shard_header",
+    "parse_table",
+    "record_prefix",
+    "shard_header_end",
+]
 
 _NUMBERS = {
     HeaderNames.SHARD_INDEX: "shard_index",
@@ -66,3 +100,111 @@ def parse_shard_header(data: bytes, where: Span) -> ShardHeader:
         else:
             unknown.append(number)
     return ShardHeader(**values, metadata=metadata, data_offset=raw.ofs_data, unknown=tuple(unknown))
+
+
+CONFIG_KEY, FILE_PREFIX, RECORD_PREFIX = (bytes((table,)) for table in (Tables.CONFIG, Tables.FILES, Tables.RECORDS))
+FILE_STOP, RECORD_STOP = bytes((Tables.FILES + 1,)), bytes((Tables.RECORDS + 1,))
+_END, _ZERO = (bytes((0, marker)) for marker in EscapedFacts.marker)
+"""The terminator of a byte string, and the escape of a zero byte in it."""
+
+
+def build_varuint(value: int) -> bytes:
+    """An unsigned integer in 1 to 9 bytes; raises `ValueError` beyond 64 bits.
+
+    >>> [build_varuint(n).hex() for n in (0, 127, 128, 300, 16384)]
+    ['00', '7f', '8080', '812c', 'c04000']
+    """
+    if 0 <= value < 0x80:
+        return bytes((value,))
+    if not 0 <= value <= MAX_U64:
+        raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
+    size = min(9, -(-value.bit_length() // 7))
+    out = bytearray(value.to_bytes(size, "big"))
+    out[0] |= (0xFF << (9 - size)) & 0xFF
+    return bytes(out)
+
+
+def escape(value: bytes) -> bytes:
+    """Escape the zero bytes in the start of a byte string."""
+    return value.replace(b"\0", _ZERO)
+
+
+def build_escaped(value: bytes) -> bytes:
+    """A byte string with its terminator."""
+    return value.replace(b"\0", _ZERO) + _END
+
+
+class FileKey(NamedTuple):
+    """The key of a file row: directory with slashes at both ends, and name."""
+
+    directory: bytes
+    name: bytes
+
+    def build(self) -> bytes:
+        """The bytes of the key."""
+        return FILE_PREFIX + build_escaped(self.directory) + build_escaped(self.name)
+
+    def start(self) -> bytes:
+        """What the keys of all files of the directory start with; `build_escaped` of a name completes such a key."""
+        return FILE_PREFIX + build_escaped(self.directory)
+
+    @property
+    def path(self) -> str:
+        """Relative path with `/` between its parts; bytes that are not UTF-8 become lone surrogates."""
+        return (self.directory.lstrip(b"/") + self.name).decode("utf-8", "surrogateescape")
+
+
+def build_record_key(shard_index: int, offset: int) -> bytes:
+    """The bytes of the key of a record row, by shard number and offset in its uncompressed stream."""
+    return record_prefix(shard_index) + build_varuint(offset)
+
+
+def record_prefix(shard_index: int) -> bytes:
+    """What the keys of all records of a shard start with."""
+    return RECORD_PREFIX + build_varuint(shard_index)
+
+
+def file_key(path: str) -> FileKey:
+    """The key of a relative path."""
+    folder, _, name = path.rpartition("/")
+    raw = folder.encode("utf-8", "surrogateescape")
+    return FileKey(b"/" + raw + b"/" if raw else b"/", name.encode("utf-8", "surrogateescape"))
+
+
+def parse_file_key(key: bytes) -> FileKey:
+    """Split the key of a file row.  Raises `WireError`."""
+    try:
+        raw, end = read_file_key(key, 1, len(key))
+    except LayoutError as error:
+        raise _refused(error) from error
+    if end != len(key):
+        raise WireError("bytes after the end of the key", end)
+    return FileKey(_whole(raw.directory), _whole(raw.name))
+
+
+def _whole(part: Escaped) -> bytes:
+    text: Any = part.text  # of bytes, bytes
+    return text if part.more is None else b"\0".join((text, *(chunk.text for chunk in part.more)))
+
+
+def parse_record_key(key: bytes) -> tuple[int, int]:
+    """Shard number and offset of the key of a record row.  Raises `WireError`."""
+    try:
+        end, shard_index, offset = flat_record_key(key, 1, len(key))
+    except LayoutError as error:
+        raise _refused(error) from error
+    if end != len(key):
+        raise WireError("bytes after the end of the key", end)
+    return shard_index, offset
+
+
+def _refused(error: LayoutError) -> WireError:
+    return WireError(f"the key ends inside {error.path}" if error.short else str(error), error.offset)
+
+
+def parse_table(key: bytes) -> int:
+    """The number of the table that a key belongs to (its first part).  Raises `WireError`."""
+    try:
+        return read_varuint(key, 0, len(key))[0]
+    except LayoutError as error:
+        raise _refused(error) from error

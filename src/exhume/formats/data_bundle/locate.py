@@ -7,7 +7,7 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import parse_config
-from exhume.formats.data_bundle.layout_keys import CONFIG_KEY
+from exhume.formats.data_bundle.layout import CONFIG_KEY
 from exhume.formats.data_bundle.messages import Compression, align, compression_name
 from exhume.formats.data_bundle.names import INDEX, shard_name
 from exhume.formats.data_bundle.shard import read_header

@@ -22,7 +22,7 @@ from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.history import FileVersion, History
 from exhume.formats.data_bundle.index import BundleIndex, FileRow
-from exhume.formats.data_bundle.layout_keys import FILE_PREFIX, RECORD_STOP
+from exhume.formats.data_bundle.layout import FILE_PREFIX, RECORD_STOP
 from exhume.formats.data_bundle.messages import BundleConfig, ShardHeader, compression_name
 from exhume.formats.data_bundle.names import INDEX, hint_opening, is_at_hand, shard_number
 from exhume.formats.data_bundle.shard import read_header

@@ -29,7 +29,7 @@ from exhume.formats.data_bundle.index import (
     plain_file_row,
     plain_record_row,
 )
-from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, FILE_PREFIX, Tables, parse_table
+from exhume.formats.data_bundle.layout import CONFIG_KEY, FILE_PREFIX, Tables, parse_table
 from exhume.formats.data_bundle.messages import BundleConfig, Compression, FileType
 from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, Shard

@@ -26,7 +26,7 @@ from exhume.codecs.checksums import crc32c
 from exhume.codecs.stored import store
 from exhume.counts import counted
 from exhume.errors import Span, UnsafePathError, WriterError, shorten
-from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_escaped, build_record_key, file_key
+from exhume.formats.data_bundle.layout import CONFIG_KEY, build_escaped, build_record_key, file_key
 from exhume.formats.data_bundle.messages import (
     BundleConfig,
     Compression,

@@ -11,7 +11,7 @@ from exhume.counts import counted
 from exhume.errors import CodecError, EntryNotFoundError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
-from exhume.formats.clp_s.layout_places import TableEntries
+from exhume.formats.clp_s.layout_schemas import TableEntries
 from exhume.formats.clp_s.layout_table import column_ends, needed_columns
 from exhume.formats.clp_s.read.columns import Column, PrintContext
 from exhume.formats.clp_s.read.render import TableRenderer, build_objects

@@ -29,7 +29,7 @@ from exhume.formats.clp_s.read.render import CHUNK_SIZE
 if TYPE_CHECKING:
     from exhume.codecs.common import Buffer
     from exhume.errors import Span
-    from exhume.formats.clp_s.layout_places import TableEntries
+    from exhume.formats.clp_s.layout_schemas import TableEntries
     from exhume.formats.clp_s.read.columns import PrintContext
     from exhume.formats.clp_s.read.tables import TableArchive
 
