@@ -76,8 +76,6 @@ SMALL = {
     "formats.clp_s.names": "names of sections, which `probe` needs and which import no layout",
     "formats.data_bundle.pykernel": "the pure-Python form of the compiled loops, as in every format",
     "formats.zs.layout_facts": "facts of the layout, which import no reader",
-    "io.activity": "what opens files imports it; only `--audit` sets the observer",
-    "layout.tiling": "generated code is imported in `layout` only, and this table by one engine only",
     "late": "below all that has hooks",
     "native.kernel": "chooses the compiled or the pure-Python loops",
 }

@@ -18,9 +18,8 @@ from typing import TypeVar
 import pytest
 
 import exhume
-from exhume.cli.completing import completions
+from exhume.cli.completing import completions, split_line
 from exhume.cli.main import main
-from exhume.cli.shells import split_line
 
 STARTED = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],

@@ -19,8 +19,8 @@ from exhume.formats.clp_s.names import STRUCTURES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.verify import _frames
 from exhume.formats.clp_s.verify_tables import check_stream
+from exhume.io.activity import measuring
 from exhume.io.source import BytesSource
-from exhume.layout.measured import measuring
 from exhume.limits import Limits
 from tests.clp_s import build
 from tests.clp_s.build import Built, clp, demo, i64, marker, old, tiny, u64

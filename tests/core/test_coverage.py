@@ -9,14 +9,14 @@ import pytest
 from exhume_ksy.facts._tiling import ROWS, TILING
 
 import exhume
-from exhume.compiler.emit.tiling import tiling_text
+from exhume.compiler.emit.facts import tiling_text
 from exhume.compiler.front.specs import Model
 from exhume.engines import coverage as engine
 from exhume.engines.coverage import FieldCoverage, coverage
 from exhume.engines.explained import explain_section
 from exhume.engines.inspect import inspect_archive
 from exhume.errors import ExhumeError
-from exhume.layout.tiling import claimed
+from exhume.layout.fast import claimed
 from tests.archives import label, own_archives, real_archives
 from tests.broken import broken
 

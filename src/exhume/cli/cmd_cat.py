@@ -11,8 +11,16 @@ import click
 
 from exhume.archive import MemberArchive
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
-from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
+from exhume.cli.formatcli import (
+    FormatCommand,
+    format_cli,
+    given_options,
+    ksy_options,
+    recognized_format,
+    refuse_others,
+    refuse_without_ksy,
+    split_options,
+)
 from exhume.cli.many import ManyOptions, Targets, recursive_option
 from exhume.cli.params import BYTE_RANGE
 from exhume.cli.runtime import Run, common_options

@@ -21,6 +21,6 @@ def command(shell: str) -> None:
     zsh:  source <(exhume completion zsh)         (in ~/.zshrc, after compinit)
     fish: exhume completion fish | source         (in ~/.config/fish/config.fish)
     """
-    from exhume.cli.shells import SCRIPTS
+    from exhume.cli.completing import SCRIPTS
 
     click.echo(SCRIPTS[shell].strip())

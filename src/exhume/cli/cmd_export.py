@@ -13,8 +13,16 @@ import click
 
 from exhume.choices import hint
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognized_format, split_options
-from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
+from exhume.cli.formatcli import (
+    FormatCommand,
+    format_cli,
+    given_options,
+    ksy_options,
+    recognized_format,
+    refuse_others,
+    refuse_without_ksy,
+    split_options,
+)
 from exhume.cli.many import ManyOptions, many_options
 from exhume.cli.outputs import prepare_directory, sweep, synced_together
 from exhume.cli.playback import each_target, worst

@@ -10,8 +10,15 @@ import click
 from exhume.archive import no_progress
 from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCommand, given_options, recognized_format, split_options
-from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
+from exhume.cli.formatcli import (
+    FormatCommand,
+    given_options,
+    ksy_options,
+    recognized_format,
+    refuse_others,
+    refuse_without_ksy,
+    split_options,
+)
 from exhume.cli.many import ManyOptions, recursive_options
 from exhume.cli.playback import one_or_several
 from exhume.cli.runtime import Run, common_options

@@ -15,13 +15,12 @@ from exhume.compiler import budgets
 from exhume.compiler.audit import audited
 from exhume.compiler.emit.columns import marks_of
 from exhume.compiler.emit.elements import elements_text
-from exhume.compiler.emit.facts import constants_text, facts_texts
+from exhume.compiler.emit.facts import constants_text, facts_texts, tiling_text
 from exhume.compiler.emit.layout import FOREIGN, LAYOUT, NATIVE
 from exhume.compiler.emit.modules import module_text, module_texts
 from exhume.compiler.emit.native import native_text
 from exhume.compiler.emit.paused import pausing
 from exhume.compiler.emit.shared import Module
-from exhume.compiler.emit.tiling import tiling_text
 from exhume.compiler.front.check import check
 from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import ExternalNames

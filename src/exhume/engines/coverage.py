@@ -15,8 +15,8 @@ from exhume.archive import Archive
 from exhume.engines.explained import PARSED_SIZE, explain_section
 from exhume.errors import Span
 from exhume.io.parallel import map_ordered
+from exhume.layout.fast import claimed
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
-from exhume.layout.tiling import claimed
 
 if TYPE_CHECKING:
     from exhume.layout.foreign import SpecifiedFile

@@ -1,10 +1,18 @@
-"""Observer of the files and objects that a run opens, reads, fetches and writes.  Only `--audit` installs one."""
+"""What a run does, noted for those who ask: files and objects for `--audit`, decompressed sizes for `exhume map`.
+
+`map` shows how large each section is decompressed, which most formats do not state: it verifies the archive first, and
+what that had to decompress is not decompressed again.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
+
+from exhume.errors import Span
 
 Path = str | os.PathLike[str]
 
@@ -30,3 +38,34 @@ class RunObserver:
 
 current: RunObserver | None = None
 """The observer of this process; one at most."""
+
+
+Sizes = dict[tuple[str, int], int]
+"""Decompressed bytes by the source and the start of what they were stored as."""
+
+_sizes: ContextVar[Sizes | None] = ContextVar("sizes", default=None)
+
+
+@contextmanager
+def measuring() -> Iterator[Sizes]:
+    """Collect the sizes that are noted until the end of the block, in this thread and those that it maps over."""
+    found: Sizes = {}
+    token = _sizes.set(found)
+    try:
+        yield found
+    finally:
+        _sizes.reset(token)
+
+
+def note_payload(stored: Span, size: int) -> None:
+    """Record that the payload stored at a span has `size` bytes decompressed."""
+    found = _sizes.get()
+    if found is not None:
+        found[stored.source, stored.start] = size
+
+
+def note_payloads(source: str, starts: Iterable[int], sizes: Iterable[int]) -> None:
+    """The same for payloads at several places of a file."""
+    found = _sizes.get()
+    if found is not None:
+        found.update(zip(((source, start) for start in starts), sizes, strict=True))

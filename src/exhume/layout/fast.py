@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from exhume_ksy.fast._layout import LayoutError, View, numbers, short
@@ -95,3 +96,26 @@ def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeEr
     if error.short:
         return TruncatedError("the data ends in the middle of a structure", span=span, **facts)
     return StructureError("a value breaks the layout", span=span, **facts)
+
+
+def claimed(schema: str, size: int, most: int, read: Callable[[], bytes]) -> bool:
+    """Whether fields of a schema claim every one of the `size` bytes that `read` returns.
+
+    False is not a verdict: the schema may leave bytes out, the bytes may not fit it, or there may be too many of them.
+    """
+    from exhume_ksy.facts._tiling import ROWS, SIZES, TILING
+
+    if schema in ROWS:
+        return size % ROWS[schema] == 0
+    if schema in SIZES:
+        return size == SIZES[schema]
+    if schema not in TILING or size > most:
+        return False
+    module, reader, listed = TILING[schema]
+    try:
+        value, end = getattr(importlib.import_module(f"exhume_ksy.fast.{module}"), reader)(data := read(), 0, size)
+        if listed:  # it consists of one list to the end, which is read when it is accessed
+            end = len(data) if getattr(value, listed) is not None else 0
+    except FAILURES:
+        return False
+    return bool(end == size)

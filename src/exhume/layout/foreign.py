@@ -30,10 +30,17 @@ from exhume.findings import Finding
 from exhume.io.local import mapped
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
-from exhume.layout import kept
 from exhume.layout.batches import BATCH_ROWS
 from exhume.layout.fast import RAISED, View, refused
-from exhume.layout.foreign_modules import ExternalCode, NativeWarning, Reader, load
+from exhume.layout.foreign_modules import (
+    CachedSpecification,
+    ExternalCode,
+    NativeWarning,
+    Reader,
+    find_kept,
+    keep_compiled,
+    load,
+)
 from exhume.layout.ksy_files import SpecFiles, one_file
 from exhume.layout.schema import Explainer
 from exhume.layout.sections import Section, SectionMap
@@ -80,7 +87,7 @@ def compile_ksy(
     more = [one for one in os.environ.get("KSPATH", "").split(os.pathsep) if one]
     folders = [Path(one) for one in (*imports, *more)]
     is_alone = native and not types and not process
-    if is_alone and (known := kept.found(Path(path), folders)) is not None:
+    if is_alone and (known := find_kept(Path(path), folders)) is not None:
         return Specification(known.id, known.specs, known.texts, native=known.native, kept=known)
     found = SpecFiles(folders)
     id = found.read(Path(path))
@@ -100,7 +107,7 @@ def compile_ksy(
     made = Specification(id, found.specs, texts, given, outside, native=native_readers(texts) if native else None)
     if is_alone and made.native is not None:
         reader = made.model.schemas[id].reader_name
-        kept.keep(Path(path), folders, found, kept.CachedSpecification(id, reader, made.specs, texts, made.native))
+        keep_compiled(Path(path), folders, found, CachedSpecification(id, reader, made.specs, texts, made.native))
     return made
 
 
@@ -131,7 +138,7 @@ class Specification:
     outside: ExternalCode = field(default_factory=ExternalCode)
     native: tuple[Extension, Path] | None = None
     """The extension module of the readers and its path; None for readers in Python."""
-    kept: kept.CachedSpecification | None = None
+    kept: CachedSpecification | None = None
     """What an earlier compilation of the same files kept."""
 
     @cached_property

@@ -17,8 +17,8 @@ from exhume.counts import counted, counting
 from exhume.engines.verify import describe_verdict
 from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
+from exhume.io.activity import Sizes, measuring
 from exhume.io.source import Source
-from exhume.layout.measured import Sizes, measuring
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun, Tile
 from exhume.view.bands import Bar, bands, tiles_of
 

@@ -42,8 +42,8 @@ from exhume.formats.clp_s.verify_tables import (
     table_tasks,
 )
 from exhume.formats.clp_s.verify_values import small_tables
+from exhume.io.activity import note_payload
 from exhume.io.parallel import map_ordered
-from exhume.layout.measured import note_payload
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.activity import note_payload
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
-from exhume.layout.measured import note_payload
 from exhume.limits import Limits
 from exhume.native.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
 

@@ -34,9 +34,9 @@ from exhume.formats.leveldb.layout_facts import (
 )
 from exhume.formats.leveldb.model import Footer, Verdict
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.activity import note_payload
 from exhume.io.caching import cached_property
 from exhume.io.source import Source
-from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
 from exhume.native.kernel import BLOCK_BOMB

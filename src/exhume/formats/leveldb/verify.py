@@ -30,8 +30,8 @@ from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_numb
 from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.table_index import PROPERTIES
 from exhume.formats.leveldb.wire import BlockIndex, Handle
+from exhume.io.activity import note_payloads
 from exhume.io.parallel import map_ordered
-from exhume.layout.measured import note_payloads
 from exhume.native import kernel
 from exhume.native.kernel import BLOCK_BOMB
 

@@ -29,8 +29,8 @@ from exhume.formats.zs.layout import (
     parse_index,
 )
 from exhume.formats.zs.layout_facts import CRC, DECODERS, PREAMBLE, parse_preamble
+from exhume.io.activity import note_payload
 from exhume.io.source import Source
-from exhume.layout.measured import note_payload
 from exhume.limits import Limits
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, find_range, take_records
 

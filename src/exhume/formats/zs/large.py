@@ -18,8 +18,8 @@ from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, parse_checksum
 from exhume.formats.zs.layout_facts import CRC
+from exhume.io.activity import note_payload
 from exhume.io.source import Source
-from exhume.layout.measured import note_payload
 from exhume.limits import Limits
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_records, take_records
 from exhume.native.types import OVERRUN, malformed_records

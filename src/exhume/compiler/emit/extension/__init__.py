@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from exhume.compiler.emit.extension.c_support import COLUMNS
 from exhume.compiler.emit.extension.calls import CALLS
-from exhume.compiler.emit.extension.columns import COLUMNS
 from exhume.compiler.emit.extension.expressions import UncoveredError
 from exhume.compiler.emit.extension.functions import Function
 from exhume.compiler.emit.extension.kinds import Table

@@ -33,11 +33,11 @@ from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, STRUCTURES, TI
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import StoredRange, files_of, in_directory, read_together
+from exhume.io.activity import note_payload
 from exhume.io.caching import cached_property
 from exhume.io.files import keep_freed_memory
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
