@@ -47,7 +47,6 @@ FRONT_DOOR = ("__main__", "ark", "caf", "clpir", "clps", "databundle", "kvir", "
 MOST_LINES, LEAST_LINES = 450, 40
 
 LARGE = {
-    "compiler.emit.elements": "to be divided: parsing and skipping",
     "compiler.emit.layout": "the runtime of generated readers, copied into `generated/` as one file",
     "compiler.front.expressions": "one grammar: its tokens, its parser and its tree",
     "compiler.instances.solve": "one solver, a case for each operator",

@@ -16,7 +16,7 @@ import exhume
 from exhume.codecs.checksums import crc64_xz
 from exhume.engines import explained
 from exhume.formats.kv_ir.build import END, build_text
-from exhume.layout import elements, regions
+from exhume.layout import elements, kaitai
 from exhume.testing.damage import flip
 from tests.kv_ir.streams import HEAD, event, user
 
@@ -132,9 +132,9 @@ def test_values_and_sentences_are_whole(tmp_path: Path, samples: Path, exhume_cl
 @pytest.fixture
 def tight(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have sections and payloads of more than 10 bytes parsed in windows."""
-    for module in (explained, regions):
+    for module in (explained, kaitai):
         monkeypatch.setattr(module, "HELD", 10)
-    for module in (elements, regions):
+    for module in (elements, kaitai):
         monkeypatch.setattr(module, "WINDOW", 64)
     monkeypatch.setattr(elements, "MARGIN", 8)
     monkeypatch.setattr(elements, "STEP", 1)

@@ -15,7 +15,7 @@ import exhume
 from exhume.engines.explain import Selection
 from exhume.engines.explained import field_to_dict
 from exhume.errors import Span
-from exhume.layout import elements, places, regions, schema
+from exhume.layout import elements, kaitai, places, schema
 from exhume.layout.elements import Elements
 from exhume.layout.schema import Explainer
 
@@ -135,9 +135,9 @@ def test_fields_are_the_same_in_windows(shape: str, cut: int, starts: int, monke
     monkeypatch.setattr(places, "STARTS", starts)
     monkeypatch.setattr(elements, "WINDOW", 100)
     monkeypatch.setattr(elements, "MARGIN", 20)
-    monkeypatch.setattr(regions, "WINDOW", 100)
-    monkeypatch.setattr(regions, "HELD", 1000)
-    region = regions.Region(len(data), lambda at, size: data[at : at + min(size, 60)])
+    monkeypatch.setattr(kaitai, "WINDOW", 100)
+    monkeypatch.setattr(kaitai, "HELD", 1000)
+    region = kaitai.Region(len(data), lambda at, size: data[at : at + min(size, 60)])
     explainer = Explainer(Span("x", 0, len(data)), window=(0, len(data)))
     assert field_to_dict(explainer.explain(name, region)) == found
     region.seek(0)
@@ -160,18 +160,18 @@ def test_an_array_at_the_end_is_found_as_far_as_it_is_shown(monkeypatch: pytest.
         reads.append(at)
         return data[at : at + size]
 
-    monkeypatch.setattr(regions, "WINDOW", 100)
+    monkeypatch.setattr(kaitai, "WINDOW", 100)
     monkeypatch.setattr(elements, "MARGIN", 20)
     explainer = Explainer(Span("x", 0, len(data)), lazily=True)
-    array = explainer.explain("clp_kv_ir::units", regions.Region(len(data), read)).children[0]
+    array = explainer.explain("clp_kv_ir::units", kaitai.Region(len(data), read)).children[0]
     assert (array.value, array.unread, array.omitted) == ("more than 129 elements", True, 129 - schema.ARRAY_SHOWN)
     assert max(reads) < 600
 
 
 def test_a_large_value_is_not_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "HELD", 64)
-    monkeypatch.setattr(regions, "FIRST", 8)
-    region = regions.Region(1000, lambda at, size: bytes(range(at % 251, at % 251 + min(size, 4))))
+    monkeypatch.setattr(kaitai, "HELD", 64)
+    monkeypatch.setattr(kaitai, "FIRST", 8)
+    region = kaitai.Region(1000, lambda at, size: bytes(range(at % 251, at % 251 + min(size, 4))))
     value = region.read()
     assert (len(value), bytes(value[:3]), region.tell()) == (1000, b"\0\1\2", 1000)
     opened = BytesIO(value)

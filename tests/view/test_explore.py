@@ -30,7 +30,7 @@ from exhume.formats.kv_ir.build import END, build_text
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.source import StoppedError
 from exhume.io.tree import MemoryTree, Tree, stoppable
-from exhume.layout import elements, regions
+from exhume.layout import elements, kaitai
 from exhume.testing.damage import flip
 from exhume.view import explored as explored_module
 from exhume.view.explored import ExploredArchive
@@ -233,9 +233,9 @@ def test_any_element_of_a_large_payload(tmp_path: Path) -> None:
 @pytest.fixture
 def tight(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have what is larger than 10 bytes read in windows of a few bytes."""
-    for module in (payloads, explained_engine, regions):
+    for module in (payloads, explained_engine, kaitai):
         monkeypatch.setattr(module, "HELD", 10)
-    for module in (elements, regions):
+    for module in (elements, kaitai):
         monkeypatch.setattr(module, "WINDOW", 64)
     monkeypatch.setattr(elements, "MARGIN", 8)
     monkeypatch.setattr(elements, "STEP", 1)

@@ -14,7 +14,7 @@ from exhume.io.jsonout import dumps
 from exhume.io.local import mapped
 from exhume.late import notebook_html
 from exhume.layout.elements import Reading
-from exhume.layout.regions import HELD, Region, region_of
+from exhume.layout.kaitai import HELD, Region, region_of
 from exhume.layout.schema import ELSEWHERE, Explainer
 from exhume.layout.sections import Section, SectionMap
 from exhume.layout.trees import Field, Trees, held

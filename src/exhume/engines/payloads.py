@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from exhume.codecs.passing import ForwardReader
 from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError
-from exhume.layout.regions import HELD, Region
+from exhume.layout.kaitai import HELD, Region
 from exhume.layout.sections import Section
 
 KEPT = 64 << 20

@@ -20,9 +20,8 @@ from exhume_ksy.debug._stream import PASSING, BytesIO, KaitaiStream
 
 from exhume.errors import shorten
 from exhume.layout.fast import FAILURES as FAST_FAILURES
-from exhume.layout.kaitai import FAILURES
+from exhume.layout.kaitai import FAILURES, WINDOW, Region
 from exhume.layout.places import Places
-from exhume.layout.regions import WINDOW, Region
 from exhume.layout.specifications import camel
 
 KEPT = 64

@@ -26,7 +26,7 @@ from exhume.findings import Finding
 from exhume.io.jsonout import jsonable
 from exhume.io.source import Source
 from exhume.layout.foreign import SpecifiedFile
-from exhume.layout.regions import region_of
+from exhume.layout.kaitai import region_of
 from exhume.layout.sections import SectionMap
 from exhume.layout.trees import Field
 from exhume.view.parts import is_bad, node_values, note_of, script, section_values, stripes, style

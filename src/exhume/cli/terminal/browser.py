@@ -26,7 +26,7 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.io.source import StoppedError
-from exhume.layout.regions import Region, region_of
+from exhume.layout.kaitai import Region, region_of
 
 MOST_FINDINGS = 10_000
 

@@ -27,7 +27,7 @@ from exhume.engines.payloads import Payloads
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
 from exhume.io.source import Source, StoppedError
-from exhume.layout.regions import Region
+from exhume.layout.kaitai import Region
 from exhume.layout.sections import Run, Section, SectionMap
 from exhume.layout.trees import Field, Trees
 

@@ -1,4 +1,4 @@
-"""Numbers in compiled code: of variable length, validated, and packed several into one.
+"""Numbers and expressions in compiled code: of variable length, validated, and packed several into one.
 
 Value instances of a type that is one stored number need nothing else, so they become functions of it: methods of the
 class of facts, and C functions."""
@@ -6,13 +6,14 @@ class of facts, and C functions."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from exhume.compiler.emit.text import BINDS, Lines, annotation, bound, literal, safe, written_doc
+from exhume.compiler.emit.text import ATOM, BINDS, Lines, annotation, bound, literal, safe, written_doc
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import Bits, Integer
+from exhume.compiler.front.kinds import REST, Bits, Integer, SimpleKind
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.varints import varint
+from exhume.compiler.ir.needs import STREAM_SIZE, without_rest
+from exhume.compiler.ir.varints import scalar_of, varint
 from exhume.compiler.refusal import UnsupportedError
 
 
@@ -219,3 +220,114 @@ def functions(type: Type) -> list[str]:
         code = re.sub("0x[0-9a-f]{8,}", rf"<{kind}> \g<0>", _code(expr))  # else they are objects of Python
         found.append(f"cdef inline {kind} {name}({kind} {word}) noexcept nogil:\n    return {code}\n")
     return found
+
+
+class ElementExpressions:
+    """Expressions over the fields of an element, as Cython: the half of `Element` that writes no statements."""
+
+    type: Type
+    prefix: str
+    base: str
+    """Where its stream begins, when that is known."""
+    inner: Mapping[str, ElementExpressions]
+    """Structures within it, which are read in place."""
+    read: set[str]
+    """Fields that were read."""
+    small: set[ex.Expr]
+    """Expressions that do not pass the end at some point, and so fit 63 bits."""
+
+    def local(self, field: Field) -> str:
+        """The C variable of a field; the ending keeps it apart from Cython's words and ours."""
+        return f"{self.prefix}{field.id}_"
+
+    def code(self, expr: ex.Expr) -> str:
+        """An expression as Cython."""
+        return self._code(without_rest(ex.fold(expr)))
+
+    def _unsigned(self, expr: ex.Expr) -> bool:
+        """Whether an expression is sure to be between 0 and 2^64 - 1, and has a C variable or constant of that type."""
+        match expr:
+            case ex.Literal(value):
+                return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+            case ex.Name(id) if id == REST.id:
+                return True
+            case ex.Member(ex.Name(id), name) if id in self.read:
+                scalar = scalar_of(self.type.field(id).one)
+                return scalar is not None and name == scalar.scalar and self.type.field(id).condition is None
+            case ex.Name(id) if id in self.read:
+                field = self.type.field(id)
+                kind = field.one
+                whole = isinstance(kind, Integer) and kind.size > 0 and not kind.signed and field.value is None
+                return (whole or scalar_of(kind) is not None) and field.condition is None
+        return False
+
+    def _bytes_left(self, expr: ex.Expr) -> str | None:
+        """The bytes left between something within the stream and its end, in 64 bits, where that cannot overflow."""
+        match expr:
+            case ex.Binary("-", left, right) if left == REST and right in self.small:
+                return f"end - at - <int64_t> {self._narrow(right)}"
+        return None
+
+    def _narrow(self, expr: ex.Expr) -> str:
+        """The same without 128 bits."""
+        match expr:
+            case ex.Name(id) if id == REST.id:
+                return "<uint64_t> (end - at)"
+            case ex.Literal(value):
+                return f"<uint64_t> {value}"
+            case ex.Member(ex.Name(id), _) | ex.Name(id):
+                return f"<uint64_t> {self.local(self.type.field(id))}"
+        raise UnsupportedError("this is not supported by compiled code")
+
+    def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
+        match expr:
+            case ex.Literal(value) if isinstance(value, bool):
+                return str(int(value))
+            case ex.Literal(value) if isinstance(value, int) and -(1 << 63) <= value < 1 << 63:
+                return f"<wide> {value}"
+            case ex.EnumValue(path, value):
+                return f"<wide> {self.type.enum('::'.join(path)).number(value)}"
+            case ex.Name(id) if id == REST.id:
+                return "<wide> (end - at)"
+            case ex.Member() if expr == STREAM_SIZE and self.base:
+                return f"<wide> (end - {self.base})"
+            case ex.Name(id):
+                return self._named(self.type.field(id))
+            case ex.Member(of, name):
+                return self._member(of, name)
+            case ex.Unary(op, of) if op in ("not", "-"):
+                binds = BINDS["~" if op == "-" else op]
+                return bound(f"{op} {self._code(of, binds + 1)}", binds, level)
+            case ex.Binary(op, left, right):
+                binds = BINDS[op]
+                if op in ex.OPPOSITE and self._unsigned(left) and self._unsigned(right):
+                    return bound(f"{self._narrow(left)} {op} {self._narrow(right)}", binds, level)
+                if op in ("<", "<=") and self._unsigned(left) and (room := self._bytes_left(right)) is not None:
+                    return bound(f"{room} >= 0 and {self._narrow(left)} {op} <uint64_t> ({room})", BINDS["and"], level)
+                text = f"{self._code(left, binds + 1)} {'//' if op == '/' else op} {self._code(right, binds + 1)}"
+                return bound(text, binds, level)
+            case ex.Choice(condition, then, otherwise):
+                return f"({self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 2)})"
+        raise UnsupportedError("this is not supported by compiled code")
+
+    def _named(self, field: Field) -> str:
+        if field.value is not None and field.condition is None:
+            return self._code(without_rest(ex.fold(field.value)), ATOM)
+        if field.id not in self.read:
+            raise UnsupportedError(f"{field.id} is not at hand")
+        if isinstance(field.one, SimpleKind):
+            raise UnsupportedError("this is not supported by compiled code")
+        return f"<wide> {self.local(field)}"
+
+    def _member(self, of: ex.Expr, name: str) -> str:
+        kind = self.type.kind_of(of)
+        scalar = scalar_of(kind)
+        if isinstance(of, ex.Name):
+            if scalar is not None and name == scalar.scalar:
+                return self._code(of)
+            if of.id in self.inner:
+                inner = self.inner[of.id]
+                return inner._named(inner.type.field(name))  # noqa: SLF001 - its own kind
+        if name == "to_i":
+            return self._code(of)
+        raise UnsupportedError("this is not supported by compiled code")

@@ -18,15 +18,22 @@ import re
 from collections.abc import Iterator
 
 from exhume.compiler.emit import c_numbers
-from exhume.compiler.emit.c_numbers import conditions, opening, short_forms, unique_name, varint_text
-from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound
+from exhume.compiler.emit.c_numbers import (
+    ElementExpressions,
+    conditions,
+    opening,
+    short_forms,
+    unique_name,
+    varint_text,
+)
+from exhume.compiler.emit.text import Lines
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import REST, Bits, Integer, SimpleKind, Structure
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir import rows
 from exhume.compiler.ir.fixed import contents, numbers_of
-from exhume.compiler.ir.needs import STREAM_SIZE, without_rest
+from exhume.compiler.ir.needs import without_rest
 from exhume.compiler.ir.rows import ReadMethod
 from exhume.compiler.ir.varints import scalar_of, varint
 from exhume.compiler.refusal import UnsupportedError
@@ -89,7 +96,7 @@ def covered(type: Type) -> Element | None:
     return element
 
 
-class Element:
+class Element(ElementExpressions):
     """The reader of one type; structures within it are read in place."""
 
     def __init__(self, type: Type, of: Element | None = None, prefix: str = "", base: str = "") -> None:
@@ -138,10 +145,6 @@ class Element:
         """A C variable of that name, declared at the beginning."""
         self.variables[f"{self.prefix}{name}"] = f"{kind} {self.prefix}{name}{start}"
         return f"{self.prefix}{name}"
-
-    def local(self, field: Field) -> str:
-        """The C variable of a field; the ending keeps it apart from Cython's words and ours."""
-        return f"{self.prefix}{field.id}_"
 
     def fail(self, condition: str) -> None:
         """Stop when something does not fit."""
@@ -365,100 +368,6 @@ class Element:
             self.read.add(field.id)
         for field in fields:
             self._check(field)
-
-    # Expressions.
-
-    def code(self, expr: ex.Expr) -> str:
-        """An expression as Cython."""
-        return self._code(without_rest(ex.fold(expr)))
-
-    def _unsigned(self, expr: ex.Expr) -> bool:
-        """Whether an expression is sure to be between 0 and 2^64 - 1, and has a C variable or constant of that type."""
-        match expr:
-            case ex.Literal(value):
-                return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-            case ex.Name(id) if id == REST.id:
-                return True
-            case ex.Member(ex.Name(id), name) if id in self.read:
-                scalar = scalar_of(self.type.field(id).one)
-                return scalar is not None and name == scalar.scalar and self.type.field(id).condition is None
-            case ex.Name(id) if id in self.read:
-                field = self.type.field(id)
-                kind = field.one
-                whole = isinstance(kind, Integer) and kind.size > 0 and not kind.signed and field.value is None
-                return (whole or scalar_of(kind) is not None) and field.condition is None
-        return False
-
-    def _bytes_left(self, expr: ex.Expr) -> str | None:
-        """The bytes left between something within the stream and its end, in 64 bits, where that cannot overflow."""
-        match expr:
-            case ex.Binary("-", left, right) if left == REST and right in self.small:
-                return f"end - at - <int64_t> {self._narrow(right)}"
-        return None
-
-    def _narrow(self, expr: ex.Expr) -> str:
-        """The same without 128 bits."""
-        match expr:
-            case ex.Name(id) if id == REST.id:
-                return "<uint64_t> (end - at)"
-            case ex.Literal(value):
-                return f"<uint64_t> {value}"
-            case ex.Member(ex.Name(id), _) | ex.Name(id):
-                return f"<uint64_t> {self.local(self.type.field(id))}"
-        raise UnsupportedError("this is not supported by compiled code")
-
-    def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
-        match expr:
-            case ex.Literal(value) if isinstance(value, bool):
-                return str(int(value))
-            case ex.Literal(value) if isinstance(value, int) and -(1 << 63) <= value < 1 << 63:
-                return f"<wide> {value}"
-            case ex.EnumValue(path, value):
-                return f"<wide> {self.type.enum('::'.join(path)).number(value)}"
-            case ex.Name(id) if id == REST.id:
-                return "<wide> (end - at)"
-            case ex.Member() if expr == STREAM_SIZE and self.base:
-                return f"<wide> (end - {self.base})"
-            case ex.Name(id):
-                return self._named(self.type.field(id))
-            case ex.Member(of, name):
-                return self._member(of, name)
-            case ex.Unary(op, of) if op in ("not", "-"):
-                binds = BINDS["~" if op == "-" else op]
-                return bound(f"{op} {self._code(of, binds + 1)}", binds, level)
-            case ex.Binary(op, left, right):
-                binds = BINDS[op]
-                if op in ex.OPPOSITE and self._unsigned(left) and self._unsigned(right):
-                    return bound(f"{self._narrow(left)} {op} {self._narrow(right)}", binds, level)
-                if op in ("<", "<=") and self._unsigned(left) and (room := self._bytes_left(right)) is not None:
-                    return bound(f"{room} >= 0 and {self._narrow(left)} {op} <uint64_t> ({room})", BINDS["and"], level)
-                text = f"{self._code(left, binds + 1)} {'//' if op == '/' else op} {self._code(right, binds + 1)}"
-                return bound(text, binds, level)
-            case ex.Choice(condition, then, otherwise):
-                return f"({self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 2)})"
-        raise UnsupportedError("this is not supported by compiled code")
-
-    def _named(self, field: Field) -> str:
-        if field.value is not None and field.condition is None:
-            return self._code(without_rest(ex.fold(field.value)), ATOM)
-        if field.id not in self.read:
-            raise UnsupportedError(f"{field.id} is not at hand")
-        if isinstance(field.one, SimpleKind):
-            raise UnsupportedError("this is not supported by compiled code")
-        return f"<wide> {self.local(field)}"
-
-    def _member(self, of: ex.Expr, name: str) -> str:
-        kind = self.type.kind_of(of)
-        scalar = scalar_of(kind)
-        if isinstance(of, ex.Name):
-            if scalar is not None and name == scalar.scalar:
-                return self._code(of)
-            if of.id in self.inner:
-                inner = self.inner[of.id]
-                return inner._named(inner.type.field(name))  # noqa: SLF001 - its own kind
-        if name == "to_i":
-            return self._code(of)
-        raise UnsupportedError("this is not supported by compiled code")
 
 
 def _bytes(value: bytes) -> str:
