@@ -106,6 +106,17 @@ CASES = [
         {"bytes(r.b)": b"\x02\x01", "bytes(r.c)": b"\x30", "r.d.x": 1},
     ),
     Case(
+        "spellings",
+        "seq: [{id: n, type: u1}, {id: m, type: u1, enum: e}, {id: s, type: str, encoding: ASCII, size: 1}]\n"
+        "enums: {e: {1: a, 2: b}}\ntypes: {t: {enums: {te: {7: q}}}}\ninstances:\n"
+        '  nested: {value: \'f"{f"{n}{s + "x"}"}}{ n > 9 ? "}" : s }"\'}\n'
+        "  escapes: {value: '\"\\101\\1011\\0x\\u00e9\\e\\\\\"'}\n  half: {value: .5 + .25e1}\n"
+        "  rooted: {value: '::e::a.to_i + ::one::e::b.to_i + ::t::te::q.to_i'}\n"
+        "  compared: {value: (n == 1) == (s == \"z\")}\n  list: {value: '[n + 1, 2,]', if: false}",
+        "01027a",
+        {"r.nested": "1zx}z", "r.escapes": "A\u0209\0x\u00e9\x1b\\", "r.half": 3.0, "r.rooted": 10, "r.compared": True},
+    ),
+    Case(
         "keys_out_of_range",
         "seq: [{id: k, type: u2}, {id: n, type: u1}, {id: c, size: n, process: xor(k)}, {id: d, size: n + 1,\n"
         "  process: xor(n + 5)}, {id: e, size: n, process: xor(k - 500)},\n"
@@ -611,14 +622,40 @@ def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, old: str, new: 
         "type: u1, valid: {min: e1}", "size: e1 + 1", "size: 'e1 == 1 ? 1 : 2'", "type: p(e1)", "type: p(true)",
         "type: b1, valid: 1", "size: 1, valid: [1, 2]",
         "size: '[].as<u4>'", "size: '[1].as<str[]>.size'", "size: '[\"a\"].as<bytes>.length'",
+        "type: q(_root)", "type: q(u)", "size: '(u == 1 ? e1 : g::b).to_i'", "size: '[e1, g::b].size'", "size: '08'",
+        "size: 1, if: 1 < 2 == true", "size: 1, if: u == 1 == false", "size: '\"\\u41\".length'",
+        "size: '\"\\q\".length'",
+        "size: '\"\\x41\".length'", "size: 'f\"{e1}\".length'", "size: 'f\"{1.5}\".length'",
+        "size: 'f\"{true}\".length'", "size: '\"\\7777777777\".length'",
+        "size: 'f\"{u\".length'", "size: 'f\"a.length'", "size: 'f\"{}\".length'",
+        "size: '\"a\".substring(0, 1,).length'",
+        "type: u1, repeat: null", "size: 1, process: zlib()", "type: t()",
         "size: 0, process: u < 1", "size: 0, process: xor", "size: 0, process: 'xor(e1 == e1)'",
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_refused(tmp_path: Path, field: str) -> None:
-    types = "types: {t: {seq: []}, p: {params: [{id: x, type: u1}]}}\nenums: {e: {1: a}}"
+    types = (
+        "types: {t: {seq: []}, p: {params: [{id: x, type: u1}]}, q: {params: [{id: x, type: t}]}}\n"
+        "enums: {e: {1: a}, g: {1: b}}"
+    )
     case = Case("", f"seq: [{{id: u, type: u1}}, {{id: e1, type: u1, enum: e}}, {{id: f, {field}}}]\n{types}", "", {})
     with pytest.raises(SpecificationError):
         compiled(case, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("enums: {e: {1: {id: a, docs: x}}}", "`docs` is not a key here: did you mean `doc`"),
+        ("meta: {id: one, ks-opaque-types: 1}", "`ks-opaque-types` is true or false"),
+        ("meta: {id: one, ks-debug: yes}", "`ks-debug` is true or false"),
+    ],
+)
+def test_keys_of_enums_and_flags_are_checked(tmp_path: Path, spec: str, said: str) -> None:
+    file = tmp_path / "one.ksy"
+    file.write_text(spec if spec.startswith("meta") else f"meta: {{id: one}}\n{spec}", encoding="utf-8")
+    with pytest.raises(SpecificationError, match=said):
+        compile_ksy(file)
 
 
 @pytest.mark.parametrize("doc", ["doc: [a]", "doc: {a: b}", "doc-ref: null", "types: {t: {doc: [a]}}"])

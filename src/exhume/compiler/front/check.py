@@ -94,8 +94,9 @@ def takes(given: Kind, wanted: Kind, what: str) -> bool:
     if isinstance(given, Sequence) and isinstance(wanted, Sequence):
         return takes(given.of, wanted.of, what)
     if isinstance(given, Structure) and isinstance(wanted, Structure):
-        return given.type is wanted.type
-    if one == other:
+        if given.type is wanted.type or given.type.opaque or wanted.type.opaque:
+            return given.type is wanted.type
+    elif one == other:
         return not isinstance(wanted, Structure)
     if one == "sequence" and other == "bytes" and isinstance(given, Sequence) and family(given.of) in WHOLE:
         return True

@@ -10,6 +10,7 @@ import functools
 import math
 import operator
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -124,9 +125,9 @@ Expr = Literal | Array | Name | EnumValue | SizeOf | Format | Member | Index | C
 
 _TOKEN = re.compile(
     r"""\s*(?:
-    (?P<float>\d[\d_]*\.\d[\d_]*(?:[eE][+-]?\d+)?|\d[\d_]*(?:\.(?![\w.])|[eE][+-]?\d+))
-  | (?P<int>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|\d[\d_]*)
-  | (?P<format>f"(?:[^"\\]|\\.)*")
+    (?P<float>\d*\.\d+(?:[eE][+-]?\d+)?|\d+(?:\.(?![\w.])|[eE][+-]?\d+))
+  | (?P<int>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|0|[1-9][\d_]*)
+  | (?P<format>f")
   | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
   | (?P<text>"(?:[^"\\]|\\.)*"|'[^']*')
   | (?P<op>::|<<|>>|<=|>=|==|!=|[-+*/%&|^~<>?:.,()\[\]])
@@ -146,6 +147,7 @@ MOST_DIGITS = 200
 """Digits of a number in an expression: no layout comes near, and Python is slow for very long ones."""
 
 _ESCAPES = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b"}
+_ESCAPES |= {one: one for one in "\"'\\"}
 
 
 SPECIAL = frozenset(("_", "_index", "_io", "_parent", "_root", "_sizeof"))
@@ -169,10 +171,11 @@ class _Parser:
             found = _TOKEN.match(text, at)
             if found is None or found.lastgroup is None:
                 raise UnsupportedError(f"expression {self.text!r}: cannot read {text[at : at + 10]!r}")
-            self.tokens.append((found.lastgroup, found[found.lastgroup]))
+            end = _format_end(text, found.end()) if found.lastgroup == "format" else found.end()
+            self.tokens.append((found.lastgroup, text[found.start(found.lastgroup) : end]))
             if found.lastgroup == "name" and is_private(found["name"]):
                 raise UnsupportedError(f"expression {self.text!r}: {found['name']:.60} begins or ends with `__`")
-            at = found.end()
+            at = end
         self.tokens.append(("end", ""))
         self.at = 0
 
@@ -224,6 +227,8 @@ class _Parser:
         left = self.level(depth + 1)
         while op := self.take(*_LEVELS[depth]):
             left = Binary(op, left, self.level(depth + 1))
+            if depth == 0:  # `a < b < c` means nothing
+                break
         return left
 
     def signed(self) -> Expr:
@@ -272,7 +277,7 @@ class _Parser:
             if self.take(close):
                 return tuple(found)
             self.need(",")
-            if self.take(close):  # one comma may follow the last
+            if close == "]" and self.take(close):  # one comma may follow the last of a list
                 return tuple(found)
 
     def primary(self) -> Expr:
@@ -294,7 +299,7 @@ class _Parser:
             return Literal(text[1:-1] if text[0] == "'" else _unescape(text[1:-1]))
         if text in ("sizeof", "bitsizeof") and self.tokens[self.at][1] == "<":
             return SizeOf(self.type_name(), text == "bitsizeof")
-        if kind == "name":
+        if kind == "name" or (text == "::" and self.tokens[self.at][0] == "name"):
             return self.named(text)
         if text == "(":
             inner = self.choice()
@@ -314,6 +319,8 @@ class _Parser:
             return Literal(text == "true")
         if text.startswith("_") and text not in SPECIAL:
             raise UnsupportedError(f"expression {self.text!r}: {text:.60} is not a name")
+        if text == "::":  # from the root on
+            self.at, text = self.at - 1, ""
         if self.tokens[self.at][1] != "::":
             return Name(text)
         path = [text]
@@ -323,31 +330,56 @@ class _Parser:
         return EnumValue(tuple(path[:-1]), path[-1])
 
 
-_FORMAT = re.compile(r"\{([^{}]*)\}|((?:[^{}\\]|\\.)+)", re.DOTALL)
-"""A part of a format string: an expression, which holds no braces, or text."""
+def _format_end(text: str, at: int) -> int:
+    """The place after the quotation mark that closes a format string, from within it."""
+    while at < len(text) and text[at] != '"':
+        at = _braces_end(text, at) if text[at] == "{" else at + 1 + (text[at] == "\\")
+    if at >= len(text):
+        raise UnsupportedError(f"format string {text!r}: it is not closed")
+    return at + 1
+
+
+def _braces_end(text: str, at: int) -> int:
+    """The place after the brace that closes an expression in a format string, from the brace that opens it."""
+    at += 1
+    while text[at : at + 1] != "}":
+        found = _TOKEN.match(text, at) or re.compile(r"\s+(?=\})").match(text, at)
+        if found is None:
+            raise UnsupportedError(f"format string {text!r}: cannot read {text[at : at + 10]!r}")
+        at = _format_end(text, found.end()) if found.lastgroup == "format" else found.end()
+    return at + 1
 
 
 def _format_parts(text: str) -> Iterator[Expr]:
-    """The parts of the inside of a format string."""
+    """The parts of the inside of a format string: expressions in braces, which may have strings in them, and text."""
     at = 0
     while at < len(text):
-        found = _FORMAT.match(text, at)
-        if found is None:
-            raise UnsupportedError(f"format string {text!r}: unmatched brace")
-        inner, at = found[1], found.end()
-        yield Literal(_unescape(found[2])) if inner is None else _Parser(inner.replace('\\"', '"')).whole()
+        if text[at] == "{":
+            end = _braces_end(text, at)
+            yield _Parser(text[at + 1 : end - 1]).whole()
+        else:
+            found = re.compile(r"(?:[^{\\]|\\.)+", re.DOTALL).match(text, at)
+            if found is None:
+                raise UnsupportedError(f"format string {text!r}: an escape is not complete")
+            yield Literal(_unescape(found[0]))
+            end = found.end()
+        at = end
 
 
 def _unescape(text: str) -> str:
     def one(found: re.Match[str]) -> str:
         code = found[1]
-        if code[0] == "u":
+        if code[0] == "u" and len(code) == 5:
             return chr(int(code[1:], 16))
         if code.isdigit():
+            if int(code, 8) > sys.maxunicode:
+                raise UnsupportedError(f"text {text!r}: there is no character {found[0]!r}")
             return chr(int(code, 8))
-        return _ESCAPES.get(code, code)
+        if code not in _ESCAPES:
+            raise UnsupportedError(f"text {text!r}: no escape begins with {found[0]!r}")
+        return _ESCAPES[code]
 
-    return re.sub(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", one, text)
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,20}|.)", one, text, flags=re.DOTALL)
 
 
 def parse(text: Any) -> Expr:

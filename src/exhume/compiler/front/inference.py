@@ -41,7 +41,7 @@ WHOLE = frozenset(("integer",))
 _ORDERED = _NUMBERS | {"text", "bytes"}
 COMPARED = _ORDERED | {"bool"}
 """What can be found to be equal."""
-SHOWN = frozenset(("integer", "enum", "float", "bool", "text"))
+SHOWN = frozenset(("integer", "text"))
 """What a format string may have in it."""
 
 MEMBERS: dict[str, dict[str, Kind | None]] = {
@@ -129,7 +129,7 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
             return INTEGER
         case ex.Format(parts):
             for one in parts:
-                demand(typed(one, here, item), SHOWN, "a format string shows a number, a truth value or a text")
+                demand(typed(one, here, item), SHOWN, "a format string shows an integer or a text")
             return TEXT
         case ex.Unary("not", of):
             demand(typed(of, here, item), {"bool"}, "`not` takes a truth value")
@@ -148,6 +148,9 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
 def _common(kinds: list[Kind], what: str) -> Kind:
     """The kind that all of some are; raises `UnsupportedError` where they have nothing in common."""
     found = united(kinds)
+    enums = [enum_of(one) for one in map(combined, kinds) if family(one) not in ("unknown", "absent")]
+    if any(enums) and any(one is not enums[0] for one in enums):
+        raise UnsupportedError(f"{what} are values of one enum")
     if found == UNKNOWN and all(family(combined(one)) not in ("unknown", "absent") for one in kinds):
         raise UnsupportedError(f"{what} are of one type, not {' and '.join(dict.fromkeys(map(kind_text, kinds)))}")
     return found

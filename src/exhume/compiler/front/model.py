@@ -185,6 +185,8 @@ class Field:
             return None
         found = CALL_FORM.match(str(self.raw[key]).strip())
         name, arguments = (found[1], found[2]) if found else (str(self.raw[key]).strip(), "")
+        if found and not arguments.strip():
+            raise UnsupportedError(f"`{key}: {self.raw[key]:.60}` has no arguments", self.where)
         return ex.Call(ex.Name("_"), name, ex.parse_list(arguments))
 
     @cached_property
@@ -402,6 +404,8 @@ class Type:
     def find(self, name: str) -> Type:
         """The type that a name means here; raises `UnsupportedError`."""
         first, *rest = name.split("::")
+        if not first:  # from the root on
+            return self.root.find("::".join(rest)) if rest else self.root
         here: Type | None = self
         while here is not None:
             if first in here.types:

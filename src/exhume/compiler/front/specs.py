@@ -143,6 +143,8 @@ def _kind(one: Field, type: Any) -> Kind:
 def _structure(one: Field, type: str) -> Structure:
     call = CALL_FORM.match(type.strip())
     name, arguments = (call[1], call[2]) if call else (type.strip(), "")
+    if call and not arguments.strip():
+        raise UnsupportedError(f"`{type:.60}` has no arguments")
     items = ex.parse_list(arguments)
     found = one.owner.find(name)
     if one.parameter:  # it is given as it is

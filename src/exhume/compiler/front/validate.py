@@ -25,6 +25,7 @@ WIDEST = 64
 
 _TYPE_KEYS = frozenset(("meta", "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"))
 _PARAM_KEYS = frozenset(("id", "type", "enum", "doc", "doc-ref"))
+_MEMBER_KEYS = frozenset(("id", "doc", "doc-ref"))
 _EXPRESSIONS = ("size", "if", "repeat-expr", "repeat-until", "pos", "io", "value")
 _META_KEYS = frozenset(
     (
@@ -146,6 +147,9 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
 def _meta(meta: Mapping[str, Any], where: str) -> None:
     _keys(meta, _META_KEYS, f"{where}: meta")
     _version(meta.get("ks-version", "0.6"), f"{where}: meta: ks-version")
+    for key in ("ks-debug", "ks-opaque-types", "ks-zero-copy-substream"):
+        if not isinstance(meta.get(key, False), bool):
+            raise UnsupportedError(f"`{key}` is true or false", f"{where}: meta: {key}")
     endian = meta.get("endian")
     if isinstance(endian, Mapping):
         _keys(_mapping(endian, where), frozenset(("switch-on", "cases")), f"{where}: endian")
@@ -188,7 +192,10 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
             int(key, 0)
         except ValueError:
             raise UnsupportedError(f"{key!r:.60} is no integer", where) from None
-        found = _mapping(said, where).get("id") if isinstance(said, Mapping) else said
+        found = said
+        if isinstance(said, Mapping):
+            _keys(_mapping(said, where), _MEMBER_KEYS, where)
+            found = said.get("id")
         taken.add(name(str(found).lower() if isinstance(found, bool) else found, where))
     if len(taken) < len(raw):
         raise UnsupportedError("two values have the same name", where)
@@ -263,7 +270,7 @@ def _documented(raw: Mapping[str, Any], where: str) -> None:
 
 
 def _repeat(raw: Mapping[str, Any], where: str) -> None:
-    if raw.get("repeat") not in (None, "eos", "expr", "until"):
+    if raw.get("repeat", "eos") not in ("eos", "expr", "until"):
         raise UnsupportedError("`repeat` is eos, expr or until", where)
     for key in ("expr", "until"):
         if (raw.get("repeat") == key) != (f"repeat-{key}" in raw):
