@@ -7,8 +7,7 @@ import pytest
 from exhume.errors import SourceError
 from exhume.formats.leveldb import database as module
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.merge import Level
-from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table import Level, Table
 from exhume.formats.leveldb.table_blocks import READ_AHEAD
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree

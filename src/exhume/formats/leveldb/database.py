@@ -20,7 +20,6 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import TableSurvey, forensic_items, survey_table
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.live import RANGE, LiveDatabase
-from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, parts_of, sort_key, whole_keys
 from exhume.formats.leveldb.model import (
     CURRENT_STATE,
     DELETIONS,
@@ -39,7 +38,7 @@ from exhume.formats.leveldb.ranges import (
     versions_of,
 )
 from exhume.formats.leveldb.replay import LoadedLog
-from exhume.formats.leveldb.table import Item
+from exhume.formats.leveldb.table import Item, RangeDeletion, merge_runs, parts_of, sort_key, whole_keys
 from exhume.formats.leveldb.values import Resolver, add_items, settle_older
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.caching import cached_property

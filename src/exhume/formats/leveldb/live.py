@@ -20,11 +20,10 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import level_runs
-from exhume.formats.leveldb.merge import Level, RangeDeletion
 from exhume.formats.leveldb.model import DELETIONS, INDIRECT, Role, Status, ValueTypes, Version, type_name
 from exhume.formats.leveldb.names import hint_rows
 from exhume.formats.leveldb.ranges import PUT_FLAGS, Run, Sources, map_rows, versions_of
-from exhume.formats.leveldb.table import Item, Table
+from exhume.formats.leveldb.table import Item, Level, RangeDeletion, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.caching import cached_property
 from exhume.io.values import LargeValue, whole

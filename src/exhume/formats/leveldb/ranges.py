@@ -17,9 +17,8 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
-from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, parts_of, whole_keys
 from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, VersionExtra, type_name
-from exhume.formats.leveldb.table import Item, Table
+from exhume.formats.leveldb.table import Item, RangeDeletion, Table, merge_runs, parts_of, whole_keys
 from exhume.formats.leveldb.values import SEQUENCE, Resolver, add_items, settle_chains, settle_older
 from exhume.formats.leveldb.wire import key_text
 from exhume.io.parallel import map_ordered

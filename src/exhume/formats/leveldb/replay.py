@@ -31,9 +31,8 @@ from exhume.formats.leveldb.layout import (
 from exhume.formats.leveldb.layout_facts import BATCH
 from exhume.formats.leveldb.log import LogReader, LogRecord
 from exhume.formats.leveldb.manifest import Manifest
-from exhume.formats.leveldb.merge import RangeDeletion, sort_key
 from exhume.formats.leveldb.model import BYTEWISE, Place, Role, SequenceRule, Status, ValueTypes, Verdict
-from exhume.formats.leveldb.table import Item
+from exhume.formats.leveldb.table import Item, RangeDeletion, sort_key
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
