@@ -32,8 +32,7 @@ from exhume.formats.ark.layout import (
     read_text_before,
     trailer_magic_span,
 )
-from exhume.formats.ark.rbuf.guid import guid_text
-from exhume.formats.ark.rbuf.layout import GROUP_LAST, GROUP_MORE, HEADER_WITH_GROUPS
+from exhume.formats.ark.rbuf.layout import GROUP_LAST, GROUP_MORE, HEADER_WITH_GROUPS, guid_text
 
 FIRST, SECOND, OWN = (f"{n:08x}-0000-4000-8000-000000000000" for n in (1, 2, 9))
 MAPPINGS = (TypeMapping(0, FIRST, HEADER_SIZE), TypeMapping(7, SECOND, HEADER_SIZE + MAPPING_SIZE))

@@ -16,7 +16,7 @@ import exhume
 from exhume.errors import ExhumeError, LimitExceededError, SourceError, UnsupportedOperationError
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.manifest import ManifestSection
-from exhume.formats.ark.rbuf.guid import NIL
+from exhume.formats.ark.rbuf.layout import NIL
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.salvage import salvage
 from exhume.formats.ark.splitwriter import SplitWriter

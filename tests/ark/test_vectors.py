@@ -22,8 +22,8 @@ from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
-from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text
 from exhume.formats.ark.rbuf.idl import parse_idl
+from exhume.formats.ark.rbuf.layout import guid_bytes, guid_text
 from exhume.limits import DEFAULT_LIMITS
 from tests.ark import vectors as v
 

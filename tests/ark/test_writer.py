@@ -14,10 +14,10 @@ import exhume
 from exhume.errors import ExhumeError, OutputExistsError, WriterError
 from exhume.findings import Severity
 from exhume.formats.ark.collection import open_archive
+from exhume.formats.ark.derive import write_snippet
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.repair import repair_log
-from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.ark.writer import ArkWriter
 from exhume.io.local import LocalTree
 from exhume.io.output.atomic import GrowingFile

@@ -22,7 +22,7 @@ from exhume.formats.ark.manifest import (
     Statistics,
     build_manifest,
 )
-from exhume.formats.ark.rbuf.guid import guid_text
+from exhume.formats.ark.rbuf.layout import guid_text
 
 GUIDS = st.uuids().map(str)
 U32 = st.integers(0, 2**32 - 1)

@@ -15,8 +15,8 @@ import pytest
 
 import exhume
 from exhume.errors import FormatError
+from exhume.formats.ark.derive import write_snippet
 from exhume.formats.ark.reader import ArkArchive
-from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.data_bundle.layout import CONFIG_KEY
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.io.remote.source import HEAD, TAIL

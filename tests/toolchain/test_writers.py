@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from exhume.codecs.checksums import crc64_xz
 from exhume.formats.ark import layout as ark
-from exhume.formats.ark.rbuf.guid import guid_of
+from exhume.formats.ark.rbuf.layout import guid_of
 from exhume.formats.caf.layout import build_footer
 from exhume.formats.clp_ir import layout as clp_ir
 from exhume.formats.clp_ir import pykernel as clp_ir_events

@@ -37,8 +37,8 @@ def command(
     output: str | None,
 ) -> None:
     """Write a manifest for part of an Ark log, without copying data."""
+    from exhume.formats.ark.derive import write_snippet
     from exhume.formats.ark.reader import ArkArchive
-    from exhume.formats.ark.snippet import write_snippet
 
     require_format(run, target, "snippet", "ark")
     with run.open(target, **({"log": log} if log else {})) as archive:

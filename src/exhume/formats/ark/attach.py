@@ -35,8 +35,15 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
 )
 from exhume.formats.ark.names import is_guid
-from exhume.formats.ark.rbuf.guid import NIL, guid_bytes
-from exhume.formats.ark.rbuf.layout import COUNT_SIZE, GUID_SIZE, HEADER_WITH_GROUPS, HEADERS, pack_count
+from exhume.formats.ark.rbuf.layout import (
+    COUNT_SIZE,
+    GUID_SIZE,
+    HEADER_WITH_GROUPS,
+    HEADERS,
+    NIL,
+    guid_bytes,
+    pack_count,
+)
 from exhume.formats.ark.splits import Split
 from exhume.io.source import Source
 from exhume.io.tree import Tree

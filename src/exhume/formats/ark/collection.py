@@ -27,10 +27,10 @@ from exhume.formats.ark.manifest import (
     load_manifest,
 )
 from exhume.formats.ark.names import find_manifests
-from exhume.formats.ark.places import is_split, neighbors
-from exhume.formats.ark.rbuf.guid import NIL
-from exhume.formats.ark.rbuf.layout import is_object
+from exhume.formats.ark.probe import is_split
+from exhume.formats.ark.rbuf.layout import NIL, is_object
 from exhume.formats.ark.reader import ArkArchive
+from exhume.io.opening import parent_tree
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -39,6 +39,15 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.tabular.arrow import TableOptions
+
+
+def neighbors(source: Source) -> Tree | None:
+    """The log root around a manifest file: two levels up, or the directory itself if it has `splits/`."""
+    for levels in (2, 1):
+        tree = parent_tree(source, levels)
+        if tree is not None and tree.names("splits"):
+            return tree
+    return parent_tree(source, 2)
 
 
 def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ArkArchive:

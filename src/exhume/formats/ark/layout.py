@@ -32,8 +32,16 @@ from exhume.formats.ark.checks import (
     TRAILER_SIZES,
     TRAILER_VERSION,
 )
-from exhume.formats.ark.rbuf.guid import guid_bytes, guid_of, guid_text
-from exhume.formats.ark.rbuf.layout import HEADER, HEADERS, pack_count, read_byte_buffer, read_text
+from exhume.formats.ark.rbuf.layout import (
+    HEADER,
+    HEADERS,
+    guid_bytes,
+    guid_of,
+    guid_text,
+    pack_count,
+    read_byte_buffer,
+    read_text,
+)
 from exhume.layout.fast import read, reading, rows
 
 if TYPE_CHECKING:

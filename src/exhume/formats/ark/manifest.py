@@ -35,8 +35,7 @@ from exhume.formats.ark.layout import (
     trailer_magic_span,
 )
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.rbuf.guid import NIL
-from exhume.formats.ark.rbuf.layout import HEADERS, read_count
+from exhume.formats.ark.rbuf.layout import HEADERS, NIL, read_count
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.rbuf.wire import Note
 

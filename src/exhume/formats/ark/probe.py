@@ -52,8 +52,6 @@ def _probe_splits(tree: Tree) -> Identification | None:
     """A log root that has lost its manifests."""
     names = [name for name in tree.names("splits") if is_guid(name.rpartition("/")[2])]
     for name in names[:4]:
-        from exhume.formats.ark.places import is_split
-
         try:
             with tree.source(name) as source:
                 if is_split(source):
@@ -71,7 +69,6 @@ def _probe_file(source: Source) -> Identification | None:
     first = source.read_at(0, 3)
     if first[0] >> ObjectHeader.shift.magic != ObjectHeader.magic:
         return None
-    from exhume.formats.ark.places import is_split
     from exhume.formats.ark.rbuf.layout import OBJECTS
 
     if first[0] not in OBJECTS:
@@ -96,3 +93,17 @@ def _probe_file(source: Source) -> Identification | None:
     if b'{"schemas"' in head:
         return Identification("ark", 0.6, span, ("an rbuf object that holds a schema registry",))
     return None
+
+
+def is_split(source: Source) -> bool:
+    """Whether a file is a split: its header parses and its index starts inside the file."""
+    from exhume.formats.ark.layout import HEADER_WINDOW, SPLIT_STARTS, parse_split_header
+
+    head = source.read_up_to(0, HEADER_WINDOW)
+    if not head.startswith(SPLIT_STARTS):
+        return False
+    try:
+        header = parse_split_header(head, source.span(0, len(head)))
+    except ExhumeError:
+        return False
+    return header.index_offset >= header.size and bool(header.mappings or not header.item_count)

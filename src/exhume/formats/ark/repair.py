@@ -14,14 +14,13 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, UnsupportedOperationError
 from exhume.findings import Finding
-from exhume.formats.ark.derive import derived_file
+from exhume.formats.ark.derive import derived_file, manifest_folder
 from exhume.formats.ark.layout import ENTRY_SIZE, SplitHeader, build_split_header
 from exhume.formats.ark.log import SplitReference
 from exhume.formats.ark.manifest import Manifest, SplitDeclaration
-from exhume.formats.ark.rbuf.guid import new_guid
+from exhume.formats.ark.rbuf.layout import new_guid
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.recover import list_split, statistics_of, survey_split
-from exhume.formats.ark.snippet import manifest_folder
 from exhume.formats.ark.splits import Array, Split
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import STREAM_CHUNK

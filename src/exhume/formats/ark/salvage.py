@@ -36,10 +36,9 @@ from exhume.formats.ark.manifest import (
     build_manifest,
 )
 from exhume.formats.ark.names import is_guid
-from exhume.formats.ark.places import is_split
+from exhume.formats.ark.probe import is_split
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.rbuf.guid import NIL, new_guid
-from exhume.formats.ark.rbuf.layout import HEADERS
+from exhume.formats.ark.rbuf.layout import HEADERS, NIL, new_guid
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.recover import UNTIMED, SplitFile, SplitSurvey, statistics_of, survey_splits, untimed_messages
 from exhume.formats.ark.splits import PORTION, places_of

@@ -36,8 +36,8 @@ from exhume.formats.ark.manifest import (
 )
 from exhume.formats.ark.names import PARTIAL_SUFFIX
 from exhume.formats.ark.rbuf.encoder import Encoder, encoder_for
-from exhume.formats.ark.rbuf.guid import guid_bytes, new_guid
 from exhume.formats.ark.rbuf.idl import load_registry
+from exhume.formats.ark.rbuf.layout import guid_bytes, new_guid
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.io.files import naming

@@ -22,12 +22,12 @@ from exhume.formats.ark.checks import (
     NESTING,
 )
 from exhume.formats.ark.rbuf.defaults import Defaults
-from exhume.formats.ark.rbuf.guid import guid_text
 from exhume.formats.ark.rbuf.layout import (
     GROUPED,
     HEADERS,
     LayoutError,
     flat_group_header,
+    guid_text,
     read_text,
 )
 from exhume.formats.ark.rbuf.registry import Field, Schema

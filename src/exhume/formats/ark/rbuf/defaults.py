@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from exhume.formats.ark import assumptions
-from exhume.formats.ark.rbuf.guid import NIL
+from exhume.formats.ark.rbuf.layout import NIL
 
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Field, Registry

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from exhume.errors import WriterError, shorten
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.rbuf.defaults import COST_CAP, Defaults
-from exhume.formats.ark.rbuf.guid import guid_bytes
 from exhume.formats.ark.rbuf.layout import (
     COUNT_SIZE,
     GROUP_LAST,
     GROUP_MORE,
     HEADER,
     HEADER_WITH_GROUPS,
+    guid_bytes,
     pack_count,
     pack_variant_header,
 )

@@ -1,4 +1,4 @@
-"""Reads the framing of rbuf through its specification: the headers of objects and groups, counts, and what is counted.
+"""Reads the framing of rbuf through its specification: headers of objects and groups, what is counted, and GUIDs.
 
 The specification covers the framing only: the fields of an object are in the registry of its log, from which `compiler`
 makes the readers.
@@ -9,7 +9,7 @@ Spec: rbuf wire format.
 from __future__ import annotations
 
 import struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from exhume_ksy.facts.ark_rbuf import Count, VariantHeader
 from exhume_ksy.facts.ark_rbuf import GroupHeader as GroupFacts
@@ -26,6 +26,11 @@ from exhume_ksy.fast.ark_rbuf import (
     read_object_header,
     read_text,
 )
+
+from exhume.formats.ark.names import is_guid
+
+if TYPE_CHECKING:
+    import uuid
 
 __all__ = [
     "Guid",
@@ -71,3 +76,45 @@ pack_variant_header = struct.Struct(VariantHeader.packed).pack
 def is_object(head: int) -> bool:
     """Whether a byte carries the mark of an object header, whatever its other bits."""
     return head >> ObjectFacts.shift.magic == ObjectFacts.magic
+
+
+NIL = "00000000-0000-0000-0000-000000000000"
+_HALF: Final = GUID_SIZE // 2
+_LAST: Final = _HALF - 1
+
+
+def guid_text(raw: bytes) -> str:
+    """The lower-case 8-4-4-4-12 text of 16 wire bytes."""
+    return _dashed((raw[_LAST::-1] + raw[:_LAST:-1]).hex())
+
+
+def guid_of(raw: Guid) -> str:
+    """The text of a GUID as the generated reader reads it."""
+    return _dashed(f"{raw.high:016x}{raw.low:016x}")
+
+
+def _dashed(digits: str) -> str:
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def guid_bytes(guid: str | uuid.UUID) -> bytes:
+    """The 16 wire bytes of a GUID, given as text (in either case) or as a `uuid.UUID`.
+
+    Raises `ValueError` for other text.
+    """
+    if isinstance(guid, str) and is_guid(guid):
+        raw = bytes.fromhex(guid.replace("-", ""))
+    else:
+        import uuid
+
+        if not isinstance(guid, uuid.UUID):
+            raise ValueError(f"not a GUID: {guid!r}")
+        raw = guid.bytes
+    return raw[_LAST::-1] + raw[:_LAST:-1]
+
+
+def new_guid() -> str:
+    """A random (version 4) GUID."""
+    import uuid
+
+    return str(uuid.uuid4())

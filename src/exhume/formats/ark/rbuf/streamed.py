@@ -33,7 +33,6 @@ from exhume.formats.ark.checks import (
 from exhume.formats.ark.layout import TRAILER_MAGIC_BYTES
 from exhume.formats.ark.rbuf.compiler import group_failed, no_group
 from exhume.formats.ark.rbuf.defaults import Defaults
-from exhume.formats.ark.rbuf.guid import guid_text
 from exhume.formats.ark.rbuf.layout import (
     COUNT_SIZE,
     GROUP_HEADER_SIZE,
@@ -44,6 +43,7 @@ from exhume.formats.ark.rbuf.layout import (
     LayoutError,
     flat_group_header,
     flat_variant_header,
+    guid_text,
     read_byte_buffer,
     read_count,
     read_text,

@@ -25,7 +25,6 @@ from exhume.formats.ark.checks import (
     VARIANT_LENGTH,
     VARIANT_UNKNOWN,
 )
-from exhume.formats.ark.rbuf.guid import guid_text
 from exhume.formats.ark.rbuf.layout import (
     COUNT_SIZE,
     GUID_SIZE,
@@ -33,6 +32,7 @@ from exhume.formats.ark.rbuf.layout import (
     VARIANT_HEADER_SIZE,
     LayoutError,
     flat_variant_header,
+    guid_text,
     read_byte_buffer,
     read_count,
     read_text,
