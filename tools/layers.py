@@ -57,7 +57,6 @@ LARGE = {
     "formats.clp_s.writer": "to be divided: encoding and the sections of the file",
     "formats.kv_ir.pykernel": "one file for one compiled file, function by function",
     "formats.kv_ir.salvage": "to be divided: finding units and writing them",
-    "formats.kv_ir.stream": "to be divided: a stream and a pass over its units",
     "formats.leveldb.layout": "one layout of the format, as its mutation row counts it",
 }
 """Modules above `MOST_LINES` with the reason."""

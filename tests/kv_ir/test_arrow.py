@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span
-from exhume.formats.kv_ir import arrow, parallel_decode, pykernel, stream
+from exhume.formats.kv_ir import arrow, parallel_decode, passes, pykernel, stream
 from exhume.formats.kv_ir.arrow import Column, columns_of, print_array
 from exhume.formats.kv_ir.build import END, build_integer, build_real, build_text
 from exhume.formats.kv_ir.info import walk
@@ -213,11 +213,12 @@ def kernel(*, twin: bool) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parallel_decode, "CHUNK_SIZE", 24)
         patch.setattr(stream, "PIECE", 100)
-        patch.setattr(stream, "MAX_PREAMBLE", 300)
+        patch.setattr(passes, "PIECE", 100)
+        patch.setattr(passes, "MAX_PREAMBLE", 300)
         patch.setattr(arrow, "AT_ONCE", 200)
         patch.setattr(arrow, "MOST_MADE", 150)
         if twin:
-            for module in (parallel_decode, arrow, stream):
+            for module in (parallel_decode, arrow, passes):
                 patch.setattr(module, "KvIrDecoder", pykernel.KvIrDecoder)
             patch.setattr(parallel_decode, "scan_units", pykernel.scan_units)
         yield

@@ -14,10 +14,11 @@ from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.kernel import make_encoder
 from exhume.formats.clp_s.write.options import WriterOptions
-from exhume.formats.kv_ir import parallel_decode, pykernel, stream
+from exhume.formats.kv_ir import parallel_decode, passes, pykernel, stream
 from exhume.formats.kv_ir.build import END, build_integer, build_text
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
-from exhume.formats.kv_ir.stream import Stream, Units
+from exhume.formats.kv_ir.passes import Units
+from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.formats.kv_ir.verify import verify_source
 from exhume.io.source import BytesSource
@@ -39,7 +40,8 @@ def _small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of a few units, read a few bytes at a time."""
     monkeypatch.setattr(parallel_decode, "CHUNK_SIZE", 24)
     monkeypatch.setattr(stream, "PIECE", 100)
-    monkeypatch.setattr(stream, "MAX_PREAMBLE", 300)
+    monkeypatch.setattr(passes, "PIECE", 100)
+    monkeypatch.setattr(passes, "MAX_PREAMBLE", 300)
 
 
 def outcome(data: bytes, jobs: int) -> tuple[list[Any], list[str]]:

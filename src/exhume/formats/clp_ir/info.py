@@ -10,7 +10,7 @@ from exhume.archive import Entry, Info
 from exhume.findings import Finding
 from exhume.formats.clp_ir.layout import Preamble
 from exhume.formats.clp_ir.units import EventForm
-from exhume.formats.kv_ir.stream import UnitError
+from exhume.formats.kv_ir.passes import UnitError
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.stream import TextStream

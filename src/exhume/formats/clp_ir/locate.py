@@ -8,7 +8,8 @@ from exhume.formats.clp_ir.stream import TextUnits
 from exhume.formats.clp_ir.stream import begin as begin_stream
 from exhume.formats.clp_ir.verify import walk
 from exhume.formats.kv_ir.locate import locate_stream
-from exhume.formats.kv_ir.stream import Stream, Units
+from exhume.formats.kv_ir.passes import Units
+from exhume.formats.kv_ir.stream import Stream
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import CarvedArchive

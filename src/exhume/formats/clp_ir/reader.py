@@ -21,8 +21,9 @@ from exhume.formats.clp_ir.patterns import ISO, Zone, compile_pattern, find_zone
 from exhume.formats.clp_ir.sections import SCHEMA
 from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, Wildcard, parse_wildcard
+from exhume.formats.kv_ir.passes import UnitError, printed, read_preamble
 from exhume.formats.kv_ir.reader import StreamArchive
-from exhume.formats.kv_ir.stream import Stream, UnitError, printed, read_preamble
+from exhume.formats.kv_ir.stream import Stream
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -10,7 +10,8 @@ from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.kernel import ClpIrDecoder
 from exhume.formats.clp_ir.layout import Encodings, LayoutError, misfit, reference_time, token_name
 from exhume.formats.kv_ir.layout import Preamble
-from exhume.formats.kv_ir.stream import Stream, Units
+from exhume.formats.kv_ir.passes import Units
+from exhume.formats.kv_ir.stream import Stream
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 

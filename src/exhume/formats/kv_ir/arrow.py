@@ -33,7 +33,7 @@ from exhume.errors import ExhumeError, SourceError
 from exhume.formats.kv_ir.info import SPACES, escaped, paths, walk
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.parallel_decode import make_ahead
-from exhume.formats.kv_ir.stream import UnitError, Units
+from exhume.formats.kv_ir.passes import UnitError, Units
 from exhume.formats.kv_ir.units import EventForm
 from exhume.tabular import wide
 from exhume.tabular.arrow import (
@@ -50,7 +50,7 @@ from exhume.tabular.arrow import (
 )
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.model import KeyedStream
+    from exhume.formats.kv_ir.passes import KeyedStream
 
 AT_ONCE: Final = 1 << 20
 """Bytes of columns, about, that are made at once where one decoder makes them."""

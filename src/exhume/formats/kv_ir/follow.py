@@ -12,11 +12,12 @@ import zstandard
 from exhume.codecs.layout import FRAME_STARTS, ZSTD_MAGIC
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.kv_ir.checks import StreamRules
-from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, UnitError, Units, new_engine, printed
+from exhume.formats.kv_ir.passes import UnitError, Units, printed
+from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, new_engine
 from exhume.io.local import GrowingFile
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.model import OpenStream
+    from exhume.formats.kv_ir.passes import OpenStream
 
 
 class Chunks(Protocol):

@@ -11,11 +11,11 @@ from exhume.findings import Finding
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import NODES, Preamble, Tags
 from exhume.formats.kv_ir.parallel_decode import decode_ahead
-from exhume.formats.kv_ir.stream import UnitError, Units
+from exhume.formats.kv_ir.passes import UnitError, Units
 from exhume.formats.kv_ir.units import EventForm
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.model import KeyedStream
+    from exhume.formats.kv_ir.passes import KeyedStream
 
 EVENTS = 1 << 20
 """Events that are counted at once."""

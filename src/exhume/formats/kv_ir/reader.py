@@ -15,7 +15,8 @@ from exhume.choices import check_choice, check_keywords
 from exhume.errors import ExhumeError, QueryError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import Preamble, parse_metadata
-from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units, lines, raise_error, read_preamble
+from exhume.formats.kv_ir.passes import Event, UnitError, Units, lines, raise_error, read_preamble
+from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree

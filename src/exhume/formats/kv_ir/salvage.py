@@ -41,7 +41,8 @@ from exhume.formats.kv_ir.layout import (
     parse_metadata,
     parse_token,
 )
-from exhume.formats.kv_ir.stream import HeldError, Stream, UnitError, Units
+from exhume.formats.kv_ir.passes import HeldError, UnitError, Units
+from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source

@@ -12,7 +12,8 @@ from exhume.codecs.zstd import zstd_checksum
 from exhume.errors import ExhumeError
 from exhume.findings import Check
 from exhume.formats.kv_ir.layout import Preamble
-from exhume.formats.kv_ir.stream import Stream, UnitError, Units
+from exhume.formats.kv_ir.passes import UnitError, Units
+from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -20,7 +21,7 @@ from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.model import OpenStream
+    from exhume.formats.kv_ir.passes import OpenStream
     from exhume.layout.trees import Field
 
 

@@ -1,0 +1,383 @@
+"""Passes over the units of a stream, and the archives that make them, as other modules know them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, Protocol
+
+from exhume.counts import counted
+from exhume.errors import ExhumeError, SourceError, TruncatedError
+from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.kernel import KvIrDecoder
+from exhume.formats.kv_ir.layout import (
+    MAX_PREAMBLE,
+    LayoutError,
+    Preamble,
+    has_preamble,
+    misfit,
+    parse_preamble,
+    token_name,
+)
+from exhume.formats.kv_ir.parallel_decode import decode_ahead
+from exhume.formats.kv_ir.stream import HEAD, PIECE, Stream
+from exhume.formats.kv_ir.units import EventForm, Status
+from exhume.io.source import Source
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+Event = tuple[dict[str, Any], dict[str, Any]]
+"""The pairs of the logger and those of the user."""
+
+
+class UnitError(Exception):
+    """A unit that is rejected: `error` says why; it starts at `at` and ends at `after` (-1 if that is unknown)."""
+
+    def __init__(self, error: ExhumeError, status: Status, at: int, after: int) -> None:
+        super().__init__(str(error))
+        self.error, self.status, self.at, self.after = error, status, at, after
+
+
+class HeldError(Exception):
+    """A key is declared, and the decoder was asked to stop there."""
+
+
+def raise_error(error: ExhumeError) -> NoReturn:
+    """Raise it."""
+    raise error
+
+
+class Units:
+    """One pass over the units of a stream; after each step, `decoder` has the output for the events.
+
+    Attributes:
+        preamble: What precedes the units.
+        at: Where the next unit starts.
+        ended: Whether the end of the stream was reached.
+        unreadable: The error of the first event that `pass_over` left out.
+        after_end: Called by `close` with the error of `trailing`; raises it unless another is set.
+        keep: If set before the first step, it is called with the bytes of all units that are accepted, but not with
+            the end of the stream.
+    """
+
+    def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
+        """Read the preamble, unless it is given.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
+        self.stream, self.limits = stream, limits
+        self.ended: bool = False
+        self.unreadable: ExhumeError | None = None
+        self.after_end: Callable[[ExhumeError], object] = raise_error
+        self.damage: ExhumeError | None = None
+        self._pieces = stream.pieces()
+        self.keep: Callable[[bytes], object] | None = None
+        self._data, self._base, self._kept = b"", 0, 0
+        self._exhausted = False
+        while len(self._data) < MAX_PREAMBLE and not (stream.live and has_preamble(self._data)) and self._more():
+            pass
+        try:
+            self.preamble: Preamble = preamble or parse_preamble(
+                self._data, stream.span(0, len(self._data)), stream.rules
+            )
+        except TruncatedError:
+            if self.damage is None:
+                raise
+            raise self.damage from None
+        self.at = self._kept = 0 if preamble else self.preamble.size
+        self.decoder: KvIrDecoder = self.make_decoder()
+
+    def make_decoder(self) -> KvIrDecoder:
+        """A decoder for this stream, whose preamble is known."""
+        return KvIrDecoder()
+
+    def misfit(self, data: bytes, at: int) -> LayoutError | None:
+        """What is wrong with the token at `at`; None when it fits."""
+        return misfit(data, at)
+
+    def token_name(self, data: bytes, at: int) -> str:
+        """The kind of token at an offset, in words."""
+        return token_name(data, at)
+
+    def _more(self) -> bool:
+        """Whether there are more bytes; they are then in `_data`.  A failure to read is raised after them."""
+        # A long unit is looked at again only when twice as much is there.
+        wanted = 1 if self.stream.live else max(PIECE, len(self._data))
+        held = [self._data]
+        try:
+            while wanted > 0 and (piece := next(self._pieces, b"")):
+                held.append(piece)
+                wanted -= len(piece)
+        except ExhumeError as error:
+            self.damage = error
+        if len(held) == 1 and isinstance(self.damage, SourceError):
+            raise self.damage
+        self._data = b"".join(held)
+        return len(held) > 1
+
+    @property
+    def reach(self) -> int:
+        """The end of the bytes that are in memory."""
+        return self._base + len(self._data)
+
+    def more(self, at: int) -> bool:
+        """Continue at a later position, as `skip` does, and read more bytes; False when there are none."""
+        if self._exhausted:
+            return False
+        self.skip(at)
+        self._drop()
+        self._exhausted = not self._more()
+        return not self._exhausted
+
+    @property
+    def held(self) -> tuple[bytes, int]:
+        """The bytes that are in memory, and where in the stream they start."""
+        return self._data, self._base
+
+    def window(self, start: int, end: int) -> bytes:
+        """The bytes of the stream that are in memory and not yet passed."""
+        return self._data[start - self._base : end - self._base]
+
+    def step(self, how: int, target: int) -> bool:
+        """Decode units until enough output was made, or all that are in memory; False at the end of the stream.
+
+        Raises `UnitError`, after which `skip` continues.  Raises `HeldError` when a key is declared and the decoder was
+        asked to stop there.
+        """
+        while not self.ended:
+            at = self.at - self._base
+            if self._settle(*self.decoder.run(self._data, at, len(self._data), self._base, how, target)):
+                return True
+        return False
+
+    def events(self) -> Iterator[Event]:
+        """The events one by one; meanwhile `decoder.start` is the offset of the current one.  Raises as `step`."""
+        while not self.ended:
+            yield from self.decoder.each(self._data, self.at - self._base, len(self._data), self._base)
+            self._settle(*self.decoder.stopped)
+
+    def steps(self, how: int, target: int) -> Iterator[None]:
+        """Decode all units, and stop whenever enough output was made, and at the end, for the caller to take it.
+
+        Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
+        them.
+        """
+        while not self.ended:
+            trouble: UnitError | None = None
+            try:
+                self.step(how, target)
+            except UnitError as error:
+                trouble = error
+            except SourceError:
+                yield
+                raise
+            yield
+            if trouble is not None:
+                self.pass_over(trouble)
+        self.close()
+
+    def _settle(self, status: int, after: int, place: int, stop: int) -> bool:
+        """Continue where the decoder stopped; return whether it stopped because enough was made, or at the end."""
+        self.at = self._base + after
+        if status == Status.FULL:
+            return True
+        if status == Status.END:
+            self.ended = True
+            self.at -= 1
+            self._flush()
+            self.at = self._kept = self.at + 1
+            return True
+        if status == Status.HELD:
+            raise HeldError
+        if status == Status.MORE:
+            self._check_tag(place, self.at)
+            self._drop()
+            if not self._more():
+                self._finish(place - after)
+            self.limits.check("payload_size", len(self._data), self.stream.span(self.at, self.at + len(self._data)))
+            return False
+        span = self.stream.span(self._base + place, self._base + (stop if stop >= 0 else place + 1))
+        actual = None if stop >= 0 else self.token_name(self._data, place)
+        error = self.stream.rules.of_status[status].error(span=span, actual=actual)
+        raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
+
+    def count(self, other: KvIrDecoder) -> None:
+        """Count the events that another decoder has decoded, and resets that decoder's count."""
+        mine = self.decoder
+        mine.events += other.events
+        if other.utc_changes:
+            mine.utc_offset, mine.utc_changes = other.utc_offset, mine.utc_changes + other.utc_changes
+        other.events = other.utc_changes = 0
+
+    def resume(self, decoder: KvIrDecoder, at: int, data: bytes) -> None:
+        """Continue at a unit with a decoder that knows its keys; `data` are the bytes up to the old position."""
+        mine, self.decoder = self.decoder, decoder
+        decoder.events, decoder.utc_offset, decoder.utc_changes = mine.events, mine.utc_offset, mine.utc_changes
+        self._data = data + self._data[self.at - self._base :]
+        self._base = self.at = self._kept = at
+
+    def left(self) -> int:
+        """How many bytes follow the units that were decoded.  Raises what is wrong with the wrapping."""
+        size = self.reach - self.at + self.stream.rest(self._pieces)
+        if self.damage is not None:
+            raise self.damage
+        return size
+
+    def frame_end(self) -> tuple[int, int] | None:
+        """Where the zstd frame ends that has the byte before `at`: bytes of the stream and of the file before that.
+
+        None if it does not end.
+        """
+        ends = self.stream.frame_ends
+        while True:
+            while ends and ends[0][0] < self.at:
+                ends.popleft()
+            if ends:
+                return ends[0]
+            try:
+                if not next(self._pieces, b""):
+                    return None
+            except SourceError:
+                raise
+            except ExhumeError as error:
+                self.damage = error
+
+    def trailing(self) -> ExhumeError | None:
+        """The error for bytes after the end of the stream, or after the zstd frames around it, such as those of a
+        second stream; None without any.  Raises what is wrong with the wrapping.
+        """
+        stream = self.stream
+        if size := self.left():
+            span = stream.span(self.at, self.at + size)
+            return stream.rules.trailing_bytes.error(span=span, actual=counted(size, "bytes"))
+        return stream.after_frames()
+
+    def skip(self, to: int) -> None:
+        """Continue at a later position within the bytes in memory; `keep` does not get the bytes before it."""
+        self._flush()
+        self.at = self._kept = to
+
+    def pass_over(self, trouble: UnitError) -> None:
+        """Continue after an event that cannot be read, or raise its error where the next unit cannot be found.
+
+        Later, `close` raises the error of the first such event.
+        """
+        if trouble.after < 0 or trouble.status in checks.LOSES_COUNT:
+            raise trouble.error from None
+        if self.unreadable is None:
+            self.unreadable = trouble.error
+        self.skip(trouble.after)
+
+    def close(self) -> None:
+        """Raise the error of the first event that was left out, if one was, or pass that of `trailing` on."""
+        if self.unreadable is not None:
+            raise self.unreadable
+        if self.ended and (error := self.trailing()) is not None:
+            self.after_end(error)
+
+    def insert(self, raw: bytes) -> None:
+        """Pass bytes that are not in the stream to `keep`, before the next unit."""
+        self._flush()
+        if self.keep is not None:
+            self.keep(raw)
+
+    def take(self, size: int) -> None:
+        """Pass that many bytes, decoded elsewhere, to `keep`."""
+        self.at += size
+        self._flush()
+
+    def _flush(self) -> None:
+        if self.keep is not None and self._kept < self.at:
+            self.keep(self.window(self._kept, self.at))
+        self._kept = self.at
+
+    def _drop(self) -> None:
+        """Release the bytes that were decoded."""
+        self._flush()
+        self._data = self._data[self.at - self._base :]
+        self._base = self.at
+        ends = self.stream.frame_ends
+        while ends and ends[0][0] < self.at:
+            ends.popleft()
+
+    def _check_tag(self, place: int, unit: int) -> None:
+        """Raise KVIR-305 for a byte that is not a token, whatever follows it."""
+        error = self.misfit(self._data, place)
+        if error is not None and not error.short and error.path == "tag":
+            span = self.stream.span(self._base + place, self._base + place + 1)
+            raise UnitError(
+                self.stream.rules.unknown_tag.error(span=span, field_path="tag", actual=f"0x{error.found:02x}"),
+                Status.MORE, unit, -1,
+            )  # fmt: skip
+
+    def _finish(self, place: int) -> NoReturn:
+        """Raise KVIR-303 or KVIR-304, or the error of the zstd frame, when the bytes end before the stream does."""
+        end = self._base + len(self._data)
+        if self.damage is not None:
+            raise UnitError(self.damage, Status.MORE, self.at, -1)
+        if not self._data:
+            raise UnitError(self.stream.rules.no_end.error(span=self.stream.span(end, end)), Status.MORE, self.at, -1)
+        error = self.misfit(self._data, place)
+        facts: dict[str, Any] = {}
+        if error is not None:
+            facts = {"field_path": error.path, "expected": error.expected, "actual": error.found}
+        raise UnitError(
+            self.stream.rules.unit_cut.error(span=self.stream.span(self.at, end), **facts), Status.MORE, self.at, -1
+        )
+
+
+def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
+    """The preamble; no more than necessary is read.  Raises as `Units`."""
+    head = stream.head(HEAD)
+    try:
+        return parse_preamble(head, stream.span(0, len(head)), stream.rules)
+    except SourceError:
+        raise
+    except ExhumeError:
+        return Units(stream, limits).preamble  # longer than that, or whatever is wrong with it
+
+
+def lines(units: Units, how: EventForm, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:
+    """Lines of JSON in chunks, in the form that `how` states.
+
+    Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
+    them.
+    """
+    yield from decode_ahead(units, how, jobs)
+    yield from printed(units, how, target)
+
+
+def printed(units: Units, how: int, target: int = 1 << 20) -> Iterator[bytes]:
+    """Output of the decoder for the units, in chunks; raises as `lines` does."""
+    for _ in units.steps(how, target):
+        if found := units.decoder.take():
+            yield found
+
+
+class OpenStream(Protocol):
+    """An open stream of any kind of units; see `reader.StreamArchive`."""
+
+    source: Source
+    limits: Limits
+    stream: Stream
+    preamble: Preamble
+    metadata: dict[str, Any]
+    after_end: Callable[[ExhumeError], object]
+
+    @property
+    def name(self) -> str:
+        """The path or URL that was opened."""
+
+    @property
+    def schema(self) -> str:
+        """Id of the specification."""
+
+    def units(self) -> Units:
+        """A new pass over the units."""
+
+
+class KeyedStream(OpenStream, Protocol):
+    """An open stream of key-value pairs; see `reader.KvIrArchive`."""
+
+    user_metadata: dict[str, Any]
+
+    def events(self) -> Iterator[tuple[Any, Any]]:
+        """The events: pairs of the logger, pairs of the user."""
+
+    def events_of(self, units: Units) -> Iterator[tuple[Any, Any]]:
+        """The events of a pass over the units."""
