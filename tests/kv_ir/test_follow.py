@@ -197,7 +197,7 @@ def test_what_cannot_be_followed(tmp_path: Path, exhume_cli: Callable[..., Any])
     path.write_bytes(b"xx" + text.SMALL)
     inside = exhume_cli("cat", path, "--offset", 2, "--follow")
     assert inside.code == 1
-    assert "only a local file can be followed" in inside.err
+    assert "only a whole local file can be followed" in inside.err
     path.write_bytes(text.SMALL)
     for more in (["--json"], ["--count"]):
         refused = exhume_cli("search", path, "a", "--follow", *more)
@@ -279,5 +279,5 @@ def test_a_choice_of_events_is_followed(tmp_path: Path) -> None:
 
 
 def test_only_a_local_file_is_followed_from_python(tmp_path: Path) -> None:
-    with exhume.clpir.open(text.SMALL) as stream, pytest.raises(SourceError, match="only a local file"):
+    with exhume.clpir.open(text.SMALL) as stream, pytest.raises(SourceError, match="only a whole local file"):
         next(stream.follow())
