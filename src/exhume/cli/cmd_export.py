@@ -28,7 +28,6 @@ from exhume.cli.outputs import prepare_directory, sweep, synced_together
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
-from exhume.counts import counted
 from exhume.export import TARGETS
 from exhume.late import resolve
 from exhume.registry import Format, formats
@@ -218,10 +217,6 @@ def _export(
     if run.machine:
         run.document("export", {"target": target, "export_format": to, "output": output, **report.to_dict()})
     else:
-        run.note(lead + (", ".join(counted(n, kind) for kind, n in report.written.items()) or "nothing written"))
-        for kind, count in report.lost.items():
-            if count:
-                run.note(f"{lead}lost: {kind}: {count}")
-        for note in report.notes:
-            run.note(lead + note)
+        for line in report.lines():
+            run.note(lead + line)
     return ExitCode.DONE if report.complete else ExitCode.LOSS

@@ -83,10 +83,8 @@ def export_specified(
         }
         run.document("export", body)
     else:
-        run.note(", ".join(counted(n, kind) for kind, n in report.written.items()) or "nothing written")
-        for kind, count in report.lost.items():
-            if count and kind != WITHOUT:
-                run.note(f"lost: {kind}: {count}")
+        for line in report.lines(unsaid=WITHOUT):
+            run.note(line)
         _print_omitted(run, table.omitted)
     return ExitCode.DONE if report.complete else ExitCode.LOSS
 

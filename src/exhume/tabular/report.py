@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from exhume.counts import counted
 from exhume.errors import WriterError
 
 ESCAPED = "texts with control characters"
@@ -46,6 +47,12 @@ class ExportReport:
         for kind in [kind for kind, count in self.lost.items() if not count]:
             del self.lost[kind]
         return self
+
+    def lines(self, *, unsaid: str = "") -> Iterator[str]:
+        """What a command prints about it: the counts, each kind of loss but `unsaid`, and the notes."""
+        yield ", ".join(counted(count, kind) for kind, count in self.written.items()) or "nothing written"
+        yield from (f"lost: {kind}: {count}" for kind, count in self.lost.items() if count and kind != unsaid)
+        yield from self.notes
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume export --json`."""
