@@ -180,7 +180,10 @@ class Field:
             raise error.within(f"{self.where}: {key}") from None
 
     def call(self, key: str) -> ex.Call | None:
-        """The name and arguments under a key such as `process: xor(1)`, or None."""
+        """The name and arguments under a key such as `process: xor(1)`, or None.
+
+        Raises `UnsupportedError` for parentheses with nothing in them.
+        """
         if key not in self.raw:
             return None
         found = CALL_FORM.match(str(self.raw[key]).strip())
