@@ -15,8 +15,9 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 import exhume
 from exhume.codecs.checksums import crc64_xz
 from exhume.engines import explained
+from exhume.engines.explain import Selection, explain_archive
 from exhume.formats.kv_ir.build import END, build_text
-from exhume.layout import elements, kaitai
+from exhume.layout import elements, kaitai, schema
 from exhume.testing.damage import flip
 from tests.kv_ir.streams import HEAD, event, user
 
@@ -142,7 +143,12 @@ def tight(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["zs/words-deflate.zs", "kv_ir/small.clp.zst", "clp_s/demo.clps"])
 def test_large_sections_and_payloads_are_explained_as_small_ones(
-    name: str, samples: Path, tmp_path: Path, exhume_cli: Cli, request: pytest.FixtureRequest
+    name: str,
+    samples: Path,
+    tmp_path: Path,
+    exhume_cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     def answers() -> list[bytes]:
         words = (["--json"], ["--json", "--range", "40:90"], ["--depth", "9"])
@@ -152,9 +158,24 @@ def test_large_sections_and_payloads_are_explained_as_small_ones(
         return [*(one.out for one in told), (tmp_path / "page.html").read_bytes()]
 
     small = answers()
+    for module in (explained, schema):
+        monkeypatch.setattr(module, "PARSED", 10)
+    assert answers() == small
     request.getfixturevalue("tight")
     for one, other in zip(small, answers(), strict=True):
         assert re.sub(rb"more than \d+ elements", b"elements", other) == one or b"more than" in other
+
+
+def test_elements_of_a_long_payload_are_not_kept(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "ARRAY_SHOWN", 4)
+    for size, kept in ((1 << 20, True), (10, False)):
+        for module in (explained, schema):
+            monkeypatch.setattr(module, "PARSED", size)
+        with exhume.open(samples / "zs/words-deflate.zs") as archive:
+            (item,) = explain_archive(archive, Selection(section="data-0", stream=True))
+            assert item.payload is not None
+            (records,) = (one for one in item.payload.children if one.name == "records")
+            assert (len(records.children) > 4, type(records.children) is list) == (True, kept)
 
 
 def test_a_place_in_a_long_array_is_read_no_further(tmp_path: Path, tight: None, exhume_cli: Cli) -> None:

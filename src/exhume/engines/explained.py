@@ -14,7 +14,7 @@ from exhume.io.jsonout import dumps
 from exhume.io.local import mapped
 from exhume.late import notebook_html
 from exhume.layout.elements import Reading
-from exhume.layout.kaitai import HELD, Region, region_of
+from exhume.layout.kaitai import HELD, PARSED, Region, region_of
 from exhume.layout.schema import ELSEWHERE, Explainer
 from exhume.layout.sections import Section, SectionMap
 from exhume.layout.trees import Field, Trees, held
@@ -236,7 +236,7 @@ def explain_section(
     out.payload_explainer = explainer = Explainer(
         section.span.in_payload(0, size), whole=whole, marks=marks, page=page,
         lazily=looked is not None or window is not None,
-        stream=stream and (looked is not None or out.region is not None),
+        stream=stream and (looked is not None or size > PARSED),
         finish=lambda child: check_fields(section, child, [], unchecked),
         patience=None if looked is None else looked.patience,
     )  # fmt: skip

@@ -116,6 +116,9 @@ WINDOW = 1 << 20
 HELD = 16 << 20
 """Bytes of the largest value that is read as a whole."""
 
+PARSED = 256 << 10
+"""Bytes of the longest data whose parsed elements are all kept: they take some hundred bytes for each of them."""
+
 FIRST = 1 << 12
 """Bytes that are kept of a larger value."""
 

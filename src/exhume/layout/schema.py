@@ -24,7 +24,7 @@ from exhume.errors import Span, shorten
 from exhume.layout import trees
 from exhume.layout.elements import STOPPED, Elements, Reading, debug_class, passing, read
 from exhume.layout.fast import RAISED, View
-from exhume.layout.kaitai import FAILURES, Region
+from exhume.layout.kaitai import FAILURES, PARSED, Region
 from exhume.layout.places import Places
 from exhume.layout.specifications import FieldDoc, camel, describe_traced, describe_type, reaches
 from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Traced, named, slot, type_of
@@ -121,7 +121,7 @@ class Explainer:
 
     def _passing(self, data: Any) -> AbstractContextManager[None]:
         """What is shown whole is parsed whole, if it can be held."""
-        whole = self._whole and not self._lazily and not isinstance(data, Region)
+        whole = self._whole and not self._lazily and not isinstance(data, Region) and len(data) <= PARSED
         return nullcontext() if whole else passing(lazily=self._lazily)
 
     def _shown_tree(self, reading: Reading) -> Field:
@@ -308,8 +308,7 @@ class Explainer:
         base = self._bases.get(id(values.stream), 0)
         origin = self._where.start if self._where.payload is None else self._where.payload[0]
         ends = [end for _, end in self._marks] + ([self._window[1]] if self._window is not None else [])
-        size = values.stream.size()
-        at = max((min(end - origin - base, size) for end in ends), default=0)
+        at = min(max(ends, default=origin + base) - origin - base, values.stream.size())
         values.read_on(index=number, at=at, patience=self._patience)
         if self._window is not None:
             values.read_on(index=len(values), patience=self._patience)  # the one after the window
