@@ -8,20 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, Final, Literal
 
-import zstandard
-
-from exhume.archive import Progress, Writer, no_progress
+from exhume.archive import Progress, no_progress
 from exhume.errors import WriterError
 from exhume.formats.clp_ir.kernel import ClpIrEncoder
 from exhume.formats.clp_ir.layout import DEFAULT_PATTERN, DEFAULT_ZONE, Encodings, build_metadata
 from exhume.formats.clp_ir.units import FIRST_MS, LAST_MS
 from exhume.formats.clp_s.write.inputs import Input
-from exhume.formats.kv_ir.build import END, build_preamble
+from exhume.formats.kv_ir.build import build_preamble
 from exhume.formats.kv_ir.lines import Lines, cut_lines, parse_object
-from exhume.formats.kv_ir.writer import CODECS, Codec
-from exhume.io.output.atomic import AtomicFile
+from exhume.formats.kv_ir.writer import Codec, StreamWriter, chosen_codec
 
 Encoding = Literal["four-byte", "eight-byte"]
 
@@ -34,7 +31,7 @@ MAX_MESSAGE: Final = 1 << 30
 """The most bytes of a message: its log type, where bytes are escaped, must fit 31 bits."""
 
 
-class ClpIrWriter(Writer):
+class ClpIrWriter(StreamWriter):
     """Builds one stream; see `create`.
 
     Attributes:
@@ -54,14 +51,7 @@ class ClpIrWriter(Writer):
         overwrite: bool = False,
     ) -> None:
         _check_encoding(encoding)
-        if codec is None:
-            codec = "zstd" if os.fspath(target).endswith(".zst") else "none"
-        if codec not in CODECS:
-            raise WriterError("no such codec", expected=" or ".join(CODECS), actual=codec)
-        if level is not None and codec == "none":
-            raise WriterError("the codec none has no compression level", actual=level)
-        if level is not None and not 1 <= level <= 19:
-            raise WriterError("compression level", expected="1 to 19", actual=level)
+        codec = chosen_codec(target, codec, level)
         check_time(reference_ms)
         wide = encoding == "eight-byte"
         try:
@@ -69,16 +59,8 @@ class ClpIrWriter(Writer):
         except UnicodeEncodeError:
             raise WriterError("a lone surrogate, which UTF-8 cannot encode") from None
         head = build_preamble(ENCODINGS[encoding], raw)
-        self.events: int = 0
         self._encoder: Any = ClpIrEncoder(wide, reference_ms)
-        self._file = AtomicFile(target, overwrite=overwrite)
-        self._out: BinaryIO | Any = self._file.file
-        if codec == "zstd":
-            self._out = zstandard.ZstdCompressor(level=3 if level is None else level).stream_writer(
-                self._file.file, closefd=False
-            )
-        self._out.write(head)
-        self._open = True
+        super().__init__(target, head, codec=codec, level=level, overwrite=overwrite)
 
     def write(self, time_ms: int, message: str | bytes) -> None:
         """Add an event: when, in milliseconds since the epoch, and its message, line end included.
@@ -101,23 +83,8 @@ class ClpIrWriter(Writer):
         if self._encoder.size >= BLOCK:
             self._out.write(self._encoder.take())
 
-    def finish(self) -> None:
-        if not self._open:
-            return
-        self._open = False
-        try:
-            self._out.write(self._encoder.take())
-            self._out.write(END)
-            if self._out is not self._file.file:
-                self._out.close()
-            self._file.commit()
-        except BaseException:
-            self._file.abort()
-            raise
-
-    def abort(self) -> None:
-        self._open = False
-        self._file.abort()
+    def _last_units(self) -> bytes:
+        return bytes(self._encoder.take())
 
 
 def _check_encoding(encoding: str) -> None:

@@ -19,8 +19,7 @@ from exhume.io.source import BytesSource
 from exhume.limits import DEFAULT_LIMITS, cpu_count
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.encoders import Counts, Encoded, LineEncoders
-    from exhume.formats.kv_ir.writer import KvIrWriter
+    from exhume.formats.kv_ir.writer import Counts, Encoded, KvIrWriter, LineEncoders
 
 Pairs = dict[str, Any]
 

@@ -1,4 +1,7 @@
-"""Writes KV-IR streams, byte for byte as CLP's own serializer does.
+"""Writes KV-IR streams, byte for byte as CLP's own serializer does; blocks of lines are encoded in parallel.
+
+The number of a key is the number of keys declared before it.  So a block that declares keys is adopted only if none was
+declared since it was read; else it is encoded again: the stream is identical for any number of jobs.
 
 Spec: `docs/formats/kv_ir.md`, "Bytes".
 """
@@ -8,8 +11,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, BinaryIO, Final, Literal
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 import zstandard
 
@@ -28,11 +34,13 @@ from exhume.formats.kv_ir.build import (
     build_variable,
     build_variable_text,
 )
-from exhume.formats.kv_ir.encoders import Encoded, LineEncoders
 from exhume.formats.kv_ir.kernel import KvIrEncoder
 from exhume.formats.kv_ir.layout import Encodings, Marks, Tags, default_metadata, pack_decimal
 from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER
 from exhume.io.output.atomic import AtomicFile
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.pykernel import Known
 
 TRUE, FALSE, NULL, EMPTY, APART = (
     bytes((tag,))
@@ -60,7 +68,67 @@ _NAMES: Final = {True: (AUTO.encode(), USER.encode()), False: None}
 """The members of a line with the pairs of the logger and of the user, where it has both."""
 
 
-class KvIrWriter(Writer):
+def chosen_codec(target: str | os.PathLike[str], codec: Codec | None, level: int | None) -> Codec:
+    """The codec for a stream: the given one, or by the name of its file.
+
+    Raises `WriterError` for another codec, and for a level outside 1 to 19 or without a codec that has levels.
+    """
+    if codec is None:
+        codec = "zstd" if os.fspath(target).endswith(".zst") else "none"
+    if codec not in CODECS:
+        raise WriterError("no such codec", expected=" or ".join(CODECS), actual=codec)
+    if level is not None and codec == "none":
+        raise WriterError("the codec none has no compression level", actual=level)
+    if level is not None and not 1 <= level <= 19:
+        raise WriterError("compression level", expected="1 to 19", actual=level)
+    return codec
+
+
+class StreamWriter(Writer):
+    """The file of a stream of any kind of units, inside one zstd frame or as it is.
+
+    Attributes:
+        events: Events written.
+    """
+
+    def __init__(
+        self, target: str | os.PathLike[str], head: bytes, *, codec: Codec, level: int | None, overwrite: bool
+    ) -> None:
+        """Begin a file with the preamble `head`; the options are those that `chosen_codec` accepts."""
+        self.events: int = 0
+        self._file = AtomicFile(target, overwrite=overwrite)
+        self._out: BinaryIO | Any = self._file.file
+        if codec == "zstd":
+            self._out = zstandard.ZstdCompressor(level=3 if level is None else level).stream_writer(
+                self._file.file, closefd=False
+            )
+        self._out.write(head)
+        self._open = True
+
+    def _last_units(self) -> bytes:
+        """Units that are not written yet."""
+        return b""
+
+    def finish(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        try:
+            self._out.write(self._last_units())
+            self._out.write(END)
+            if self._out is not self._file.file:
+                self._out.close()
+            self._file.commit()
+        except BaseException:
+            self._file.abort()
+            raise
+
+    def abort(self) -> None:
+        self._open = False
+        self._file.abort()
+
+
+class KvIrWriter(StreamWriter):
     """Builds one stream; see `create`.
 
     Attributes:
@@ -76,30 +144,15 @@ class KvIrWriter(Writer):
         level: int | None = None,
         overwrite: bool = False,
     ) -> None:
-        if codec is None:
-            codec = "zstd" if os.fspath(target).endswith(".zst") else "none"
-        if codec not in CODECS:
-            raise WriterError("no such codec", expected=" or ".join(CODECS), actual=codec)
-        if level is not None and codec == "none":
-            raise WriterError("the codec none has no compression level", actual=level)
-        if level is not None and not 1 <= level <= 19:
-            raise WriterError("compression level", expected="1 to 19", actual=level)
+        codec = chosen_codec(target, codec, level)
         try:
             raw = default_metadata(metadata)
         except (TypeError, ValueError, RecursionError) as error:
             raise WriterError(f"metadata must be JSON values: {error}") from None
         head = build_preamble(Encodings.FOUR_BYTE, raw)
-        self.events: int = 0
         self._trees: dict[bool, dict[tuple[int, str, int], int]] = {True: {}, False: {}}
         self._encoders: dict[bool, KvIrEncoder] = {}
-        self._file = AtomicFile(target, overwrite=overwrite)
-        self._out: BinaryIO | Any = self._file.file
-        if codec == "zstd":
-            self._out = zstandard.ZstdCompressor(level=3 if level is None else level).stream_writer(
-                self._file.file, closefd=False
-            )
-        self._out.write(head)
-        self._open = True
+        super().__init__(target, head, codec=codec, level=level, overwrite=overwrite)
 
     def write(self, user: Mapping[str, Any], auto: Mapping[str, Any] | None = None) -> None:
         """Add an event: the pairs of the user, and those that the logger adds.
@@ -186,23 +239,6 @@ class KvIrWriter(Writer):
                 yield from self._pairs(value, node, auto, made, new, depth + 1)
             else:
                 yield build_key(node, auto=auto), stored
-
-    def finish(self) -> None:
-        if not self._open:
-            return
-        self._open = False
-        try:
-            self._out.write(END)
-            if self._out is not self._file.file:
-                self._out.close()
-            self._file.commit()
-        except BaseException:
-            self._file.abort()
-            raise
-
-    def abort(self) -> None:
-        self._open = False
-        self._file.abort()
 
 
 def _value(value: Any) -> tuple[int, bytes | None]:
@@ -319,3 +355,87 @@ def create(
         ...     stream.write({"message": "Task 7 done"}, {"level": "INFO"})
     """
     return KvIrWriter(target, metadata=metadata, codec=codec, level=level, overwrite=overwrite)
+
+
+Counts = tuple[int, int]
+"""How many keys of the logger and of the user are known."""
+
+MOST_KEYS = 1 << 14
+"""Keys from which on blocks are left to one encoder: each further one would have to learn them all."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    """An encoder and the keys that it knows, of the logger and of the user."""
+
+    names: tuple[bytes, bytes] | None
+    trees: tuple[dict[Known, int], dict[Known, int]] = field(default_factory=lambda: ({}, {}))
+    encoder: KvIrEncoder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.encoder = KvIrEncoder(*self.trees, self.names)
+
+    @property
+    def counts(self) -> Counts:
+        return len(self.trees[0]), len(self.trees[1])
+
+
+@dataclass(slots=True)
+class Encoded:
+    """The units of the lines of a block up to `end`, and of how many events; `known` were the keys before them."""
+
+    units: bytes
+    events: int
+    end: int
+    known: Counts
+    worker: _Worker | None = None
+
+
+class LineEncoders:
+    """The encoders of a stream's blocks of lines, as many as there are blocks in progress at a time."""
+
+    def __init__(self, auto: dict[Known, int], user: dict[Known, int], names: tuple[bytes, bytes] | None) -> None:
+        """`auto`, `user`: the keys of the stream by their numbers, to which newly declared ones are added."""
+        self._trees = auto, user
+        self._names = names
+        self._order: tuple[list[Known], list[Known]] = ([], [])
+        self._idle: list[_Worker] = []
+        self._lock = threading.Lock()
+
+    def known(self) -> Counts:
+        """The number of keys of the stream; not to be called while another thread adds keys."""
+        for tree, order in zip(self._trees, self._order, strict=True):
+            order.extend(islice(tree, len(order), None))
+        return len(self._order[0]), len(self._order[1])
+
+    def encode(self, data: bytes, known: Counts) -> Encoded:
+        """Encode lines, with this many keys declared, up to the first that `KvIrEncoder` does not take."""
+        if sum(known) > MOST_KEYS:
+            return Encoded(b"", 0, 0, known)
+        with self._lock:
+            fit = (one for one in self._idle if one.counts[0] <= known[0] and one.counts[1] <= known[1])
+            worker = next(fit, None)
+            if worker is not None:
+                self._idle.remove(worker)
+        if worker is None:
+            worker = _Worker(self._names)
+        for tree, order, count in zip(worker.trees, self._order, known, strict=True):
+            for number in range(len(tree), count):
+                tree[order[number]] = number + 1
+        before = worker.encoder.events
+        end = worker.encoder.feed(data, 0)
+        return Encoded(worker.encoder.take(), worker.encoder.events - before, end, known, worker)
+
+    def adopt(self, encoded: Encoded) -> bool:
+        """Whether the units can be written now: then their new keys are known."""
+        worker, known = encoded.worker, encoded.known
+        if worker is None:
+            return True
+        if worker.counts != known:
+            if self.known() != known:
+                return False
+            for tree, theirs, count in zip(self._trees, worker.trees, known, strict=True):
+                tree.update(islice(theirs.items(), count, None))
+        with self._lock:
+            self._idle.append(worker)
+        return True
