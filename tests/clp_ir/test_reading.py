@@ -376,3 +376,21 @@ def test_a_directory_is_no_stream(tmp_path: Path) -> None:
 def test_a_small_window_of_a_source() -> None:
     with open_stream(BytesSource(b"xx" + SMALL + b"yy"), offset=2, length=len(SMALL)) as archive:
         assert list(archive.events()) == EVENTS
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_an_event_above_the_limit_is_passed_over(wide: bool, tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    """Times of later events, which count from its own, are right; a stream that ends inside it names the limit."""
+    path, few = tmp_path / "made.clp", ("--limit", "payload_size=100_000")
+    with exhume.clpir.create(path, codec="none", encoding="eight-byte" if wide else "four-byte") as writer:
+        for row in range(6):
+            writer.write(START_MS + row * 1000, "word1 7 2.5 " * 32_000 if row in (1, 4) else f"small{row}")
+    usual = exhume_cli("export", path, "--to", "jsonl", "-o", "-").out.splitlines()
+    limited = exhume_cli("export", path, "--to", "jsonl", "-o", "-", *few)
+    assert (limited.code, limited.out.splitlines()) == (1, [usual[row] for row in (0, 2, 3, 5)])
+    assert "payload_size" in limited.err
+    checked = json.loads(exhume_cli("verify", path, "--json", *few).out)
+    assert (checked["verdict"], len(checked["findings"])) == ("incomplete", 2)
+    cut = tmp_path / "cut.clp"
+    cut.write_bytes(path.read_bytes()[:-400_000])
+    assert "payload_size" in exhume_cli("verify", cut, *few).text

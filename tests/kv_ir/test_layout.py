@@ -87,7 +87,7 @@ def test_metadata_of_every_length_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_tokens_tell_their_number(data: bytes, number: int, end: int) -> None:
-    assert parse_token(data, 0) == (data[0], number, end)
+    assert parse_token(data, 0, len(data)) == (data[0], number, end)
     assert token_name(data, 0).startswith("key_")
     assert misfit(data, 0) is None
     wrong = misfit(data[:-1], 0)

@@ -241,6 +241,27 @@ def test_a_unit_that_never_ends_is_bounded() -> None:
     assert caught.value.code == "EX-501"
 
 
+@pytest.mark.parametrize(("jobs", "text"), [(1, "x" * 700_000), (2, "word1 7 2.5 " * 32_000)], ids=["plain", "apart"])
+def test_a_unit_above_the_limit_is_passed_over(
+    jobs: int, text: str, tmp_path: Path, exhume_cli: Callable[..., Any]
+) -> None:
+    """By the lengths of its tokens; everything after it is read, checked and recovered."""
+    path, few = tmp_path / "made.clp", ("--limit", "payload_size=100_000")
+    with exhume.kvir.create(path, codec="none") as writer:
+        for row in range(6):
+            writer.write({"row": row, "text": text if row in (1, 4) else "small", "more": {"a": [row]}})
+    usual = exhume_cli("cat", path).out.splitlines()
+    limited = exhume_cli("cat", path, "--jobs", jobs, *few)
+    assert (limited.code, limited.out.splitlines()) == (1, [usual[row] for row in (0, 2, 3, 5)])
+    assert "payload_size" in limited.err
+    checked = json.loads(exhume_cli("verify", path, "--jobs", jobs, "--json", *few).out)
+    assert checked["verdict"] == "incomplete"
+    assert [one["severity"] for one in checked["findings"]] == ["unchecked"] * 2
+    saved = exhume_cli("salvage", path, "-o", tmp_path / "saved.clp", *few)
+    assert saved.code == 3
+    assert exhume_cli("cat", tmp_path / "saved.clp").out == limited.out
+
+
 def test_a_token_too_many_is_left_alone() -> None:
     decoder = KvIrDecoder()
     assert decoder.run(END, 0, 1, 0, EventForm.CHECK, 1)[0] == Status.END

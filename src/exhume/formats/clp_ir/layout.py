@@ -106,15 +106,15 @@ def build_utc_offset(offset_ms: int) -> bytes:
     return bytes((Tags.UTC_OFFSET_CHANGE,)) + struct.pack(NUMBERS.number8, offset_ms)
 
 
-def parse_token(data: bytes, at: int) -> tuple[int, int]:
-    """Tag and end of the token at `at`.  Raises `LayoutError`."""
-    after, tag, *_ = flat_token(data, at, len(data))
-    return tag, after
+def parse_token(data: bytes, at: int, end: int) -> tuple[int, int, int]:
+    """Tag, number and end of the token at `at`, whose text need not be there.  Raises `LayoutError`."""
+    after, tag, one, two, four, eight, *_ = flat_token(data, at, end)
+    return tag, one + two + four + eight, after
 
 
 def token_name(data: bytes, at: int) -> str:
     """What kind of token is there, for people."""
-    return Tags(parse_token(data, at)[0]).name.lower()
+    return Tags(parse_token(data, at, len(data))[0]).name.lower()
 
 
 def misfit(data: bytes, at: int) -> LayoutError | None:

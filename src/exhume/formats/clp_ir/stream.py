@@ -8,10 +8,24 @@ from typing import Any, Protocol, cast
 from exhume.errors import Span
 from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.kernel import ClpIrDecoder
-from exhume.formats.clp_ir.layout import Encodings, LayoutError, misfit, reference_time, token_name
+from exhume.formats.clp_ir.layout import (
+    DELTAS,
+    LOG_TYPES,
+    VARIABLE_TEXTS,
+    Encodings,
+    LayoutError,
+    Tags,
+    misfit,
+    parse_token,
+    reference_time,
+    token_name,
+)
+from exhume.formats.clp_ir.units import MIN_MS
 from exhume.formats.kv_ir.layout import Preamble
 from exhume.formats.kv_ir.passes import Units
+from exhume.formats.kv_ir.pytokens import Read, StopError
 from exhume.formats.kv_ir.stream import Stream
+from exhume.formats.kv_ir.units import Status
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -37,6 +51,25 @@ class TextUnits(Units):
     def texts(self) -> Iterator[tuple[int, bytes]]:
         """The events one by one, as `Units.events` sets them: time and message."""
         return cast("Iterator[tuple[int, bytes]]", self.events())
+
+    def parse_token(self, data: bytes, at: int, end: int) -> tuple[int, int, int]:
+        """Tag, number and end of the token at `at`.  Raises `LayoutError`."""
+        return parse_token(data, at, end)
+
+    def pass_unit(self, read: Read) -> int:
+        """The end of the event at `at`; later events count their times from its time.  Raises `StopError`."""
+        tag, _, at = read(self.at)
+        while tag in VARIABLE_TEXTS or tag in (Tags.VARIABLE_4, Tags.VARIABLE_8):
+            tag, _, at = read(at)
+        if tag not in LOG_TYPES:
+            raise StopError(Status.UNEXPECTED, at)
+        tag, number, at = read(at)
+        decoder = self.decoder
+        if not (tag == Tags.TIMESTAMP if decoder.wide else tag in DELTAS):
+            raise StopError(Status.UNEXPECTED, at)
+        time = number if decoder.wide else decoder.time + number
+        decoder.time = (time - MIN_MS) % (1 << 64) + MIN_MS
+        return at
 
     def misfit(self, data: bytes, at: int) -> LayoutError | None:
         """What is wrong with the token at `at`; None when it fits."""

@@ -198,15 +198,15 @@ def pack_decimal(text: bytes) -> int | None:
     return word - (1 << to.sign) if text.startswith(b"-") else word
 
 
-def parse_token(data: bytes, at: int) -> tuple[int, int, int]:
-    """Tag, number and end of the token at `at`.  Raises `LayoutError`."""
-    after, tag, one, two, four, *_ = flat_token(data, at, len(data))
+def parse_token(data: bytes, at: int, end: int) -> tuple[int, int, int]:
+    """Tag, number and end of the token at `at`, whose text need not be there.  Raises `LayoutError`."""
+    after, tag, one, two, four, *_ = flat_token(data, at, end)
     return tag, one + two + four, after
 
 
 def token_name(data: bytes, at: int) -> str:
     """The kind of token at a position, for people."""
-    return Tags(parse_token(data, at)[0]).name.lower()
+    return Tags(parse_token(data, at, len(data))[0]).name.lower()
 
 
 def misfit(data: bytes, at: int) -> LayoutError | None:

@@ -19,7 +19,7 @@ from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
 from exhume.formats.kv_ir.layout import misfit
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.parallel import map_ordered
-from exhume.limits import cpu_count
+from exhume.limits import Limits, cpu_count
 
 T = TypeVar("T")
 
@@ -42,7 +42,9 @@ class BufferedBytes(Protocol):
 
 
 class ResumableUnits(BufferedBytes, Protocol):
-    """A pass over units that can continue with another decoder, as `Units` can."""
+    """A pass over units that can continue with another decoder, as `Units` can, within limits."""
+
+    limits: Limits
 
     def count(self, other: KvIrDecoder) -> None:
         """Count the events that another decoder has decoded, and reset that decoder's count."""
@@ -59,6 +61,9 @@ MOST_MADE = 1 << 21
 
 LARGE = 1 << 24
 """Bytes of a unit that is too large to be held several times."""
+
+LEAST_LIMIT = 1 << 26
+"""The limit `payload_size` below which units are decoded in sequence, because their sizes have to be looked at."""
 
 MOST_DECLARED = 1 << 18
 """Bytes of declarations from which on one decoder continues: otherwise every decoder would store all keys."""
@@ -177,7 +182,7 @@ def make_ahead(
 
     After the last chunk, `units` continue as if they had decoded it all.  Propagates errors from reading the bytes.
     """
-    if (jobs or cpu_count()) == 1:
+    if (jobs or cpu_count()) == 1 or units.limits.payload_size < LEAST_LIMIT:
         return
     portions = StreamChunks(make=make)
     waiting: deque[UnitChunk] = deque()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, Protocol
 
 from exhume.counts import counted
-from exhume.errors import ExhumeError, SourceError, TruncatedError
+from exhume.errors import ExhumeError, LimitExceededError, SourceError, TruncatedError
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import (
@@ -16,9 +16,11 @@ from exhume.formats.kv_ir.layout import (
     has_preamble,
     misfit,
     parse_preamble,
+    parse_token,
     token_name,
 )
 from exhume.formats.kv_ir.parallel_decode import decode_ahead
+from exhume.formats.kv_ir.pytokens import Read, StopError, pass_event
 from exhume.formats.kv_ir.stream import HEAD, PIECE, Stream
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.source import Source
@@ -26,6 +28,12 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 Event = tuple[dict[str, Any], dict[str, Any]]
 """The pairs of the logger and those of the user."""
+
+TOKEN = 9
+"""Bytes of the longest token without its text."""
+
+MOST_STATED = 1 << 62
+"""More than a token can state as its size."""
 
 
 class UnitError(Exception):
@@ -61,6 +69,7 @@ class Units:
     def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
         """Read the preamble, unless it is given.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
         self.stream, self.limits = stream, limits
+        self._most = max(limits.payload_size, TOKEN)
         self.ended: bool = False
         self.unreadable: ExhumeError | None = None
         self.after_end: Callable[[ExhumeError], object] = raise_error
@@ -85,6 +94,16 @@ class Units:
     def make_decoder(self) -> KvIrDecoder:
         """A decoder for this stream, whose preamble is known."""
         return KvIrDecoder()
+
+    def parse_token(self, data: bytes, at: int, end: int) -> tuple[int, int, int]:
+        """Tag, number and end of the token at `at`.  Raises `LayoutError`."""
+        return parse_token(data, at, end)
+
+    def pass_unit(self, read: Read) -> int:
+        """The end of the unit at `at`, according to its tokens, which `read` returns.  Raises `StopError` for one that
+        is not an event.
+        """
+        return pass_event(read, self.at)
 
     def misfit(self, data: bytes, at: int) -> LayoutError | None:
         """What is wrong with the token at `at`; None when it fits."""
@@ -187,14 +206,60 @@ class Units:
         if status == Status.MORE:
             self._check_tag(place, self.at)
             self._drop()
+            if len(self._data) > self._most:
+                raise self._too_large()
             if not self._more():
                 self._finish(place - after)
-            self.limits.check("payload_size", len(self._data), self.stream.span(self.at, self.at + len(self._data)))
             return False
         span = self.stream.span(self._base + place, self._base + (stop if stop >= 0 else place + 1))
         actual = None if stop >= 0 else self.token_name(self._data, place)
         error = self.stream.rules.of_status[status].error(span=span, actual=actual)
         raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
+
+    def _too_large(self) -> UnitError:
+        """The error of the next unit, which is above the limit `payload_size`; its bytes are passed.
+
+        Raises that error where the end cannot be found, or where the unit declares a key that later units need.
+        """
+        try:
+            end = self.pass_unit(self._token)
+        except (LayoutError, StopError):
+            end = -1
+        while self.reach < end and self._pull(end):
+            pass
+        is_whole = 0 <= end <= self.reach
+        last = end if is_whole else self.reach
+        most, span = self.limits.payload_size, self.stream.span(self.at, last)
+        error = LimitExceededError(
+            "limit payload_size exceeded", span=span, expected=f"at most {most}", actual=last - self.at
+        )
+        if not is_whole:
+            raise error
+        return UnitError(error, Status.MORE, self.at, end)
+
+    def _token(self, at: int) -> tuple[int, int, int]:
+        """Tag, number and end of a token at or after the current unit, in the bytes that follow.
+
+        Raises `LayoutError`, and `StopError` at the end of the stream.
+        """
+        while self.reach < at + TOKEN and self._pull(at):
+            pass
+        data, base = self._data, self._base
+        try:
+            tag, number, end = self.parse_token(data, at - base, len(data))
+        except LayoutError:  # its text is not all there
+            head = data[at - base : at - base + TOKEN]
+            if not head:
+                raise StopError(Status.MORE, at) from None
+            tag, number, size = self.parse_token(head.ljust(TOKEN, b"\0"), 0, MOST_STATED)
+            return tag, number, at + size
+        return tag, number, base + end
+
+    def _pull(self, at: int) -> bool:
+        """Release the bytes before a position, and read more; False when there are none."""
+        drop = min(at, self.reach) - self._base
+        self._data, self._base = self._data[drop:], self._base + drop
+        return self._more()
 
     def count(self, other: KvIrDecoder) -> None:
         """Count the events that another decoder has decoded, and resets that decoder's count."""

@@ -80,7 +80,7 @@ def scan_units(data: bytes, at: int, target: int) -> tuple[int, int, int, list[t
                     _, _, after = token(data, after, end)
                 declared.append((at, after))
             elif tag in KEYS or tag == Tags.EMPTY_OBJECT:
-                after = _pass_event(data, at, end)
+                after = pass_event(lambda place: token(data, place, end), at)
             elif tag != Tags.UTC_OFFSET_CHANGE:
                 return Status.UNEXPECTED, at, at, declared
         except StopError as stop:
@@ -89,12 +89,16 @@ def scan_units(data: bytes, at: int, target: int) -> tuple[int, int, int, list[t
     return Status.FULL if at >= target else Status.MORE, at, at, declared
 
 
-def _pass_event(data: bytes, at: int, end: int) -> int:
-    """Where an event ends."""
-    tag, key, after = token(data, at, end)
+Read = Callable[[int], tuple[int, int, int]]
+"""Returns the tag of the token at an offset, its number and its end."""
+
+
+def pass_event(read: Read, at: int) -> int:
+    """Return where an event ends.  Raises `StopError` for a token that does not belong there."""
+    tag, key, after = read(at)
     while tag in KEYS and key < 0:
-        at = _pass_value(data, after, end)
-        tag, key, after = token(data, at, end)
+        at = _pass_value(read, after)
+        tag, key, after = read(at)
     if tag == Tags.EMPTY_OBJECT:
         return after
     if tag not in KEYS:
@@ -102,19 +106,19 @@ def _pass_event(data: bytes, at: int, end: int) -> int:
     count = 0
     while tag in KEYS:
         count, at = count + 1, after
-        tag, _, after = token(data, at, end)
+        tag, _, after = read(at)
     for _ in range(count):
-        at = _pass_value(data, at, end)
+        at = _pass_value(read, at)
     return at
 
 
-def _pass_value(data: bytes, at: int, end: int) -> int:
+def _pass_value(read: Read, at: int) -> int:
     """Where a value ends."""
-    tag, _, after = token(data, at, end)
+    tag, _, after = read(at)
     if tag in APART:
         while tag in APART or tag in _VARIABLES:
             at = after
-            tag, _, after = token(data, at, end)
+            tag, _, after = read(at)
             if tag in LOG_TYPES:
                 return after
             if tag in APART:

@@ -417,17 +417,17 @@ def _units(data: bytes, at: int) -> Iterator[Unit]:
 def _unit(data: bytes, start: int) -> Unit | None:
     """The unit whose tokens start there; None when they form none (or a change of the UTC offset)."""
     try:
-        tag, _, at = parse_token(data, start)
+        tag, _, at = parse_token(data, start, len(data))
         if tag in NODES:
-            tag, parent, at = parse_token(data, at)
-            name, _, at = parse_token(data, at) if tag in PARENTS else (-1, 0, 0)
+            tag, parent, at = parse_token(data, at, len(data))
+            name, _, at = parse_token(data, at, len(data)) if tag in PARENTS else (-1, 0, 0)
             return Unit(start, at, node=True, auto=parent < 0) if name in TEXTS else None
         if tag == Tags.END_OF_STREAM:
             return Unit(start, at, ends=True)
         keys: tuple[list[int], list[int]] = ([], [])
         at = start
         while True:
-            tag, key, after = parse_token(data, at)
+            tag, key, after = parse_token(data, at, len(data))
             if tag not in KEYS:
                 break
             at = after
@@ -455,12 +455,12 @@ _APART = {Tags.FOUR_BYTE_ENCODING: Tags.VARIABLE_4, Tags.EIGHT_BYTE_ENCODING: Ta
 
 def _value(data: bytes, at: int) -> int:
     """The end of the value that starts there."""
-    tag, _, at = parse_token(data, at)
+    tag, _, at = parse_token(data, at, len(data))
     if tag in _SIMPLE:
         return at
     number = _APART.get(Tags(tag))
     while number is not None:
-        tag, _, at = parse_token(data, at)
+        tag, _, at = parse_token(data, at, len(data))
         if tag in LOG_TYPES:
             return at
         if tag != number and tag not in VARIABLE_TEXTS:
