@@ -20,10 +20,12 @@ from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.table_writer import write_database
+from exhume.formats.leveldb.wire import build_varint
 from exhume.formats.zs import writer as zs_writer
 from exhume.limits import DEFAULT_LIMITS
 from tests.archives import label, own_archives, real_archives
 from tests.conftest import Ran
+from tests.leveldb.crafted import ENTITY, MERGE
 from tests.leveldb.make_samples import PUT, build_database, write_files
 from tests.leveldb.test_large import with_blob
 from tests.real import REAL
@@ -235,6 +237,30 @@ def _leveldb(path: Path, codec: str) -> None:
     write_files(path, files)
 
 
+def _rocksdb(path: Path) -> None:
+    """Merge operands, what they apply to, and entities of columns, in a table and in a log."""
+    chance = random.Random(7)
+    text = {size: _text(chance, size).encode() for size in (100_000, 1_200_000)}
+    entity = bytes.fromhex("010200") + build_varint(1_200_000) + bytes.fromhex("016302") + text[1_200_000] + b"yz"
+    column = bytes.fromhex("01020001") + b"\x01c" + build_varint(100_000) + b"d" + text[100_000]
+    files = build_database([
+        (b"base", 2, MERGE, b"more"), (b"base", 1, PUT, text[1_200_000]),
+        (b"column", 3, ENTITY, column), (b"entity", 4, ENTITY, entity),
+        (b"old", 6, PUT, b"new"), (b"old", 5, ENTITY, entity),
+        (b"operand", 9, MERGE, b"end"), (b"operand", 8, MERGE, text[1_200_000]), (b"operand", 7, PUT, b"small"),
+        (b"overlay", 11, MERGE, text[100_000]), (b"z", 12, PUT, b"last"),
+    ])  # fmt: skip
+    logged = [
+        (ENTITY, b"logged", entity),
+        (MERGE, b"column", b"more"),
+        (MERGE, b"log", text[100_000]),
+        (PUT, b"y", b""),
+    ]
+    files["000006.log"] = build_log([build_batch(200 + n, [one]) for n, one in enumerate(logged)])
+    files["OPTIONS-000008"] = b'[CFOptions "default"]\n  merge_operator=stringappend\n'
+    write_files(path, files)
+
+
 LARGE: dict[str, Callable[[Path], None]] = {
     "ark": _ark,
     "caf": _caf,
@@ -248,6 +274,7 @@ LARGE: dict[str, Callable[[Path], None]] = {
     "kv-ir": _kv_ir,
     "leveldb": lambda path: _leveldb(path, "none"),
     "leveldb snappy": lambda path: _leveldb(path, "snappy"),
+    "rocksdb": _rocksdb,
     "rocksdb blob": lambda path: write_files(path, with_blob(7, _text(random.Random(6), 1_200_000).encode())),
     "zs deflate": lambda path: _zs(path, "deflate"),
     "zs lzma": lambda path: _zs(path, "lzma"),
