@@ -90,6 +90,14 @@ def _clp_ir(path: Path, size: int) -> None:
         writer.write(1, text(size))
 
 
+def _line(path: Path, size: int) -> None:
+    path.write_text(f"a\nb{text(size)}\nc\n")
+
+
+def _record(path: Path, size: int) -> None:
+    path.write_text(f'{{"a":1,"b":"{text(size)}"}}\n')
+
+
 JSONL = "export --to jsonl -o {out}"
 PARQUET = "export --to parquet -o {out}"
 EXTRACT = "extract -o {out}"
@@ -111,6 +119,11 @@ VALUES: dict[str, tuple[str, Callable[[Path, int], None], Cases]] = {
     "ark zstd": ("a message, zstd", _ark("zstd"), {"cat": 5.5, "cat --raw": 1.5, "verify": 3.5}),
     "kv-ir": ("a string", _kv_ir, {"cat": 5, "verify": 3}),
     "clp-ir": ("a message", _clp_ir, {"cat": 6, "verify": 6}),
+    "zs made": ("a line of an input", _line, {
+        "create zs --codec none -o {out}": 2.25, "create zs --codec deflate -o {out}": 2.25,
+    }),
+    "kv-ir made": ("a string of an input", _record, {"create kv-ir -o {out}": 5}),
+    "clp-s made": ("a string of an input", _record, {"create clp-s -o {out}": 2.75}),
 }  # fmt: skip
 """What is large in an archive of a format, how it is made, and what verbs cost.  Others may be added here."""
 
@@ -123,7 +136,8 @@ def peak(forks: Forks, target: Path, words: str, folder: Path) -> float:
     """Peak memory of a command line in MiB.  Raises `RuntimeError` if it fails."""
     told = folder / "told"
     verb, *options = words.format(out=folder / "out").split()
-    done = forks.run(str(told), verb, str(target), *options, "-q")
+    first = [verb, options.pop(0)] if verb == "create" else [verb]
+    done = forks.run(str(told), *first, str(target), *options, "-q")
     if done.code or (found := json.loads(told.read_text()))[0]:
         raise RuntimeError(f"{words}: {done.err[-2000:]}")
     return float(found[2])

@@ -47,7 +47,7 @@ def zs_file(one: Any) -> Values:
 
 def build_zs(magic: bytes, header: Values, blocks: list[tuple[int, bytes]]) -> bytes:
     raw = zs.build_header(zs.Header(*header))
-    written = [zs.build_block(level, data, crc64_xz(bytes([level]) + data)) for level, data in blocks]
+    written = [b"".join(zs.build_block(level, data, crc64_xz(bytes([level]) + data))) for level, data in blocks]
     return zs.build_preamble(magic, len(raw)) + raw + zs.build_checksum(crc64_xz(raw)) + b"".join(written)
 
 

@@ -140,6 +140,7 @@ def _events(name: str, pieces: Iterator[bytes]) -> Iterator[Lines]:
         if piece and size < wanted:
             continue
         data = b"".join(held)
+        held.clear()
         lines, end = log.lines(data, 0, not piece)
         if lines:
             yield Lines(lines, Span(name, begin, begin + end), number)
@@ -168,15 +169,16 @@ def _cut(name: str, pieces: Iterator[bytes], format: str = "kv-ir") -> Iterator[
         end = piece.rfind(b"\n") + 1
         if end:
             lines = b"".join([*held, piece[:end]])
+            held.clear()  # before the lines are taken: one may be large
             yield Lines(lines, Span(name, begin, begin + len(lines)), number)
             number += lines.count(b"\n")
             begin += len(lines)
-            held.clear()
         held.append(piece[end:])
         if (size := sum(map(len, held))) > LONGEST_LINE:
             where = Span(name, begin, begin + size)
             raise WriterError(f"line {number}: too long", span=where, expected=f"{LONGEST_LINE} bytes", format=format)
     lines = b"".join(held)
+    held.clear()
     yield Lines(lines, Span(name, begin, begin + len(lines)), number)
 
 
@@ -189,10 +191,12 @@ def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
         end = data.find(b"\n", start)
         counted = start
         at = len(data) if end < 0 else end + 1
-        line = data[start:at].removesuffix(b"\n")
-        if line.strip():
+        line = data[start : at if end < 0 else end]
+        if line and not line.isspace():
             try:
-                writer.write(*_pairs(parse_object(line), both=both))
+                found = parse_object(line)
+                del line
+                writer.write(*_pairs(found, both=both))
             except WriterError as error:
                 error.message, error.span = f"line {number}: {error.message}", span.sub(start, at)
                 raise

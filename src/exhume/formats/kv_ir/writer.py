@@ -21,7 +21,7 @@ import zstandard
 
 from exhume.archive import Writer
 from exhume.errors import WriterError, shorten
-from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_text
+from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_variable, escape_static_text, variable_spans
 from exhume.formats.kv_ir.build import (
     END,
     build_integer,
@@ -271,20 +271,25 @@ def _stored(text: str) -> bytes:
 
 def take_apart(text: bytes) -> bytes:
     """A string split into its log type and its variables of four bytes."""
-    encoded = encode_text(text, Dialect.CORE)
-    parts = [APART]
-    marks = bytearray()
-    for variable in encoded.variables:
-        stored: int | None = None
-        if variable.kind is VariableKind.INTEGER and variable.encoded is not None:
-            stored = variable.encoded if -(1 << 31) <= variable.encoded < 1 << 31 else None
-        elif variable.kind is VariableKind.FLOAT:
-            stored = pack_decimal(variable.text)
-        parts.append(build_variable_text(variable.text) if stored is None else build_variable(stored))
-        marks.append(
-            Marks.TEXT if stored is None else Marks.INTEGER if variable.kind is VariableKind.INTEGER else Marks.DECIMAL
-        )
-    return b"".join([*parts, build_log_type(set_marks(encoded.log_type, marks))])
+    out, log_type, end = bytearray(APART), bytearray(), 0
+    for start, stop in variable_spans(text, Dialect.CORE):
+        variable = encode_variable(text[start:stop], Dialect.CORE)
+        stored, mark = variable.encoded, Marks.INTEGER
+        if variable.kind is VariableKind.FLOAT:
+            stored, mark = pack_decimal(variable.text), Marks.DECIMAL
+        elif stored is not None and not -(1 << 31) <= stored < 1 << 31:
+            stored = None
+        log_type += escape_static_text(text[end:start], Dialect.CORE)
+        if stored is None:
+            out += build_variable_text(variable.text)
+            log_type.append(Marks.TEXT)
+        else:
+            out += build_variable(stored)
+            log_type.append(mark)
+        end = stop
+    log_type += escape_static_text(text[end:], Dialect.CORE)
+    out += build_log_type(bytes(log_type))
+    return bytes(out)
 
 
 def set_marks(log_type: bytes, marks: Iterable[int]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,18 +58,25 @@ def compressor(codec: Codec, level: str | int | None = None) -> Compressor:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A data block ready to be written, with what the neighboring blocks and the index need to know."""
+    """A data block ready to be written, in parts, with what the neighboring blocks and the index need to know.
 
-    block: bytes
+    Records above `LARGE_RECORD` are not copied.
+    """
+
+    block: Sequence[bytes]
     payload: bytes
-    first: bytes
-    last: bytes
+    first: bytes | memoryview
+    last: bytes | memoryview
     records: int
     unsorted: tuple[int, bytes, bytes] | None = None
 
 
-def encode_block(level: int, payload: bytes, compress_payload: Compressor) -> bytes:
-    """One block of any level."""
+LARGE_RECORD = 1 << 20
+"""Bytes of a record above which it is not copied out of its payload."""
+
+
+def encode_block(level: int, payload: bytes, compress_payload: Compressor) -> Sequence[bytes]:
+    """One block of any level, in parts."""
     stored = compress_payload(payload)
     return build_block(level, stored, crc64_xz(stored, crc64_xz(bytes((level,)))))
 
@@ -77,15 +84,30 @@ def encode_block(level: int, payload: bytes, compress_payload: Compressor) -> by
 def encode_data(payload: bytes, compress_payload: Compressor) -> Encoded:
     """A data block; for an unsorted payload `(ordinal, record before, record)` is given instead, uncompressed."""
     scan = scan_records(payload)
-    first = payload[slice(*scan.first)]
-    last = first if scan.last == scan.first else payload[slice(*scan.last)]
+    first = _record(payload, *scan.first)
+    last = first if scan.last == scan.first else _record(payload, *scan.last)
     if scan.unsorted >= 0:
         fault = (scan.unsorted, payload[slice(*scan.previous)], payload[slice(*scan.current)])
-        return Encoded(b"", payload, first, last, scan.records, fault)
+        return Encoded((), payload, first, last, scan.records, fault)
     return Encoded(encode_block(0, payload, compress_payload), payload, first, last, scan.records)
 
 
-def shortest_key(first: bytes, before: bytes | None) -> bytes:
+def _record(payload: bytes, start: int, stop: int) -> bytes | memoryview:
+    return payload[start:stop] if stop - start <= LARGE_RECORD else memoryview(payload)[start:stop]
+
+
+def is_smaller(one: bytes | memoryview, other: bytes | memoryview) -> bool:
+    """Whether a record precedes another one; large ones are compared in chunks."""
+    if isinstance(one, bytes) and isinstance(other, bytes):
+        return one < other
+    for at in range(0, min(len(one), len(other)), LARGE_RECORD):
+        left, right = bytes(one[at : at + LARGE_RECORD]), bytes(other[at : at + LARGE_RECORD])
+        if left != right:
+            return left < right
+    return len(one) < len(other)
+
+
+def shortest_key(first: bytes | memoryview, before: bytes | memoryview | None) -> bytes:
     """The shortest key that the specification allows between the record before a block and its first one.
 
     Empty for the first block; a prefix of `first` otherwise, not smaller than `before`.
@@ -97,4 +119,4 @@ def shortest_key(first: bytes, before: bytes | None) -> bytes:
         if left != right:
             break
         common += 1
-    return first[:common] if common == len(before) else first[: common + 1]
+    return bytes(first[:common] if common == len(before) else first[: common + 1])

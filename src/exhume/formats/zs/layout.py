@@ -226,9 +226,9 @@ def find_block(data: memoryview, start: int, stop: int, largest: int) -> int:
     return start
 
 
-def build_block(level: int, stored: bytes, crc: int) -> bytes:
-    """A block's bytes; `crc` is over the level byte and the stored payload."""
-    return b"".join((build_uleb128(len(stored) + 1), bytes((level,)), stored, build_checksum(crc)))
+def build_block(level: int, stored: bytes, crc: int) -> tuple[bytes, bytes, bytes]:
+    """A block's bytes, in parts; `crc` is over the level byte and the stored payload."""
+    return build_uleb128(len(stored) + 1) + bytes((level,)), stored, build_checksum(crc)
 
 
 class IndexEntry(NamedTuple):

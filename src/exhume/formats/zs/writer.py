@@ -5,7 +5,7 @@ Spec: zs.txt; order of writing: "Magic number"."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -13,7 +13,7 @@ from exhume.archive import Progress, Writer, no_progress
 from exhume.codecs.checksums import crc64_xz, sha256
 from exhume.counts import counted
 from exhume.errors import Span, WriterError
-from exhume.formats.zs.encode import Codec, Encoded, compressor, encode_block, encode_data, shortest_key
+from exhume.formats.zs.encode import Codec, Encoded, compressor, encode_block, encode_data, is_smaller, shortest_key
 from exhume.formats.zs.framing import Framing, framing
 from exhume.formats.zs.head import encode_metadata
 from exhume.formats.zs.layout import (
@@ -115,7 +115,7 @@ class ZsWriter(Writer):
         self._jobs = jobs or cpu_count()
         self._calls = OrderedCalls(partial(encode_data, compress_payload=self._compress), self._jobs)
         self._digest = sha256()
-        self._last: bytes | None = None
+        self._last: bytes | memoryview | None = None
         self._pending: list[list[IndexEntry]] = []
         self._keys: dict[int, int] = {}  # bytes of the keys of those, by level
         self._buffer: list[bytes] = []
@@ -217,7 +217,7 @@ class ZsWriter(Writer):
             self._put_data(self._calls.next())
 
     def _put_data(self, encoded: Encoded) -> None:
-        if self._last is not None and encoded.first < self._last:
+        if self._last is not None and is_smaller(encoded.first, self._last):
             self._refuse(0, self._last, encoded.first)
         if encoded.unsorted is not None:
             self._refuse(*encoded.unsorted)
@@ -225,22 +225,23 @@ class ZsWriter(Writer):
         self.records += encoded.records
         before, self._last = self._last, encoded.last
         short = self.short_keys or len(encoded.first) > LARGEST_KEY
-        key = shortest_key(encoded.first, before) if short else encoded.first
+        key = shortest_key(encoded.first, before) if short else bytes(encoded.first)
         self._put(0, key, encoded.block)
 
-    def _refuse(self, ordinal: int, before: bytes, record: bytes) -> None:
+    def _refuse(self, ordinal: int, before: bytes | memoryview, record: bytes | memoryview) -> None:
         raise WriterError(
             f"the records are not sorted: record {self.records + ordinal + 1} is smaller than the one before it "
             "(sort them first)",
-            expected=b"at least " + before[:200],
-            actual=record[:200],
+            expected=b"at least " + bytes(before[:200]),
+            actual=bytes(record[:200]),
         )
 
-    def _put(self, level: int, key: bytes, block: bytes) -> None:
+    def _put(self, level: int, key: bytes, block: Sequence[bytes]) -> None:
         """Write a block and make an entry for it; an index block is written as soon as it is full."""
-        self._output.file.write(block)
-        entry = IndexEntry(key, self._offset, len(block))
-        self._offset += len(block)
+        self._output.file.writelines(block)
+        size = sum(map(len, block))
+        entry = IndexEntry(key, self._offset, size)
+        self._offset += size
         if len(self._pending) <= level:
             self._pending.append([])
         self._pending[level].append(entry)
@@ -337,19 +338,20 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
     while True:
         fresh = file.read(max(want - len(rest), 4096))
         data = rest + fresh if rest else fresh
+        is_end, rest, fresh = not fresh, b"", b""  # nothing is held twice: one record may be large
         try:
             payload, taken = shape.take(data, block_size)
         except MalformedRecordsError as error:
             where = offset + error.offset
             raise WriterError(f"a length in the input is not a shortest-form uleb128 at byte {where}") from error
         if taken:
+            rest, data = data[taken:], b""
             yield payload, taken
-            rest = data[taken:]
             offset += taken
             want = block_size
-            if fresh or rest:
+            if not is_end or rest:
                 continue
-        elif fresh:
+        elif not is_end:
             rest = data
             if len(rest) > LARGEST_RECORD:
                 raise WriterError(
@@ -359,7 +361,9 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
                 )
             want = 2 * len(rest)  # a record larger than a block: the search for its end continues in growing steps
             continue
-        if not fresh:
+        else:
+            rest = data
+        if is_end:
             if rest:
                 raise shape.rest_error(rest)
             return

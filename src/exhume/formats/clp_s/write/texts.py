@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,14 +125,12 @@ def is_variable(token: bytes, *, after_equals: bool) -> bool:
     return _ALL_HEX.fullmatch(token) is not None
 
 
-def variable_spans(text: bytes, dialect: Dialect) -> list[tuple[int, int]]:
+def variable_spans(text: bytes, dialect: Dialect) -> Iterator[tuple[int, int]]:
     """Half-open spans of the variables in `text`, in order."""
-    spans: list[tuple[int, int]] = []
     for match in _TOKENS[dialect].finditer(text):
         start = match.start()
         if is_variable(match.group(), after_equals=start > 0 and text[start - 1] == 0x3D):
-            spans.append(match.span())
-    return spans
+            yield match.span()
 
 
 def encode_integer_variable(token: bytes, dialect: Dialect) -> int | None:
