@@ -93,7 +93,7 @@ class Row:
         return None if ratio is None else min(1.0, max(0.0, (ratio * self.jobs - 1) / (self.jobs - 1)))
 
     def on(self, cores: int) -> float | None:
-        """Wall on so many cores over wall with one job, if the serial share stays."""
+        """Wall on this many cores over wall with one job, if the serial share stays."""
         return None if self.serial is None else self.serial + (1 - self.serial) / cores
 
 

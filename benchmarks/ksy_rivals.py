@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 Work = Callable[[bytes], Any]
-"""Reads everything, and looks at every field."""
+"""Reads everything, and examines every field."""
 
 
 def _construct(name: str) -> Work:

@@ -54,7 +54,7 @@ class Watch:
 
 
 def wait_for_idle(until: float, cores: int) -> bool:
-    """Whether other processes took little for a second, and the host gave so many cores, before the time `until`."""
+    """Whether other processes took little for a second, and the host gave this many cores, before the time `until`."""
     while True:
         watch = Watch()
         time.sleep(1)

@@ -205,7 +205,7 @@ def simulate(count: int, *, workers: int = 64, latency: float = 0.0003, retries:
 
 
 def plan_some(world: World, every: int) -> int:
-    """Plan one sound archive in so many, read the partitions, and check what both cost; how many there were."""
+    """Plan one sound archive in this many, read the partitions, and check what both cost; how many there were."""
     numbers = [n for n in range(0, world.count, every) if not world.failing(n) and world.failing(n) is not None]
     numbers = [number for number in numbers if not world.template(number).errors]
     planned = partitions(map(world.name, numbers))

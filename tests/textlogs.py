@@ -119,7 +119,7 @@ WITHOUT_STAMPS = frozenset(("apache",))
 
 
 def text_log(system: str, events: int, seed: int = 1) -> bytes:
-    """So many events of a system."""
+    """This many events of a system."""
     rng = random.Random(f"{system}/{seed}")
     at = _START
     lines = []

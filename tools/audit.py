@@ -2,7 +2,7 @@
 
     python -m tools.audit
 
-looks at the committed readers of `ksy/`, and at what the compiler makes of the specifications of others in the tests
+examines the committed readers of `ksy/`, and at what the compiler makes of the specifications of others in the tests
 and examples, the readers for `explain` included.
 """
 

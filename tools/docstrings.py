@@ -1,6 +1,6 @@
 """What docstrings have to say, and a draw of some to read again.
 
-A public callable that raises says so: a class that it raises by name (`raise WriterError(...)`) is named in its
+A public callable that raises states it: a class that it raises by name (`raise WriterError(...)`) is named in its
 docstring; where it raises the error of a rule (`raise BAD_MAGIC.error(...)`) or one that something else made, the
 docstring says "raises", whatever it names.  Modules of formats that implement a specification have a line `Spec:`, and
 the sections of our pages that docstrings cite exist.
@@ -99,7 +99,7 @@ def raised(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def missing(found: Callable) -> list[str]:
-    """What a callable raises although its docstring does not say so, in the order of the code."""
+    """What a callable raises although its docstring does not state it, in the order of the code."""
     says = re.search(r"\b(rais(e|es|ed)|propagates)\b", found.docstring, re.IGNORECASE) is not None
     absent = []
     for raising in raised(found.node):

@@ -49,7 +49,7 @@ Seen = set[tuple[str, str, str]]
 
 @dataclass
 class Fact:
-    """One expectation: what is looked at, how, what it must be, and the line that says so."""
+    """One expectation: what is examined, how, what it must be, and the line that states it."""
 
     path: str
     verb: str
@@ -225,7 +225,7 @@ def matches(actual: Any, fact: Fact) -> bool:
 
 
 def check(case: Case, package: str = PACKAGE, seen: Seen | None = None) -> Iterator[str]:
-    """Yield one line per expectation of a case that does not hold; `seen` gains what the others looked at."""
+    """Yield one line per expectation of a case that does not hold; `seen` gains what the others examined."""
     seen = set() if seen is None else seen
     parser = getattr(importlib.import_module(f"{package}.{case.schema}"), class_name(case.schema))
     parser = getattr(parser, class_name(case.type)) if case.type else parser

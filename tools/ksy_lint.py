@@ -131,7 +131,7 @@ def forbidden_modules(root: Path) -> set[str]:
 
 
 def check_text(text: str) -> Iterator[Problem]:
-    """Yield what is wrong with the file as text."""
+    """Yield the problems of the file as text."""
     if "\r" in text:
         yield "file", "line ends must be LF"
     if not text.endswith("\n") or text.endswith("\n\n"):
@@ -187,7 +187,7 @@ def check_order(where: str, keys: list[str], order: list[str], own: set[str]) ->
 
 
 def check_name(where: str, name: object, kind: str) -> Iterator[Problem]:
-    """Yield what is wrong with the identifier of a field, a type, an enumeration or a member of one."""
+    """Yield the problems of the identifier of a field, a type, an enumeration or a member of one."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         yield where, f"{name!r} is not lower_snake_case"
     elif keyword.iskeyword(name) or name == "self":
@@ -199,7 +199,7 @@ def check_name(where: str, name: object, kind: str) -> Iterator[Problem]:
 
 
 def check_doc(where: str, value: object) -> Iterator[Problem]:
-    """Yield what is wrong with a `doc` or `doc-ref`."""
+    """Yield the problems of a `doc` or `doc-ref`."""
     for text in value if isinstance(value, list) else [value]:
         if not isinstance(text, str) or not text.strip():
             yield where, "empty documentation"
@@ -232,7 +232,7 @@ def check_plain_name(where: str, attribute: dict[str, Any], key: str, prefixes: 
 
 
 def check_attribute(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with a field, an instance or a parameter."""
+    """Yield the problems of a field, an instance or a parameter."""
     yield from check_order(where, list(attribute), ATTRIBUTE, OWN_ATTRIBUTE)
     yield from check_plain_name(where, attribute, "size", ("len_", "num_", "ofs_"))
     yield from check_plain_name(where, attribute, "repeat-expr", ("num_",))
@@ -253,7 +253,7 @@ def check_attribute(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
 
 
 def check_original(where: str, name: object, value: object) -> Iterator[Problem]:
-    """Yield what is wrong with `-orig-id`: what a specification calls a field that has another name here."""
+    """Yield the problems of `-orig-id`: what a specification calls a field that has another name here."""
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(one, str) and one.strip() for one in names):
         yield where, "-orig-id is a name or a list of names"
@@ -310,7 +310,7 @@ def check_documented(
 ) -> Iterator[Problem]:
     """Yield a problem when neither its name nor its type says what a field is, and no `doc` does.
 
-    A length, a count, a place, a truth value, a magic number and padding say so by their names, a structure by its own
+    A length, a count, a place, a truth value, a magic number and padding state it by name, a structure by its own
     documentation, the only field of a type by that of the type, and one of several that are numbered by that of the
     first of them.
     """
@@ -462,7 +462,7 @@ def attributes(spec: dict[str, Any], where: str = "") -> Iterator[tuple[str, dic
 
 
 def check_enum(where: str, enum: dict[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with an enumeration."""
+    """Yield the problems of an enumeration."""
     for key, value in enum.items():
         if not re.fullmatch(r"-?\d+", key) or abs(int(key)) > MAX_SAFE:
             yield f"{where}/{key}", "an enum key is an integer of at most 2^53: compare bytes instead"
@@ -481,7 +481,7 @@ def check_enum(where: str, enum: dict[str, Any]) -> Iterator[Problem]:
 def check_type(  # noqa: C901 - one rule after the other
     where: str, spec: dict[str, Any], types: dict[str, dict[str, Any]], *, nested: bool = True
 ) -> Iterator[Problem]:
-    """Yield what is wrong with a type and everything in it; `types` are those it can name."""
+    """Yield the problems of a type and everything in it; `types` are those it can name."""
     types = {**types, **spec.get("types", {})}
     yield from check_representation(where or "/", spec, types)
     yield from check_order(where or "/", list(spec), SECTIONS, OWN_TYPE)
@@ -530,7 +530,7 @@ def check_type(  # noqa: C901 - one rule after the other
 
 
 def check_meta(name: str, meta: dict[str, Any], known: set[str], forbidden: set[str]) -> Iterator[Problem]:
-    """Yield what is wrong with the top-level `meta`."""
+    """Yield the problems of the top-level `meta`."""
     yield from check_order("/meta", list(meta), META, set())
     for key in META_NEEDED:
         if key not in meta:

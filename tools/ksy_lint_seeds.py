@@ -449,7 +449,7 @@ def verdicts() -> Iterator[tuple[Seed, list[str]]]:
 
 
 def caught(seed: Seed, found: list[str]) -> str | None:
-    """Return the line in which the lint says what is wrong, or nothing when it does not."""
+    """Return the line in which the lint reports the problem, or nothing when it does not."""
     return next((line for line in found if seed.says in line), None)
 
 

@@ -1,4 +1,4 @@
-"""Loops of the parsers with positions that may be passed over: the elements are then parsed when they are looked at.
+"""Loops of the parsers with positions that may be passed over: the elements are then parsed when they are examined.
 
     if not self._io.passes(self, 'tokens', lambda i, io: ClpKvIr.Token(io, self, self._root)):
         while True:

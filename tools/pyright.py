@@ -90,7 +90,7 @@ def find(*, install: bool) -> list[str]:
 
 
 def main() -> int:
-    """Write the modules, check them and print what is wrong; return the exit status."""
+    """Write the modules, check them and print the problem; return the exit status."""
     from tests.cli.test_snippets import modules
 
     install = "--install" in sys.argv[1:]

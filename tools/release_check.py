@@ -67,7 +67,7 @@ def pythons() -> list[str]:
 
 
 def check_files(path: Path) -> None:
-    """Look at a wheel without running it.
+    """Examine a wheel without running it.
 
     Raises:
         DistError: something is wrong with it.

@@ -5,7 +5,7 @@
 What a language's compiler needs besides is Kaitai's runtime for it.  Python's and JavaScript's are installed with the
 tests; `KAITAI_RUNTIMES` names a folder with the others, each a copy of Kaitai's repository under the name of the
 language (`java/`, `csharp/`, `cpp_stl/`, `go/`, `perl/`, `php/`, `ruby/`, `lua/`).  A compiler or a runtime that is not
-there is said so, and its language is not counted as checked.  `--write` puts the table into `docs/spec-driven.md`.
+there is reported so, and its language is not counted as checked.  `--write` puts the table into `docs/spec-driven.md`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ KNOWN = {
         ),
     ),
 }
-"""Failures that are the compiler's, by language: what is said, why, and where it is reported."""
+"""Failures that are the compiler's, by language: what is reported, why, and where it is reported."""
 
 
 @dataclass(slots=True)

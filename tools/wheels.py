@@ -66,7 +66,7 @@ def settle_sdist(path: Path, epoch: int) -> None:
 
 
 def faults(files: Files) -> list[str]:
-    """What is wrong with the contents of a wheel; nothing where all is as it should be."""
+    """The problem with the contents of a wheel; nothing where all is as it should be."""
     info = info_folder(files)
     data = info.replace(".dist-info", ".data")
     found = [

@@ -8,7 +8,7 @@ TAIL = re.compile(r"( (?:of|in|with|without|that)\b.*)")
 
 
 def counting(plural: str, count: int) -> str:
-    """The word for so many things: `record` for 1, `records` for others; of several words that before `of`."""
+    """The word for this many things: `record` for 1, `records` for others; of several words that before `of`."""
     if count != 1:
         return plural
     head, *rest = TAIL.split(plural, maxsplit=1)

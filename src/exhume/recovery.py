@@ -76,7 +76,7 @@ class SalvageReport:
     notes: list[str] = field(default_factory=list)
     verified_by: VerifiedBy = VerifiedBy.EMPTY
     findings: list[Finding] = field(default_factory=list)
-    """What is wrong with the output, or could not be checked, when it was read again."""
+    """The problem with the output, or could not be checked, when it was read again."""
     read_back: int | None = None
     """The number of records, messages, events, rows or files that were read in the output; None if it was not read."""
     digest: str = ""

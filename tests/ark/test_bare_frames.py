@@ -24,7 +24,7 @@ def block(data: bytes) -> bytes:
 
 
 def stored(data: bytes) -> tuple[int, bytes]:
-    """A block as it is: the highest bit of its size says so."""
+    """A block as it is: the highest bit of its size states it."""
     return 1 << 31 | len(data), data
 
 

@@ -146,7 +146,7 @@ def rename(path: Path, name: str) -> None:
 STRAY = "deadbeef-0000-4000-8000-000000000000"
 FORGED = "deadbeef-0000-4000-8000-000000000001"
 
-# code, what to do, offset that must be inside the span (None: not looked at), and whether reading must fail too
+# code, what to do, offset that must be inside the span (None: not examined), and whether reading must fail too
 DAMAGE: list[tuple[str, Callable[[Log], Any], int | None, bool]] = [
     ("ARK-102", lambda log: log.poke_header("format_version", 2), 1, True),
     ("ARK-103", lambda log: log.poke(3, b"\xff"), 3, True),

@@ -82,7 +82,7 @@ def limit_codes() -> frozenset[str]:
 
 
 def refusals(format: str, name: str, value: int) -> list[str]:
-    """Every error that is said when everything in an archive is read within a limit, beginning with its code."""
+    """Every error that is reported when everything in an archive is read within a limit, beginning with its code."""
     target: Any = target_of(small(format, name))
     found: list[str] = []
 

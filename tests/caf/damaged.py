@@ -120,4 +120,4 @@ def _make() -> dict[str, bytes]:
 
 DAMAGED = _make()
 WINDOWED = ("footer zeros", "index cut after 150", "no colon after a name, no footer", "bytes")
-"""Those that are looked at again in windows that are smaller than the index."""
+"""Those that are examined again in windows that are smaller than the index."""

@@ -1,4 +1,4 @@
-"""What runs here is said: the kernel, and why it is not the compiled one; the libraries and their versions."""
+"""What runs here is reported: the kernel, and why it is not the compiled one; the libraries and their versions."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ SHARED = {"databundle": ("leveldb",), "clp-ir": ("kv_ir",)}
 """The other formats whose modules a format uses."""
 
 LIGHT = ("assumptions", "cli", "cli_options", "layout_facts", "names", "probe")
-"""Modules of formats that archives of other formats are looked at with, or that add options to verbs."""
+"""Modules of formats that archives of other formats are examined with, or that add options to verbs."""
 
 
 @pytest.mark.parametrize("verb", ["identify", "info", "cat", "verify"])

@@ -21,7 +21,7 @@ QUERIES = ("*: *a1* OR n > 0 OR ts > 5 OR $_filename: *a*", 'list.k: a1 OR *.e: 
 
 
 def use(data: bytes) -> None:
-    """Everything that looks at an archive."""
+    """Everything that examines an archive."""
     for _ in exhume.verify(data, format="clp-s"):
         pass
     with open_archive(BytesSource(data)) as archive:

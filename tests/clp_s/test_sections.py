@@ -1,4 +1,4 @@
-"""The tables of a stream as sections: each made when it is looked at, for there may be hundreds of thousands.
+"""The tables of a stream as sections: each made when it is examined, for there may be hundreds of thousands.
 
 Spec: clp_s.txt, Table segments.
 """

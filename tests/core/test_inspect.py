@@ -1,7 +1,7 @@
 """What examiners bring: `explain`, `map`, `list --sections` and `info` of what does not open, or not whole.
 
-Every broken sample of every format, every sample cut at many places: no verb refuses, every byte is in a section, what
-is wrong is said, and the exit code is 3 wherever something could not be read.
+Every broken sample of every format, every sample cut at many places: no verb refuses, every byte is in a section,
+damage is reported, and the exit code is 3 wherever something could not be read.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def opens(target: Path, format: str) -> bool:
 
 
 def check(label: str, target: Path, format: str) -> bool:
-    """Look at an archive as the verbs do; whether it opened."""
+    """Examine an archive as the verbs do; whether it opened."""
     with exhume.inspect(target, format=format) as archive:
         assert isinstance(archive, Inspection)
         found = archive.sections()

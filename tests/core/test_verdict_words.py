@@ -119,12 +119,12 @@ KNOWN_ALL_THE_SAME = {
     "DBND-319": "a type that is not set is a file; another one is `unchecked` where it is found",
     "KVIR-322": "the stream itself never stated the key",
 }
-"""Rules whose words say so of something else than a thing that is not supported here."""
+"""Rules whose words state it of something else than a thing that is not supported here."""
 
 
 @pytest.mark.parametrize("format", ["ark", "caf", "clp_s", "data_bundle", "kv_ir", "leveldb", "zs"])
 def test_what_is_not_known_or_over_a_limit_is_not_checked(format: str) -> None:
-    """Neither is damage, and neither is fine: such a rule is `unchecked`, and so is every rule whose error says so."""
+    """Neither is damage, and neither is fine: such a rule is `unchecked`, as is every rule whose error states it."""
     rules = list(importlib.import_module(f"exhume.formats.{format}.checks").RULES)
     for rule in some(rules):
         prevented = issubclass(rule.error_type, NOT_CHECKED)

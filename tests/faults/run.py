@@ -99,7 +99,7 @@ class Bench:
             self.task.before(self.inputs, self.out)
 
     def run(self, disk: Disk) -> tuple[tuple[int, str], BaseException | None]:
-        """Run the task on a disk; return the exit code with what was said, and an exception that is not ours."""
+        """Run the task on a disk; return the exit code with what was reported, and an exception that is not ours."""
         words = self.task.words.format(i=self.inputs, o=self.out).split()
         streams = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2)]
         with (
@@ -140,7 +140,7 @@ def interpreted() -> Iterator[None]:
 
 
 def judge(task: Task, before: State, after: State, found: State, *, killed: bool) -> str | None:
-    """What is wrong with the state after a fault; None if nothing is."""
+    """The problem with the state after a fault; None if nothing is."""
     left = {name for name in found if TEMPORARY.search(name) or name.startswith("/tmp/")}
     if left and not killed:
         return f"left behind: {', '.join(left)}"
@@ -165,7 +165,7 @@ def judge(task: Task, before: State, after: State, found: State, *, killed: bool
 
 
 def faults(calls: Counter[str], every: int, *, kill: bool) -> list[tuple[str, int, str]]:
-    """Every kind of call, each of its calls, and how it fails; only every so many on request, but at least one."""
+    """Every kind of call, each of its calls, and how it fails; only every this many on request, but at least one."""
     found = [
         (kind, call, how)
         for kind in CALLS
@@ -235,7 +235,7 @@ def open_of(bench: Bench, already: int) -> int:
 
 
 def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], after: State, already: int) -> str | None:
-    """Run the task on a failing disk and say what is wrong with what came of it."""
+    """Run the task on a failing disk and report the problem with what came of it."""
     told, error = bench.run(disk)
     leaked = open_of(bench, already)
     found = bench.state()
@@ -254,7 +254,7 @@ def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], aft
 
 
 def _killed(bench: Bench, disk: Disk, after: State) -> tuple[bool, str | None]:
-    """Run the task in a child that is killed at the fault: whether it came to that, and what is wrong then."""
+    """Run the task in a child that is killed at the fault: whether it came to that, and the problem then."""
     before = bench.state()
     child = os.fork()
     if not child:

@@ -33,7 +33,7 @@ def about(archive: Path, error: ExhumeError) -> bool:
 
 
 def outcome(archive: Path, method: Any, opened: Any, usual: Any, disk: Disk) -> str | None:
-    """What is wrong with the result of a method on a failing disk."""
+    """The problem with the result of a method on a failing disk."""
     try:
         with disk:
             got = method(opened)

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: the process ends, says so, and leaves nothing, the previous state, or all of its output.
+"""Ctrl-C at any moment: the process ends, states it, and leaves nothing, the previous state, or all of its output.
 
     python -m tests.faults.test_signals [ROUNDS]     # make signals: how long they took to end, into docs/testing.md
 
@@ -87,7 +87,7 @@ def interrupted(forks: Forks, task: Task, folder: Path, delay: float | None) -> 
 
 
 def rounds(forks: Forks, task: Task, folder: Path, count: int, seed: int) -> Iterator[tuple[Ended, str | None]]:
-    """Interrupt a task at random moments; yield how each run ended, and what is wrong with its leftovers."""
+    """Interrupt a task at random moments; yield how each run ended, and the problem with its leftovers."""
     bench = run.Bench(folder, task)
     bench.fresh()
     before = bench.state()

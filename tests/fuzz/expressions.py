@@ -1,4 +1,4 @@
-"""Expressions from a grammar of Kaitai's language, compiled and executed, and a canary that none of them may look at.
+"""Expressions from a grammar of Kaitai's language, compiled and executed, and a canary that none of them may examine.
 
     python -m tests.fuzz.expressions 1000000
 
@@ -137,7 +137,7 @@ class Grammar:
 
 
 class Canary:
-    """What is outside the file: looking at anything of it is a failure."""
+    """What is outside the file: examining anything of it is a failure."""
 
     def __getattribute__(self, name: str) -> Any:
         if name != "__class__":  # which is asked of everything that is taken for something
@@ -210,7 +210,7 @@ def inputs(draw: random.Random, many: int) -> Iterator[bytes]:
 
 
 def run(many: int, seed: int = 0, *, size: int = 40, files: int = 100) -> tuple[int, int, int]:
-    """Execute at least so many expressions: how often, how many different ones, and how many were refused."""
+    """Execute at least this many expressions: how often, how many different ones, and how many were refused."""
     draw = random.Random(seed)
     done = different = refused = 0
     while done < many:

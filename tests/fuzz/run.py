@@ -120,7 +120,7 @@ def run(name: str, seconds: int, engine: str, *, sanitized: bool) -> Row:
 
 
 def replay(name: str, file: Path, *, sanitized: bool = False) -> str:
-    """What an input does without an engine, within the bounds: "" when that is nothing wrong, else what is said."""
+    """What an input does without an engine, within the bounds: "" when that is nothing wrong, else what is reported."""
     with tempfile.TemporaryDirectory(prefix="exhume-fuzz-", dir=_fast()) as place:
         words = [sys.executable, "-m", "tests.fuzz.child", name, "none", "0", place, str(file)]
         environment = sanitized_environment() if sanitized else os.environ

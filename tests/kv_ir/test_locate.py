@@ -14,6 +14,7 @@ from exhume.formats.kv_ir.verify import verify_source
 from exhume.io.source import BytesSource
 from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 from tests.kv_ir.streams import HEAD, SMALL, event, user, wrapped
+from tests.sizes import some
 
 BEFORE = b"\x00" * 100
 AFTER = b"\xaa" * 50
@@ -73,7 +74,7 @@ def test_a_stream_inside_frames_ends_with_the_last_of_its_own() -> None:
         (whole, (b"", whole, whole[:-1], wrapped(b"of something else"), ZSTD_MAGIC + b"no frame")),
         (wrapped(SMALL[:half]) + wrapped(SMALL[half:]), (b"", whole)),
     ):
-        for other in others:
+        for other in some(others):
             carved = locate(BytesSource(BEFORE + data + other), len(BEFORE))
             assert carved is not None
             assert (carved.verdict, carved.findings) == (CarveVerdict.COMPLETE, ())

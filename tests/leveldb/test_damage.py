@@ -690,7 +690,7 @@ def test_a_blob_file_alone() -> None:
     [blobs(blob_index(offset=500)), both(blobs(), flip_at("000009.blob", 70)), blobs(b"\1\x09"), blobs(b"\0\7value")],
 )
 def test_every_verb_names_the_cause(change: Change, verb: str, tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
-    """Of a value that is not there, as `verify` does."""
+    """A missing value is reported as `verify` does."""
     files = build_database()
     change(files)
     write_files(tmp_path / "db", files)

@@ -61,7 +61,7 @@ class Shape(NamedTuple):
 
 
 def shapes() -> list[Shape]:
-    """So many shapes that each pair of choices occurs."""
+    """This many shapes that each pair of choices occurs."""
     wanted = {
         ((one, a), (other, b))
         for one, other in itertools.combinations(CHOICES, 2)

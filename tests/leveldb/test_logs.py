@@ -92,7 +92,7 @@ def test_compressed_logs_as_rocksdb_reads_them(tmp_path: Path, sizes: tuple[int,
 
 
 def test_a_compressed_log_that_rocksdb_wrote(tmp_path: Path) -> None:
-    """RocksDB writes it itself when OPTIONS say so."""
+    """RocksDB writes it itself when OPTIONS state it."""
     rocksdict = need("rocksdict")
     database = Crafted(tmp_path / "db", wal_compression="kZSTD")
     options, families = rocksdict.Options.load_latest(str(database.path))

@@ -182,7 +182,7 @@ def test_rocksdb_index_shapes(tmp_path: Path, shape: str) -> None:
 
 
 def test_parts_of_an_index_and_of_a_filter_are_verified(tmp_path: Path) -> None:
-    """Only an index of them names them; nothing that reads rows asks for a filter."""
+    """Only an index of them names them; nothing that reads rows requests a filter."""
     write_rocksdb(tmp_path / "db", rocksdb_options("snappy", 5, two_level=True), 9, 3000)
     with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
         tables = [file for file in archive.database.files if file.kind == "table"]

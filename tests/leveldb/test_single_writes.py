@@ -32,7 +32,7 @@ CONSTANT = ("000003.log", 3, Verdict.GOOD, True, (12,))
 
 
 def log(seed: int, count: int) -> bytes:
-    """Mostly single writes; among them everything that is not one, and what is said about a log."""
+    """Mostly single writes; among them everything that is not one, and what is reported about a log."""
     dice = random.Random(seed)
     records: list[tuple[int, bytes]] = []
     sequence = 1

@@ -160,7 +160,7 @@ def test_sorted_lists_are_merged_without_the_value_that_was_there(
 
 
 def test_a_value_without_its_operator_is_unresolved_everywhere(tmp_path: Path, exhume_cli: Cli) -> None:
-    """No view shows an operand as the value, every verb says so, and other rows are there."""
+    """No view shows an operand as the value, every verb states it, and other rows are there."""
     need("rocksdict")
     database = Crafted(tmp_path / "db", merge_operator="Mine")
     database.write(batch(10, (PUT, b"k", b"base")), batch(11, (MERGE, b"k", b"operand")), batch(12, (PUT, b"z", b"2")))

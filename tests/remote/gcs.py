@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 BUCKET = "evidence"
-os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # read by gcsfs: do not ask for the bucket's kind over gRPC
+os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # read by gcsfs: do not request the bucket's kind over gRPC
 
 
 class GcsStore:
-    """A running store: `options` reach it, `put` uploads; `asked` has the ranges and generations it was asked for."""
+    """A running store: `options` reach it, `put` uploads; `asked` has the ranges and generations it was requested."""
 
     def __init__(self, port: int) -> None:
         import gcsfs

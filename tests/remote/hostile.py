@@ -24,7 +24,7 @@ class Request:
         self.sent = 0
 
     def span(self, size: int) -> tuple[int, int]:
-        """The half-open range that was asked for, of an object of `size` bytes."""
+        """The half-open range that was requested, of an object of `size` bytes."""
         if self.range is None:
             return 0, size
         start, end = self.range

@@ -51,7 +51,7 @@ def test_opening_is_one_request_for_the_head(gcs: GcsStore) -> None:
             data[300_000:300_010],
         ]
     assert len(gcs.asked) == 3
-    assert all(generation for _, generation in gcs.asked[1:])  # asked for the generation that was opened
+    assert all(generation for _, generation in gcs.asked[1:])  # requested the generation that was opened
 
 
 def test_an_object_that_is_replaced(gcs: GcsStore) -> None:

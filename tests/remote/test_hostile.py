@@ -1,4 +1,4 @@
-"""Servers that send more than was asked for, something else, or nothing for ever: one line, and a bounded answer."""
+"""Servers that send more than was requested, something else, or nothing for ever: one line, and a bounded answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytest.importorskip("aiohttp", reason="the extra cloud (fsspec[http]) is not ins
 Cli = Callable[..., Ran]
 SAMPLE = Path(__file__).parent.parent / "samples" / "zs" / "words-deflate.zs"
 MOST = 24 << 20
-"""Bytes that an answer may cost: those asked for, and what the sockets of both sides keep."""
+"""Bytes that an answer may cost: those requested, and what the sockets of both sides keep."""
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def partial(*lines: str, body: Callable[[], Iterator[bytes]]) -> Answer:
-    """A 206 for the range that was asked for, of an object of 1 MB, with further header lines and a body."""
+    """A 206 for the range that was requested, of an object of 1 MB, with further header lines and a body."""
 
     def answer(request: Request) -> Iterator[bytes]:
         start, end = request.span(1 << 20)
@@ -51,7 +51,7 @@ def partial(*lines: str, body: Callable[[], Iterator[bytes]]) -> Answer:
 
 
 def whole(*lines: str, body: Callable[[], Iterator[bytes]]) -> Answer:
-    """A 200, whatever was asked for."""
+    """A 200, whatever was requested."""
 
     def answer(request: Request) -> Iterator[bytes]:
         yield head("200 OK", 'ETag: "one"', *lines)

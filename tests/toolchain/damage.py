@@ -110,7 +110,7 @@ def recorded() -> dict[str, Row]:
 
 
 def _limited() -> None:
-    """Let what asks for too much memory fail where it asks."""
+    """Let what requests too much memory fail where it asks."""
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
 

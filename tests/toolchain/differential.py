@@ -29,7 +29,7 @@ from tests.conftest import ROOT
 from tools import ksy_facts
 
 ENOUGH = 20_000
-"""Values that one comparison looks at; a damaged count may make millions."""
+"""Values that one comparison examines; a damaged count may make millions."""
 
 
 FOREIGN: dict[str, Specification] = {}
@@ -140,7 +140,7 @@ def compare_with(plain: Any, type: Type, data: bytes, arguments: list[Any]) -> b
 
 
 def compare_read(slow: Any, fast: Any, type: Type, end: int, at: int, comparison: Comparison) -> bool:
-    """Compare what both have read, and where that ends; say whether there was all that instances ask for."""
+    """Compare what both have read, and where that ends; say whether there was all that instances request."""
     if at != end:
         raise DifferenceError("different ends", end, at)
     if type.scalar is not None:
@@ -166,7 +166,7 @@ def _elsewhere(type: Type, error: Exception, refused: BaseException) -> bool:
 
 
 def read_whole(type: Type, data: bytes, arguments: list[Any]) -> tuple[Any, int]:
-    """The fast reader of a type on all of `data`; the place of one with parameters is given for each it asks for."""
+    """The fast reader of a type on all of `data`; the place of one with parameters is given for each it requests."""
     reader, wanted = _reader(type)
     if not wanted:
         return reader(data, 0, len(data))  # type: ignore[no-any-return]

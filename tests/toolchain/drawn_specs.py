@@ -289,7 +289,7 @@ class Drawn:
         return {"seq": seq} | ({"instances": instances} if instances else {}), own
 
     def specification(self, id: str) -> dict[str, Any]:
-        """A whole one: up to three types with parameters, the top, and a type that looks at those above it."""
+        """A whole one: up to three types with parameters, the top, and a type that examines those above it."""
         self.enums = ["e0", "e1"][: self.random.randrange(1, 3)]
         enums = {one: dict(zip((self.one(0, 1, 2), 3, self.one(4, 7, 200)), ENUM, strict=True)) for one in self.enums}
         meta = {"id": id, "endian": self.one("le", "be"), "encoding": "UTF-8", "bit-endian": self.one("le", "be")}

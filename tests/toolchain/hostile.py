@@ -1,9 +1,9 @@
 # ruff: noqa: E501 - specifications on one line each
-"""Specifications that ask for more than a machine has, and what one costs: compiled, read, made into tables, explained.
+"""Specifications that request more than a machine has, and what one costs: compiled, read, made into tables, explained.
 
     python -m tests.toolchain.hostile "types that double"
 
-runs one and prints the CPU seconds of each step, the peak of memory in MB, and what was said.
+runs one and prints the CPU seconds of each step, the peak of memory in MB, and what was reported.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def steps(spec: Path, data: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         return worked
 
     def read() -> None:
-        """Read a file, and ask for everything in it."""
+        """Read a file, and request everything in it."""
         waiting = collections.deque([exhume.compile_ksy(spec).read(data)])
         seen = 0
         while waiting and (seen := seen + 1) < 20_000:

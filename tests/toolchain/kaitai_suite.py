@@ -128,7 +128,7 @@ class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return Result(name, "failed" if problems or not result.testsRun else "passed", "\n".join(problems))
 
     def specs(self, asked: Sequence[str] = ()) -> list[Result]:
-        """What came of each spec, or of those that are asked for."""
+        """What came of each spec, or of those that are requested."""
         sys.meta_path.insert(0, self)
         before, kaitai = Path.cwd(), sys.modules.get("kaitaistruct")
         sys.modules["kaitaistruct"] = _runtime()
@@ -294,7 +294,7 @@ def figures(suite: Suite, results: list[Result], wrong: list[Result]) -> str:
 
 
 def main(asked: list[str]) -> None:
-    """Run the suite, or the specs that are asked for."""
+    """Run the suite, or the specs that are requested."""
     if TESTS is None:
         sys.exit("KAITAI_TESTS=/path/to/kaitai_struct_tests is missing")
     suite = Suite(Path(TESTS))

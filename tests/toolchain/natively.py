@@ -24,11 +24,11 @@ from exhume.layout.foreign import Specification, compile_ksy
 from tests.toolchain.differential import FOREIGN, damaged
 
 MOST = 1_500
-"""Values that are looked at in one reading."""
+"""Values that are examined in one reading."""
 
 
 class Told:
-    """All that there is in a value, and what is said where there is none."""
+    """All that there is in a value, and what is reported where there is none."""
 
     def __init__(self) -> None:
         self.left = MOST
@@ -53,7 +53,7 @@ class Told:
         return value
 
     def asked(self, value: Any, name: str, depth: int) -> Any:
-        """A field or an instance of a value, or what is said where it has none."""
+        """A field or an instance of a value, or what is reported where it has none."""
         try:
             found = getattr(value, name)
         except RAISED as error:
@@ -70,7 +70,7 @@ def _members(value: Any) -> list[str]:
 
 
 def told(specification: Specification, data: bytes, given: list[Any]) -> Any:
-    """What a specification makes of bytes: everything in it, or what is said."""
+    """What a specification makes of bytes: everything in it, or what is reported."""
     type = specification.model.schemas[specification.id]
     reader = getattr(specification.module, type.reader_name)
     try:

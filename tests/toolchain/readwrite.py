@@ -1,7 +1,7 @@
 """Read-write Python classes compiled from `ksy/`: an oracle for tests, never part of the product.
 
 They are built once per state of the specifications into `tests/.cache/`, which git ignores, and need Node.js; a test
-that asks for one is skipped when there is none.
+that requests one is skipped when there is none.
 """
 
 from __future__ import annotations

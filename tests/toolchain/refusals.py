@@ -287,7 +287,7 @@ def same_place(fast: Place, plain: Place, *, named: bool = False) -> bool:
     """Whether both name the same field and offset, as far as each names one; `named` where each names its field.
 
     Columns do not take the bytes of an element first: they name the field at its beginning instead.  Where what is
-    computed fails, there is no offset; Kaitai then names what was asked for, and not what failed on the way.
+    computed fails, there is no offset; Kaitai then names what was requested, and not what failed on the way.
     """
     if None in (fast[1], plain[1]):
         return not named or f"{fast[0]}.".startswith(f"{plain[0]}.")

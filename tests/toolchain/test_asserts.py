@@ -2,7 +2,7 @@
 
 Each test has to assert something outside of loops and conditions that may not run.
 
-`make unreached` runs the tests, and finds the asserts that no run reaches; this looks at the text alone.  A loop counts
+`make unreached` runs the tests, and finds the asserts that no run reaches; this examines the text alone.  A loop counts
 where its text shows that it runs, as over a constant, or where it is over `tests.sizes.some(...)`, which fails if there
 is nothing.
 

@@ -121,7 +121,7 @@ def by_objects(specification: Specification, data: bytes, path: str = "rows") ->
 
 
 def told(make: Any) -> Any:
-    """A table as its rows, types and what is omitted, or what is said."""
+    """A table as its rows, types and what is omitted, or what is reported."""
     try:
         table = make()
     except ExhumeError as error:

@@ -1,4 +1,4 @@
-"""Instances drawn from specifications are read by both, nearly instances refused by both, at the place that is said."""
+"""Instances drawn from specifications are read by both, nearly instances refused by both, at the stated place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.toolchain.refusals import check, fast_refusal, plain_refusal, same_pl
 
 SCHEMAS = sorted(model().schemas)
 WITHOUT_RULES = {"utf8_text"}
-"""Nothing is refused while these are read: all that may be wrong is found when text is asked for."""
+"""Nothing is refused while these are read: all that may be wrong is found when text is requested."""
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 """Whether to draw other instances each time; else what is drawn is the same on every machine."""

@@ -59,7 +59,7 @@ def browse(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def verdicts(items: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
-    """Return what is wrong with each case: errors, and nodes of the tree that did not open."""
+    """Return the problem with each case: errors, and nodes of the tree that did not open."""
     return [(one["errors"], one["bad"]) for one in browse(items)]
 
 

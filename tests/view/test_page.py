@@ -216,7 +216,7 @@ def use(archive_path: Path, tmp_path: Path) -> None:
 
 
 def use_damaged(tmp_path: Path) -> None:
-    """Look at the page of a damaged archive in light, dark, on a telephone, and by keyboard alone."""
+    """Examine the page of a damaged archive in light, dark, on a telephone, and by keyboard alone."""
     data = (ROOT / "tests/samples/zs/words-none.zs").read_bytes()
     with exhume.open(data) as archive:
         span = archive.sections().named("data-4").span

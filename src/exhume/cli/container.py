@@ -13,7 +13,7 @@ from exhume.io.tree import Tree
 def check_container(run: Run, opened: Source | Tree, progress: Progress, *, unless: str = "") -> bool:
     """Say whether the content of an EWF image is what was put into it; False when it is not.
 
-    `unless` is a reason not to read the whole content for that, which is said instead.  Says nothing of other sources.
+    `unless` is a reason not to read the whole content, which is printed instead.  Prints nothing for other sources.
     Raises `SourceError` where the content cannot be read.
     """
     whole = opened.outermost if isinstance(opened, Source) else None

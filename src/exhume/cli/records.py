@@ -39,7 +39,7 @@ def digest_of(record: Mapping[str, Any]) -> str:
 
 
 def parse_record(line: bytes) -> tuple[dict[str, Any], str | None]:
-    """Return the record of a line, without the line's end, and what is wrong with it, if anything.
+    """Return the record of a line, without the line's end, and the problem with it, if anything.
 
     Raises `ValueError` if the line is not a record at all.  Duplicate or reordered keys, other spaces, another spelling
     of a value, or any other byte that the writer does not write are a wrong line, whatever JSON makes of them.

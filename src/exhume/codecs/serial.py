@@ -112,7 +112,7 @@ class LeanFrameCache(abc.ABC):
 
     @abc.abstractmethod
     def finish(self, start: int, stop: int) -> None:
-        """Decompress what of these bytes was not asked for.  Raises `CodecError`."""
+        """Decompress what of these bytes was not requested.  Raises `CodecError`."""
 
     @abc.abstractmethod
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
@@ -147,7 +147,7 @@ class FramePassage(LeanFrameCache):
 
 
 class SerialPassage(LeanFrameCache):
-    """Decompresses the payload from its beginning, in one pass for all ranges that are asked for together."""
+    """Decompresses the payload from its beginning, in one pass for all ranges that are requested together."""
 
     def __init__(self, cursor: Cursor, lock: threading.Lock) -> None:
         self._cursor, self._lock = cursor, lock

@@ -1,4 +1,4 @@
-"""Streams that hold their content uncompressed, for people who look at a file with a hex viewer."""
+"""Streams that hold their content uncompressed, for people who examine a file with a hex viewer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether generated code is nothing but what readers are made of: looked at once more before it is written or run.
+"""Whether generated code is nothing but what readers are made of: examined once more before it is written or run.
 
 The code is parsed.  Every node must be of a kind that the compiler writes; every name one that the module binds, or one
 of a fixed table; every attribute a name that the specification declares, or one of a fixed table; and only functions

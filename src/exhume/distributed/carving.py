@@ -27,7 +27,7 @@ SPAN = 256 << 20
 """Bytes that one unit searches: minutes of work at most, and far more than a unit costs to send."""
 
 OPENERS = 16
-"""Threads that ask for the sizes of images ahead of the work."""
+"""Threads that request the sizes of images ahead of the work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a case report states: the files that were looked at, the archives found, and what was recovered of them."""
+"""What a case report states: the files that were examined, the archives found, and what was recovered of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NonArchive(NamedTuple):
 class CaseArchive:
     """An archive: what it is, where it is, and the pieces that it belongs to.
 
-    `target` is the file that contains it, the number `image` of those that were looked at, or the directory that it is;
+    `target` is the file that contains it, the number `image` of those that were examined, or the directory that it is;
     of that, `files` are the parts.  `file` is its copy below the folder of the report; None for a directory and for a
     file that is the archive from beginning to end, which are not copied.  `place` is the name that the copy has or
     would have, `findings_total` and `intact_bytes` are those of all findings; `carved` has the first.
@@ -127,7 +127,7 @@ class RecoveryOutcome:
 
 @dataclass(slots=True)
 class CaseReport:
-    """A case: the files that were looked at, the archives found, and what was recovered below `folder`."""
+    """A case: the files that were examined, the archives found, and what was recovered below `folder`."""
 
     folder: str
     targets: list[str] = field(default_factory=list)

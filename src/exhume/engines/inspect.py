@@ -1,6 +1,6 @@
 """Inspection: as much of an archive as can be understood, whatever is broken in it.
 
-Reading is strict: an archive with a wrong header is not opened.  The verbs that show what is wrong (`explain`, `map`,
+Reading is strict: an archive with a wrong header is not opened.  The verbs that show damage (`explain`, `map`,
 `list --sections`, `info`) use an `Inspection` instead: the archive itself where it opens, and otherwise the sections
 that the format's `inspect` hook finds in the remainder, with the reasons in `problems`.
 """

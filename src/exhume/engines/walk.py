@@ -114,7 +114,7 @@ def _list_own(archive: WalkEntry) -> None:
     waiting = [""]
     while waiting and archive.tree is not None:
         folder = waiting.pop()
-        with contextlib.suppress(SourceError):  # the walk will come there and say so
+        with contextlib.suppress(SourceError):  # the walk will come there and state it
             for name, kind in archive.tree.listing(folder):
                 path = f"{folder}/{name}" if folder else name
                 if kind == "directory" and _owns(archive, path):

@@ -82,7 +82,7 @@ class TableFile(ABC):
     def __exit__(self, exc_type: object, *exc: object) -> None:
         is_whole = False
         try:
-            self.background.wait()  # what is wrong there was so before any other error
+            self.background.wait()  # its error came before any other
             is_whole = exc_type is None
         finally:
             self.file.is_open = is_whole  # closing must not write anything that makes a broken file look whole

@@ -1,6 +1,6 @@
 """`--to timesketch`: rows as the events of a timeline, JSON lines or (to a FILE that ends with `.csv`) CSV.
 
-Each event has what Timesketch asks for, `message`, `datetime` (ISO 8601, UTC, microseconds) and `timestamp_desc`, and
+Each event has what Timesketch requests, `message`, `datetime` (ISO 8601, UTC, microseconds) and `timestamp_desc`, and
 the fields of the row.  The time is, in this order: the column that `time` names; the time of the log's own clock,
 counted from `clock_start`; the first column of calendar times; the time when the file that the row names was last
 changed (LevelDB).  Rows without a time are left out and counted.  Fields whose names Timesketch uses itself get a
@@ -174,7 +174,7 @@ def _sum(value: int | None, start_ns: int) -> int | None:
 
 
 class _FileTimes:
-    """When files were last changed, in nanoseconds since 1970; None for those that are not at hand."""
+    """When files were last changed, in nanoseconds since 1970; None for those that are not available."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -227,7 +227,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """
     with naming(path):
         kind = os.stat(path).st_mode  # noqa: PTH116 - pathlib imports much
-    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # `open_input` says what is wrong with a directory
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # `open_input` reports the problems of a directory
         raise SourceError("not a regular file", span=Span(os.fspath(path), 0, 0))
     return open_input(path)
 

@@ -25,7 +25,7 @@ def open_untouched(path: str | os.PathLike[str]) -> int:
     """
     try:
         return os.open(path, READ | getattr(os, "O_NOATIME", 0))
-    except PermissionError:  # only owners of a file may ask for that
+    except PermissionError:  # only owners of a file may request that
         return os.open(path, READ)
 
 
@@ -162,7 +162,7 @@ class OwnFileSource(FileObjectSource):
 class LocalTree(Tree):
     """A local directory.  Symbolic links that lead outside it are refused.
 
-    Each of its folders is listed once, when its names are first asked for: files that come later are not among them.
+    Each of its folders is listed once, when its names are first requested: files that come later are not among them.
     `seen` are the folders that are listed already, by path; trees of folders below share it.
     """
 
@@ -309,7 +309,7 @@ GROWING_CHUNK = 1 << 16
 """Bytes that are read at once."""
 
 INTERVAL_S = 0.2
-"""Seconds between two looks at a file that has not grown."""
+"""Seconds between two examines a file that has not grown."""
 
 
 class GrowingFile:
@@ -357,7 +357,7 @@ class GrowingFile:
             os.close(fd)
 
     def wait(self, seconds: float) -> None:
-        """Wait before the file is looked at again."""
+        """Wait before the file is examined again."""
         time.sleep(seconds)
 
     def _open(self) -> int | None:

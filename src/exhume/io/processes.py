@@ -64,7 +64,7 @@ def _sendable(function: Callable[..., Any]) -> bytes | None:
 
 
 class _Workers(Generic[T, R]):
-    """The processes of one map, started as threads ask for them."""
+    """The processes of one map, started as threads request them."""
 
     def __init__(self, function: Callable[[T], R], call: bytes) -> None:
         self._function, self._call = function, call
@@ -151,7 +151,7 @@ class _Worker:
 
 
 def _receive(from_: socket.socket) -> bytes | bytearray | None:
-    """The next message; None at the end.  Two calls that wait, so that a busy interpreter is asked for only twice."""
+    """The next message; None at the end.  Two calls that wait, so that a busy interpreter is requested only twice."""
     head = _exactly(from_, LENGTH)
     return None if head is None else _exactly(from_, int.from_bytes(head, "little"))
 

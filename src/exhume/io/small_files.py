@@ -89,7 +89,7 @@ def py_read_files(paths: list[bytes], sizes: Sequence[int]) -> tuple[bytes, list
 
 class Listing(NamedTuple):
     """A directory: `files` are regular ones with size in bytes and inode number, `folders` directories; what is
-    neither, or could not be looked at, is in `others`.  Links are not followed.  Names are as the system lists them.
+    neither, or could not be examined, is in `others`.  Links are not followed.  Names are as the system lists them.
     """
 
     files: list[str]

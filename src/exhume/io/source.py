@@ -130,7 +130,7 @@ class Source(abc.ABC):
         """The bytes of several half-open ranges, in their order; neighboring ranges are read together."""
         return [self.read_at(start, end - start) for start, end in ranges]
 
-    def will_read(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are at hand
+    def will_read(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are available
         """Announce that `[start, stop)` will be read in small reads, mostly in order: a remote source prefetches.
 
         Nothing is read yet, and nothing past `stop` is read for it.

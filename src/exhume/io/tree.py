@@ -38,7 +38,7 @@ class Tree(abc.ABC):
 
     @property
     def cost(self) -> Cost:
-        """What reading a file, or asking for its size, costs."""
+        """What reading a file, or requesting its size, costs."""
         return AT_HAND
 
     @property
@@ -47,7 +47,7 @@ class Tree(abc.ABC):
         return self.cost.wait > 0
 
     def listed_size(self, name: str) -> int | None:
-        """The size of a file if it is known without asking for the file; 0 when it is known to be missing."""
+        """The size of a file if it is known without requesting the file; 0 when it is known to be missing."""
         return None
 
     @abc.abstractmethod
@@ -58,7 +58,7 @@ class Tree(abc.ABC):
     def source(self, name: str) -> Source:
         """Open one file; the source is called by its relative name.  Raises `EntryNotFoundError`."""
 
-    def will_read(  # noqa: B027 - most trees are at hand
+    def will_read(  # noqa: B027 - most trees are available
         self,
         names: Iterable[str] = (),
         *,

@@ -1,4 +1,4 @@
-"""Values that are too large for memory: read in chunks, as often as they are asked for."""
+"""Values that are too large for memory: read in chunks, as often as they are requested."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         end: Where the stream of the list ends.
         many: How many elements there are; None: up to the end, or until `last`.
         run: The budgets of the reading, which hold for all batches together.
-        rows: Reads so many elements from a position as columns, or returns None if this file has none; None where
+        rows: Reads this many elements from a position as columns, or returns None if this file has none; None where
         no file has any.
         element: Reads the element at a position, by its number, and says where it ends.
         last: Whether an element, by its number and where it ends, is the last.

@@ -181,7 +181,7 @@ def _without_ours(part: Any) -> Any:
 
 
 def wrong(path: Path, why: str, where: str = "", line: int | None = None) -> SpecificationError:
-    """The error for a file: what is wrong, and where in it."""
+    """The error for a file: the problem, and where in it."""
     why = shorten(why, 300) + ("" if line is None else f", line {line}")
     return SpecificationError(why, span=Span(os.fspath(path), 0, 0), field_path=shorten(where, 300) or None)
 

@@ -42,7 +42,7 @@ class Named(int):
 
 @dataclass(frozen=True, slots=True)
 class Many(Sequence[Any]):
-    """Values of an enum, each named when it is looked at."""
+    """Values of an enum, each named when it is examined."""
 
     values: Sequence[Any]
     name: Callable[[Any], Any]
@@ -61,7 +61,7 @@ RELEASED = 32 << 20
 class Lazily(Sequence[Any]):
     """A list of structures that keeps only their start positions; `read` reads one that is shown, with notes.
 
-    Where expressions ask for elements, they are held as the fast readers give them: what is shown is read again.
+    Where expressions request elements, they are held as the fast readers give them: what is shown is read again.
     """
 
     def __init__(self, view: Any, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:

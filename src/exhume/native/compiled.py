@@ -41,7 +41,7 @@ STATE: str = _LOADED[1]
 there and cannot be loaded) or `absent`.  With `partial` the kernel runs, but the generated readers are interpreted.
 """
 NOT_USED = frozenset(("stale", "broken", "partial"))
-"""States in which compiled code is there and not used: no one asked for that, so a command reports it."""
+"""States in which compiled code is there and not used: no one requested that, so a command reports it."""
 
 
 def pick(twin: str) -> Any:
@@ -57,7 +57,7 @@ def bind(selector: str, /, **others: str) -> Callable[[str], Any]:
     """
 
     def lookup(name: str) -> Any:
-        if name.startswith("__"):  # asked for by the import system
+        if name.startswith("__"):  # requested by the import system
             raise AttributeError(f"module {selector!r} has no attribute {name!r}")
         found = getattr(pick(f"{selector.rpartition('.')[0]}.pykernel"), others.get(name, name))
         setattr(sys.modules[selector], name, found)

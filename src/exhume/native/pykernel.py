@@ -84,7 +84,7 @@ def find_range(payload: Buffer, start: bytes | None, stop: bytes | None) -> tupl
     The end is that of the payload when no record reaches `stop`.  `None` means that side has no bound.
 
     Raises:
-        MalformedRecordsError: in the part that had to be looked at.
+        MalformedRecordsError: in the part that had to be examined.
     """
     data = bytes(payload)
     low = _skip_below(data, 0, start) if start else 0

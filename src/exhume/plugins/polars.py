@@ -3,7 +3,7 @@
     from exhume.plugins.polars import scan
     scan("events.clps").filter(polars.col("level") == "ERROR").select("message").collect()
 
-Columns that are not asked for are not decoded.  Those conditions on a clp-s archive that KQL can express become a KQL
+Columns that are not requested are not decoded.  Those conditions on a clp-s archive that KQL can express become a KQL
 query, so that tables that cannot match are not read; Polars applies every condition to the rows as well, so the result
 is the same as without the query.
 """

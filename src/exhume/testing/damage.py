@@ -93,8 +93,8 @@ class DamageOutcome(enum.StrEnum):
 
     FOUND = "found"  # verify, or reading all of it, says that something is wrong or could not be checked
     WARNED = "warned"  # verify warns, but calls it ok: the bytes may be meant so
-    HARMLESS = "harmless"  # nothing is said, and everything that is read is unchanged
-    UNNOTICED = "unnoticed"  # nothing is said, and something that is read differs
+    HARMLESS = "harmless"  # nothing is reported, and everything that is read is unchanged
+    UNNOTICED = "unnoticed"  # nothing is reported, and something that is read differs
     CRASHED = "crashed"  # an error other than one of exhume's came out
 
 

@@ -64,7 +64,7 @@ class Disk:
     requested.
 
     `struck` is the name of the function that failed, None as long as none has.  Calls of other threads, and files of
-    the interpreter and its packages, are not looked at.  The collector of garbage does not run meanwhile: it would
+    the interpreter and its packages, are not examined.  The collector of garbage does not run meanwhile: it would
     close what others left open, and that would count.  Only one may be entered at a time.
     """
 

@@ -51,7 +51,7 @@ class Bar:
 
     @property
     def kind(self) -> SectionKind:
-        """The kind that most of its bytes are of, but always one that asks for attention."""
+        """The kind that most of its bytes are of, but always one that requests attention."""
         troubled = (kind for kind in ATTENTION if self.kinds[kind])
         return next(troubled, max(self.kinds, key=lambda kind: self.kinds[kind], default=self.first.kind))
 

@@ -61,7 +61,7 @@ def write_report(
     Args:
         file: Where to.
         case: The result of `exhume.engines.report.build_report`.
-        opened: Opens what was looked at again, for the maps.
+        opened: Opens what was examined again, for the maps.
         created: When the report was made, in ISO 8601 with a zone.
         versions: What made it, by name.
         timeline: Runs of exhume in audit records, with `started`, `ended`, `verb`, `targets`, `exit_code`,

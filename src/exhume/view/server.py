@@ -111,7 +111,7 @@ class Explorer:
             missing = isinstance(error, EntryNotFoundError)
             status, kind, more = "404 Not Found" if missing else "400 Bad Request", "application/json", []
             body = [_json({"schema": "exhume.error/1", **error.to_dict()})]
-        except ExhumeError as error:  # the archive cannot be read there: the page says so
+        except ExhumeError as error:  # the archive cannot be read there: the page states it
             status, kind, more = "422 Unprocessable Content", "application/json", []
             body = [_json({"schema": "exhume.error/1", **error.to_dict()})]
         start(status, [("Content-Type", kind), *HEADERS, *more])
@@ -261,7 +261,7 @@ POLL = 0.5
 
 
 class Server:
-    """Serves what is explored until it is interrupted, or, with `idle`, unused for so many seconds.
+    """Serves what is explored until it is interrupted, or, with `idle`, unused for this many seconds.
 
     `url` is the address of the page.  Raises `SourceError` if the port is taken.
     """

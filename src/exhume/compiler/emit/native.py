@@ -1,7 +1,7 @@
 """Columns and flat elements from compiled code: one Cython module for types with `-columns: true` or `-element: true`.
 
 Each function for columns takes the elements that fit, as far as they do, and returns where it stopped.  An element that
-does not fit is left to the interpreted loop, which starts there and says what is wrong, so that errors are written in
+does not fit is left to the interpreted loop, which starts there and reports the problem, so that errors are written in
 one place.
 """
 

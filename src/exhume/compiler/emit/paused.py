@@ -83,7 +83,7 @@ def pausing(model: Model, steps: list[str], root: Type) -> tuple[Type, Field] | 
     """The type and the list that a path of fields leads to, if it can be read in batches; None if it is read at once.
 
     It can be where the path leads through fields of `seq` that are in one place only, nothing depends on how far the
-    stream was read, and no expression asks for the list.
+    stream was read, and no expression requests the list.
     """
     find_needs(model)
     type, field = root, None

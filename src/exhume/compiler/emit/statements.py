@@ -66,7 +66,7 @@ class Statements(SingleValue):
         lines, tabled = self.lines, bool(field.raw.get("-rows")) and not self.traces
         if tabled:
             lines.add("first = at")
-        # Elements that look at their parent may look at those before them.
+        # Elements that refer to their parent may refer to those before them.
         upward = self.traces or any(self.module.needs[one.type].parent for one in nested_in(field.one))
         shared = self.kept(field) if upward else ""
         lines.add(f"{into} = {shared} = []" if shared else f"{into} = []")

@@ -71,11 +71,11 @@ _ASSIGNED = re.compile(
     r"( +)((?:\w+(?:, \w+)* = )+|\w+ \+= )"
     r"((?:io\.|self\._(?=io|big))?\w+(?:, io\.\w+|(?: [-+*] \w+)*)|view\[\w+(?: \+ \w+)? ?: ?\w*(?: \+ \w+)?\])$"
 )
-"""Assignments of what cannot fail: numbers that are at hand, parts of the bytes, and what a stream is."""
+"""Assignments of what cannot fail: numbers that are available, parts of the bytes, and what a stream is."""
 
 
 def words_of(text: str) -> Iterator[str]:
-    """The names in code that are no attributes; in strings only those that are filled in."""
+    """The names in code other than attributes; in strings only those that are filled in."""
     for word in _WORD.findall(text):
         if word[0] == "f" and word[-1] in "\"'":
             yield from re.findall(r"(?<![.\w])[A-Za-z_]\w*", " ".join(re.findall(r"\{([^{}]*)\}", word)))

@@ -111,7 +111,7 @@ class TracedStatements(Statements):
                 lines.add(f"{into}.begin(at)", f"element(at, len({into}), run)", "raise rows.problem")
 
     def _find_elements(self, field: Field, into: str, holds: bool) -> None:
-        """Statements that find one element after the other, and hold them where anything asks for one."""
+        """Statements that find one element after the other, and hold them where anything requests one."""
         lines = self.lines
         if field.repeat == "expr":
             count = field.expr("repeat-expr")

@@ -26,7 +26,7 @@ class RetryError(Exception):
 
 
 class NotYetError(Exception):
-    """Something is asked for that is read later."""
+    """Something is requested that is read later."""
 
 
 class Draft(Solver):
@@ -135,7 +135,7 @@ class Draft(Solver):
         return stream is not None and stream.pinned
 
     def grow(self, stream: Stream, need: int) -> None:
-        """Ask for a longer stream. Raises `RetryError` where a stream has its size from elsewhere."""
+        """Request a longer stream. Raises `RetryError` where a stream has its size from elsewhere."""
         if stream.outer is not None:
             self.grow(stream.outer, stream.base - stream.outer.base + need)
         elif stream.pinned:
@@ -144,7 +144,7 @@ class Draft(Solver):
             self.resize(stream.path, max(need, self.sizes.get(stream.path, 0)))
 
     def shrink(self, stream: Stream, size: int) -> bool:
-        """Ask for a stream that ends earlier; say whether it can."""
+        """Request a stream that ends earlier; say whether it can."""
         if stream.outer is not None:
             return self.shrink(stream.outer, stream.base - stream.outer.base + size)
         if stream.pinned:

@@ -16,7 +16,7 @@ from exhume.compiler.instances.tree import BrokenError, Node, Rule, UnknownError
 from exhume.compiler.instances.walk import Walk
 
 TRIED = 60
-"""Ways to break a rule that are looked at."""
+"""Ways to break a rule that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _near(type: Type, rule: Rule, now: Any) -> Iterator[int]:
         if key in ("eq", "min", "max"):
             try:
                 bound = Walk(b"").value(said, rule.scope)
-            except (UnknownError, AttributeError):  # what it asks for was not kept
+            except (UnknownError, AttributeError):  # what it requests was not kept
                 continue
             if isinstance(bound, int):
                 found |= {bound + 1, bound - 1}

@@ -22,7 +22,7 @@ LARGEST = 1 << 14
 """The most bytes of an instance."""
 
 TRIED = 40
-"""Solutions that are looked at."""
+"""Solutions that are examined."""
 
 
 def joined(*parts: Solution) -> Solution | None:

@@ -15,7 +15,7 @@ OPEN = 1 << 40
 
 
 class UnknownError(Exception):
-    """An expression has no value: it asks for a field that is not there, or computes what cannot be computed."""
+    """An expression has no value: it requests a field that is not there, or computes what cannot be computed."""
 
 
 class BrokenError(Exception):

@@ -1,6 +1,6 @@
 """Reads data by a specification without generating code: the plain meaning of a `.ksy`, one step at a time.
 
-It is slow and says everything: which rules were looked at, what each compared, and where.  What draws instances of a
+It is slow and says everything: which rules were examined, what each compared, and where.  What draws instances of a
 specification (`exhume.compiler.instances.draw`) is the same walk over bytes that are not there yet.
 """
 

@@ -91,7 +91,7 @@ def words(expr: ex.Expr) -> frozenset[str]:
 
 
 def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
-    """The names of instances that ask for anything of some names, directly or through others."""
+    """The names of instances that request anything of some names, directly or through others."""
     told: dict[str, set[str]] = {}
     for one in instances:  # of several types, which share names
         told.setdefault(one.id, set()).update(*map(words, expressions(one)))
@@ -101,7 +101,7 @@ def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
 
 
 def find_moving(model: Model) -> None:
-    """Find the instances that depend on where reading is when they are first asked for, and those that read there."""
+    """Find the instances that depend on where reading is when they are first requested, and those that read there."""
     instances = [one for type in model.types() for one in type.instances.values()]
     drifting = {one.id for one in instances if one.value is None and "pos" not in one.raw}
     model.drifting = _that_ask(instances, set(drifting)) if drifting else frozenset()

@@ -34,7 +34,7 @@ class Group:
 
 
 def varint(type: Type) -> list[Group]:
-    """The bytes of a type that is a variable-length integer: single bytes, each read if those before ask for it.
+    """The bytes of a type that is a variable-length integer: single bytes, each read if those before request it.
 
     Empty for other types.
     """

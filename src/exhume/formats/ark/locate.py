@@ -60,7 +60,7 @@ def _nowhere() -> Span:
 
 
 def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array, list[Finding], VerifiedBy]:
-    """`(bad, findings, proof)`: the entries that lead to no message, what is wrong with the first of them, and what was
+    """`(bad, findings, proof)`: the entries that lead to no message, the problem with the first of them, and what was
     checked.
 
     Every message is read, a bounded number of bytes at a time.

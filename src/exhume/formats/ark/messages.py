@@ -58,7 +58,7 @@ HELD: Final = 1 << 27
 class ArkMessage(NamedTuple):
     """One message: indexed time (ns of the log's steady clock), channel name, bytes, decoded value.
 
-    `value` is None when decoding was not asked for or the channel has no registry.  `latched` marks a replayed message
+    `value` is None when decoding was not requested or the channel has no registry.  `latched` marks a replayed message
     from before the start of the query.  `identifier` is the channel's GUID; `split`, `offset` and `stored_size` say
     where the message came from.
     """
@@ -75,7 +75,7 @@ class ArkMessage(NamedTuple):
 
 
 def large_data(message: ArkMessage) -> LargeValue | None:
-    """The data of a message that is above the limit `payload_size`, of a query that asks for such messages."""
+    """The data of a message that is above the limit `payload_size`, of a query that requests such messages."""
     data: object = message.data
     return data if isinstance(data, LargeValue) else None
 

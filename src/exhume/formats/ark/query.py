@@ -396,7 +396,7 @@ class SplitCursor(Cursor):
         return ArkMessage(time, self.names[short], data, None, False, self.identifiers[short], *where)
 
     def decoded(self, block: IndexBlock, stored: list[bytes], *, holes: bool = False) -> Iterator[Any]:
-        """Messages of index entries whose stored bytes are known; see `messages`.  Raises what is wrong with one."""
+        """Messages of index entries whose stored bytes are known; see `messages`.  Raises the problem with one."""
         split = self.split
         shorts, origin = block.object, split.source.origin
         decoders, names, identifiers, unpack = self.decoders, self.names, self.identifiers, self.unpack

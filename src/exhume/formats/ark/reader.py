@@ -120,7 +120,7 @@ class ArkArchive(ArkLog):
         return self._info
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
-        """The values in the index of each split, or what is wrong with it."""
+        """The values in the index of each split, or the problem with it."""
         if self._by_manifest:
             self._by_manifest, self._info = False, None
         self.will_read(reference.identifier for reference in self.references)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from exhume.formats.ark.pykernel import Run
 
 BATCH: Final = 1 << 14
-"""Index entries that are looked at together: their columns stay in the cache of a core."""
+"""Index entries that are examined together: their columns stay in the cache of a core."""
 
 Message = tuple[int, int, int]
 """Position in the index, offset and stored size."""

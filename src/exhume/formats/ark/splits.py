@@ -62,7 +62,7 @@ UNBOUNDED: Final = 63
 """Runs may cross every multiple of this power of two."""
 
 PORTION: Final = 32 << 20
-"""Stored bytes of messages that are looked at together, so that a few huge ones do not fill the memory."""
+"""Stored bytes of messages that are examined together, so that a few huge ones do not fill the memory."""
 
 TIME_MAX: Final = (1 << 64) - 1
 
@@ -70,8 +70,8 @@ TIME_MAX: Final = (1 << 64) - 1
 class IndexBlock(NamedTuple):
     """Index entries in time order, as columns: times (ns), offsets and sizes of messages, short identifiers.
 
-    `bad` flags entries that stand for no message.  `taken` are the numbers of the entries among those that were looked
-    at, whose places in the file's index are `places`.
+    `bad` flags entries that stand for no message.  `taken` are the numbers of the entries among those that were
+    examined, whose places in the file's index are `places`.
     """
 
     time: Numbers

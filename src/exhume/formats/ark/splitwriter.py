@@ -71,7 +71,7 @@ class SplitWriter:
             raise
 
     def _begin_entries(self) -> None:
-        """New columns for the entries until the next flush; numpy looks at the old ones, which cannot be emptied."""
+        """New columns for the entries until the next flush; numpy examines the old ones, which cannot be emptied."""
         self._times, self._sizes, self._objects = array("Q"), array("Q"), bytearray()
 
     @property

@@ -215,7 +215,7 @@ def read_entry(
         live = [ordinal for ordinal, _ in index.items() if ordinal not in index.flaws]
         names = [index.names[ordinal] for ordinal in live]
         everything = "".join(names)
-        plain = everything.isascii() and "\0" not in everything  # as a rule; no name has to be looked at alone
+        plain = everything.isascii() and "\0" not in everything  # as a rule; no name has to be examined alone
         spelled: Iterable[tuple[str, str | None]] = zip(names, repeat(None)) if plain else map(encode_path, names)
         rows = tuple(
             (ordinal, path, index.starts[ordinal], index.ends[ordinal] - index.starts[ordinal], exact)

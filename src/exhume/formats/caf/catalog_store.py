@@ -56,7 +56,7 @@ WRITING_STEPS = 500_000_000
 """The same for a statement where the database is written, and grows."""
 
 _TICK = 10_000
-"""Instructions between two looks at their number."""
+"""Instructions between two examines their number."""
 
 _READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_TRANSACTION))
 _FUNCTIONS = frozenset(("substr", "count", "like"))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Look at the magic number, of the content of a zstd frame where the file begins with one, and at the metadata:
+    """Examine the magic number, of the content of a zstd frame where the file begins with one, and at the metadata:
     KV-IR streams begin with the same bytes.
     """
     from exhume.formats.kv_ir.probe import probe_stream

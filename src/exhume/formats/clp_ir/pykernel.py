@@ -120,8 +120,8 @@ class ClpIrDecoder:
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Decode the units of `data[at:end]`; `data` starts `base` bytes into the stream.
 
-        Stops when the output has `target` bytes, or there are so many events, where none is made; and at each chosen
-        event where objects are asked for.
+        Stops when the output has `target` bytes, or there are this many events, where none is made; and at each chosen
+        event where objects are requested.
 
         Returns: A `Status`; where the unit starts that was not taken, or what follows; where in it something does not
         fit; and where it ends, -1 where that is not known.  Raises `ValueError` for a range outside of `data`.

@@ -82,7 +82,7 @@ def needed_columns(
 ) -> tuple[list[int], list[int]] | None:
     """Where each column of a table ends, up to the last one that one of the nodes has, and which of them have one.
 
-    `take` is asked for those columns, too.  None where too much does not fit, and for columns within structured arrays.
+    `take` is requested those columns, too.  None where too much does not fit, and for columns within structured arrays.
     """
     if not layout.runs.keys().isdisjoint(nodes):
         return None

@@ -60,7 +60,7 @@ def recode(
     """Write every section at zstd `level` (1 to 22, default 3), or `stored` in raw blocks.
 
     `directory` chooses the form: a directory (True), a single file (False), or what the archive is (None).  A form that
-    is asked for without `level` or `stored` keeps all stored bytes.  Packets and sections of unknown kinds are kept as
+    is requested without `level` or `stored` keeps all stored bytes.  Packets and sections of unknown kinds are kept as
     they are.  Raises what reading a damaged section raises, and `WriterError` for a section that no file can be called
     after.
     """

@@ -115,7 +115,7 @@ def _directory(archive: DataBundleArchive, name: str) -> Iterator[Entry]:
 
 
 def _history(run: Run, archive: DataBundleArchive) -> History:
-    """The history of a bundle; what is wrong with its index is printed on standard error."""
+    """The history of a bundle; the problem with its index is printed on standard error."""
     history = archive.history()
     for finding in (*archive.database.problems, *history.problems):
         if finding.severity != "note":

@@ -56,7 +56,7 @@ def bundle_side(
     """The members of a bundle; with `content` every file is read, by `jobs` threads (0: one per core), so that its
     bytes are known to be right.
 
-    Directories without a row of their own count as well.  `found` is given what is wrong with files that cannot be
+    Directories without a row of their own count as well.  `found` is given the problem with files that cannot be
     read; without it, the first such error is raised.
     """
 

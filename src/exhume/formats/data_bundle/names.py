@@ -50,7 +50,7 @@ def is_at_hand(tree: Tree) -> bool:
 
 
 def hint_opening(tree: Tree) -> None:
-    """Requests, all at once, what opening reads: the manifest, and rows where they are at hand.
+    """Requests, all at once, what opening reads: the manifest, and rows where they are available.
 
     It also requests the sizes of shards, if a listing does not have them.
     """

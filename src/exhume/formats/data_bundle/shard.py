@@ -122,7 +122,7 @@ class Record(NamedTuple):
 
 
 class RecordCache(Lru[tuple[int, int], bytes]):
-    """Decoded records by `(shard, record)`; a record is decoded once, however many threads ask for it at once."""
+    """Decoded records by `(shard, record)`; a record is decoded once, however many threads request it at once."""
 
     def __init__(self, size: int = CACHE_SIZE) -> None:
         super().__init__(size)

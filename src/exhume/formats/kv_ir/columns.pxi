@@ -113,7 +113,7 @@ cdef class IrColumns:
         return 0
 
     cdef int tree(self, KvIrDecoder decoder, IrTree tree, EncBuf* leaves, EncBuf* places) except -2 nogil:
-        """Adds the pairs of one tree; those that have no column are looked at all the same."""
+        """Adds the pairs of one tree; those that have no column are examined all the same."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrColumn* c
         cdef Py_ssize_t i
@@ -218,7 +218,7 @@ cdef class IrColumns:
         c.length += 1
 
     cdef int pad(self, IrColumn* c, int64_t length) except -2 nogil:
-        """Adds nulls, until there are so many values."""
+        """Adds nulls, until there are this many values."""
         cdef int64_t count = length - c.length, end = c.data.size, at
         cdef int64_t whole = c.length >> 3
         if count <= 0:

@@ -71,7 +71,7 @@ class _UncutBytes:
     def more(self, at: int) -> bool:
         data, base = self.held
         parts = [data[at - base :]]
-        wanted = max(1, len(parts[0]))  # a long unit is looked at again only when twice as much is there
+        wanted = max(1, len(parts[0]))  # a long unit is examined again only when twice as much is there
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):
                 parts.append(piece)
@@ -127,7 +127,7 @@ class Ingest:
         return int(self._decoder.events) + self.refused
 
     def push(self, piece: bytes, *, final: bool) -> None:
-        """Add bytes of the stream.  Raises what is wrong with its preamble."""
+        """Add bytes of the stream.  Raises the problem with its preamble."""
         self._data += piece
         if self.metadata is None and (final or has_preamble(self._data)):
             where = Span(self.name, 0, len(self._data))

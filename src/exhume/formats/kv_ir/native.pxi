@@ -160,7 +160,7 @@ cdef bint ir_is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
             p += 1
             continue
         left = end - p
-        if left < 4:  # what follows is not ours to look at
+        if left < 4:  # what follows is not ours to examine
             memset(last, 0, 4)
             memcpy(last, p, left)
             step = enc_utf8_length(last)
@@ -381,7 +381,7 @@ cdef class IrTree:
         enc_buf_free(&self.sound)
 
     cdef int insert(self, int64_t parent, uint8_t type, bytes name, int64_t offset) except -1:
-        """0, or what is wrong."""
+        """0, or the problem."""
         cdef IrNode node
         cdef IrSlot slot
         cdef Out text
@@ -432,7 +432,7 @@ cdef class KvIrDecoder:
     cdef readonly tuple event
     cdef readonly int64_t start
     cdef readonly tuple stopped
-    cdef int64_t stamp          # counts the events that were looked at
+    cdef int64_t stamp          # counts the events that were examined
     cdef EncBuf keys            # the bytes of the keys of the user in the last event that has any
     cdef int64_t num_keys
     cdef Out out

@@ -162,8 +162,8 @@ class KvIrDecoder:
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Decode the units of `data[at:end]`; `data` starts `base` bytes into the stream.
 
-        Stops when the lines have `target` bytes, or the columns about as many, or there are so many events, where they
-        are only checked; and at each event where objects are asked for.
+        Stops when the lines have `target` bytes, or the columns about as many, or after this many events, where they
+        are only checked; and at each event where objects are requested.
 
         Returns: A `Status`; where the unit starts that was not taken, or what follows; where in it something does not
         fit; and where it ends, -1 if that cannot be determined.  Raises `ValueError` for a range outside of `data`, and

@@ -34,7 +34,7 @@ class Status(enum.IntEnum):
     END = 1
     """The stream ends here."""
     FULL = 2
-    """As much was made as was asked for."""
+    """As much was made as was requested."""
     HELD = 3
     """A key is declared, and the decoder is set to stop there (`hold`)."""
     UNEXPECTED = 10
@@ -82,7 +82,7 @@ class EventForm(enum.IntFlag):
     """Lines with the pairs of the user."""
     BOTH = 3
     OBJECTS = 4
-    """Python objects instead of lines: of the pairs that are asked for as well."""
+    """Python objects instead of lines: of the pairs that are requested as well."""
     ENCODE = 8
     """Rows of a clp-s archive."""
     COLUMNS = 16

@@ -14,7 +14,7 @@
 | checksum | dictionary of strings | verdict on the block or log record: `good`, `bad`, `none` |
 | codec | dictionary of strings | null for logs |
 | operation, batch_sequence, batch_count | uint32, uint64, uint32 | of the write batch; null for tables |
-| columns | map of large_binary | of an entity of wide columns, by name; only where `columns` asks for it |
+| columns | map of large_binary | of an entity of wide columns, by name; only where `columns` requests it |
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
         found = numbers({"sequence": SEQUENCE, "superseded_by": NEWER, "entry_offset": AT}[name])
         return pa.array(found.astype(numpy.uint64), types[name], mask=found < 0 if found.min(initial=0) < 0 else None)
 
-    # A batch without columns has rows all the same, which only `rebatched` asks for.
+    # A batch without columns has rows all the same, which only `rebatched` requests.
     arrays = [column(name) for name in names] or [texts["key"]]
     return pa.RecordBatch.from_arrays(arrays, names or ["key"]), sizes
 

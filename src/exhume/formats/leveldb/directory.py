@@ -1,4 +1,4 @@
-"""A database directory that was opened: its manifest, its files and their readers, and what is wrong with it.
+"""A database directory that was opened: its manifest, its files and their readers, and the problem with it.
 
 Files are read directly; no database library, no lock, no write.
 
@@ -107,9 +107,9 @@ class DatabaseDirectory:
         self._prepared: list[Unused] = []
         self._confirmed = False
         self.unresolved: set[str] = set()
-        """Types of versions whose value was asked for and could not be determined."""
+        """Types of versions whose value was requested and could not be determined."""
         self.unread: deque[tuple[bytes, ExhumeError]] = deque(maxlen=MOST_UNREAD)
-        """Why the last values could not be read that were asked for, each with its key."""
+        """Why the last values could not be read that were requested, each with its key."""
         self.kinds: set[int] = set()
         """Types of entries that were met in live files."""
         self._lock = threading.RLock()
@@ -150,7 +150,7 @@ class DatabaseDirectory:
         return self.source(name).read_up_to(0, MOST_OPTIONS).decode("utf-8", "surrogateescape") if name else ""
 
     def confirm_manifest(self) -> None:
-        """Read CURRENT once, if the manifest was found without it, and note what is wrong with it."""
+        """Read CURRENT once, if the manifest was found without it, and note the problem with it."""
         with self._lock:
             if self.manifest is not None and not self._confirmed and obvious_manifest(self.tree):
                 self._confirmed = True

@@ -33,7 +33,7 @@ _FIRST = 256 << 10
 _MOST_GUESSED = 100_000
 """Likely blocks that are tried for that."""
 _MOST_ENDS = 1_000_000
-"""Ends of blocks that are looked at for that: a second or two, also among zeros, each of which may be an end."""
+"""Ends of blocks that are examined for that: a second or two, also among zeros, each of which may be an end."""
 _LEAST_COMPRESSED = 16
 _MOST_TRIED = 10_000_000
 """Ends that are tried in one table: some seconds."""
@@ -102,7 +102,7 @@ def _guessed(table: Table) -> Iterator[FoundBlock]:
 def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tuple[FoundBlock, int]]:
     """What may be a block that starts at a place, with the checksum after it, by what it takes little to see.
 
-    `left` is how many more ends may be looked at.
+    `left` is how many more ends may be examined.
     """
     for at in _ends(head[start:stop], min(stop, len(head)) - start - BLOCK_TRAILER + 1):
         if left[0] <= 0:

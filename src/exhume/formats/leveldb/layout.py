@@ -148,7 +148,7 @@ def check_flags(block: Any, size: int, where: Span) -> None:
     has another layout.
     """
     try:
-        block.packed_num_restarts  # noqa: B018 - it is read when it is asked for
+        block.packed_num_restarts  # noqa: B018 - it is read when it is requested
     except LayoutError as error:
         if error.short or not 0 <= error.found % MOST_RESTARTS <= size // RESTART.size:
             raise
@@ -192,7 +192,7 @@ def fills_block(block: bytes) -> bool:
     """
     try:
         raw, _ = read_leveldb_block(block, 0, len(block))
-        raw.restarts, raw.buckets  # noqa: B018 - both are read when they are asked for
+        raw.restarts, raw.buckets  # noqa: B018 - both are read when they are requested
         columns = scan_entry(block, 0, raw.ofs_restarts)
     except FAILURES:
         return False

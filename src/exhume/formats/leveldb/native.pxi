@@ -1020,7 +1020,7 @@ def block_codecs(bytes window not None, int64_t begin, const uint64_t[::1] offse
 
 
 cdef bint ldb_fills(chars body, int64_t length) noexcept nogil:
-    """Whether entries and restart points are the whole of a block; its keys and values are not looked at."""
+    """Whether entries and restart points are the whole of a block; its keys and values are not examined."""
     cdef LeveldbBlockEntry entry
     cdef int64_t at = 0, tail = length - <int64_t>sizeof(uint32_t)
     if tail < 0 or ldb_number(body + tail) > tail // <int64_t>sizeof(uint32_t):

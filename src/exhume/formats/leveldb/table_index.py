@@ -1,6 +1,6 @@
 """Metadata of a table on its blocks: metaindex, properties, and the index, which is stored as columns.
 
-A table of a gigabyte has some hundred thousand data blocks: keys and handles are made as objects for who asks for one.
+A table of a gigabyte has some hundred thousand data blocks: keys and handles are made as objects for who requests one.
 
 Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 """

@@ -19,7 +19,7 @@ from exhume.registry import Identification
 def probe(source: Source | Tree) -> Identification | None:
     """Check the magic number, and whether the values of the header are plausible.
 
-    A file with a damaged magic number and a plausible header is worth opening, to report what is wrong with it.
+    A file with a damaged magic number and a plausible header is worth opening, to report the problems of it.
     """
     if isinstance(source, Tree) or source.size < len(MAGIC):
         return None

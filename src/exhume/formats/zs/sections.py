@@ -156,7 +156,7 @@ def _blocks(
 
 
 class _Blocks:
-    """Blocks that follow each other, each of which becomes a section when it is looked at."""
+    """Blocks that follow each other, each of which becomes a section when it is examined."""
 
     def __init__(self, file: BlockFile, codec: str | None, start: int, *, framed: bool) -> None:
         self._file = file

@@ -49,7 +49,7 @@ def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
                 while at < stop and (done := copier(in_fd, out_fd, at, min(stop - at, 1 << 30))):
                     at += done
             except (OSError, AttributeError):
-                os.lseek(out_fd, base + at, os.SEEK_SET)  # whatever a call did that did not say so
+                os.lseek(out_fd, base + at, os.SEEK_SET)  # whatever a call did that did not state it
                 continue
             if at == stop:
                 return

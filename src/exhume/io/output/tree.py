@@ -121,7 +121,7 @@ class OutputTree:
         opened: dict[str, folders.Folder] = {}
         jobs: list[tuple[folders.Folder, bytes, int, int]] = []
         quick: list[int] = []
-        # Checked for all names at once, so that the loop need not look at each.
+        # Checked for all names at once, so that the loop need not examine each.
         names = [name for name, _, _ in files]
         everything = "".join(names)
         plain = everything.isascii() and "\0" not in everything and max(map(len, names), default=0) <= NAME_MAX

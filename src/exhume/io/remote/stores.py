@@ -1,7 +1,7 @@
-"""How objects of each kind of store are asked for: HTTP(S), S3, Google Cloud Storage, and anything else of fsspec.
+"""How objects of each kind of store are requested: HTTP(S), S3, Google Cloud Storage, and anything else of fsspec.
 
 Requests go through fsspec's own sessions (proxies, credentials, keep-alive); status, range, length and identity of
-every answer are looked at here.
+every answer are examined here.
 """
 
 from __future__ import annotations

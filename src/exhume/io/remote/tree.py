@@ -27,7 +27,7 @@ MOST_KNOWN = 256
 """Files of a remote directory whose head and tail are kept."""
 
 TOGETHER = 16
-"""Files of a remote directory that are asked for at the same time."""
+"""Files of a remote directory that are requested at the same time."""
 
 
 def remote_source(
@@ -74,7 +74,7 @@ def _find(fs: Any, base: str) -> dict[str, Mapping[str, Any]]:
     kind = source_kind(fs)
     if kind is not HttpSource:
         parent, _, last = base.rpartition("/")
-        # Without a prefix s3fs asks for an object of that name when it finds none below it.
+        # Without a prefix s3fs requests an object of that name when it finds none below it.
         below = {"prefix": f"{last}/"} if kind is S3Source and parent else {}
         found: dict[str, Mapping[str, Any]] = fs.find(parent if below else base, detail=True, **below)
         return found
@@ -258,7 +258,7 @@ class FsspecTree(Tree):
         told, info = self._known.find(path)
         if not told:
             return None
-        size = info.get("size") if info is not None else 0  # what is not there is not asked for
+        size = info.get("size") if info is not None else 0  # what is not there is not requested
         return None if size is None else int(size)
 
     def close(self) -> None:

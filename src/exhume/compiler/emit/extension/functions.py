@@ -38,7 +38,7 @@ FIXED: dict[str, Kind] = {
     "view": OBJECT,
 }
 ROUNDS = 12
-"""Looks at a function until nothing new is known of its variables; what still changes then is an object."""
+"""Examines a function until nothing new is known of its variables; what still changes then is an object."""
 
 
 class Function(Statements):

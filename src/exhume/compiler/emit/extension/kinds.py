@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class MachineWord:
-    """A signed number of the machine, of whose 64 bits at most so many say how far it is from 0."""
+    """A signed number of the machine, of whose 64 bits at most this many say how far it is from 0."""
 
     bits: int
 

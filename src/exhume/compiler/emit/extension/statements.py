@@ -60,7 +60,7 @@ class Statements(TextStatements):
             if (taken := self.text(waiting)) > 0:
                 del waiting[:taken]
                 continue
-            if isinstance(waiting[-1], ast.Raise):  # the interpreted reader says what is wrong
+            if isinstance(waiting[-1], ast.Raise):  # the interpreted reader reports the problem
                 self.lines.add("again()")
                 return
             self.statement(waiting.pop(0))
@@ -74,7 +74,7 @@ class Statements(TextStatements):
         lines = self.lines
         match node:
             case ast.Assign(value=ast.Constant(value)) if value is ...:
-                return  # instances that were not asked for, whose slots are empty here
+                return  # instances that were not requested, whose slots are empty here
             case ast.Assign(targets=targets, value=value):
                 self._assign(targets, value)
             case ast.AugAssign(target=ast.Attribute(of, "held"), value=value) if self.expr(of)[1] == RUN:

@@ -91,8 +91,8 @@ def _place(span: Span | None, size: int) -> Span:
 
 
 def decoder_for(registry: Registry, name: str) -> Decoder:
-    """The decoder for one type of a registry (a leading `::` is accepted), which is compiled when it is first asked
-    for.
+    """The decoder for one type of a registry (a leading `::` is accepted), which is compiled when first
+    requested.
 
     Raises rule ARK-411 when the registry has no such type.
     """

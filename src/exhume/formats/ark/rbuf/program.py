@@ -2,7 +2,7 @@
 
 A program describes what `compiler` makes readers of, field by field, and nothing else: the kernel accepts messages that
 those readers decode without a note, and prints the JSON that is made of their values.  Any other message is left to the
-readers, which say what is wrong or noteworthy.
+readers, which report the problem or noteworthy.
 
 Spec: rbuf wire format.
 """
@@ -149,7 +149,7 @@ def _header(schema: Schema) -> int:
 
 
 def program_for(registry: Registry, name: str) -> RbufProgram:
-    """The program of one type of a registry, which is made when it is first asked for.
+    """The program of one type of a registry, which is made when it is first requested.
 
     That of a type that is too large accepts no message.  Raises rule ARK-411 if the registry has no such type.
     """

@@ -279,7 +279,7 @@ def _split_name(name: str) -> tuple[str, str]:
 
 
 class _BadRegistryError(Exception):
-    """What is wrong in a registry, and where; `from_json` turns it into ARK-410."""
+    """The problem in a registry, and where; `from_json` turns it into ARK-410."""
 
     def __init__(self, what: str, path: str = "") -> None:
         super().__init__(what)

@@ -71,7 +71,7 @@ def clps_spans(values, bytes mask, int64_t width):
 
 
 cdef const char* agg_chosen(bytes mask, Py_ssize_t count) except? NULL:
-    """The bytes of a mask of so many rows; NULL: there is none."""
+    """The bytes of a mask of this many rows; NULL: there is none."""
     if mask is None:
         return NULL
     if len(mask) < count:

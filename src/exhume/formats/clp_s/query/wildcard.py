@@ -69,7 +69,7 @@ class Wildcard:
         return out
 
     def matches(self, text: bytes) -> bool:
-        """Whether the whole text matches; the case of ASCII letters is ignored if the pattern says so."""
+        """Whether the whole text matches; the case of ASCII letters is ignored if the pattern states it."""
         if self._match is None:
             self._match = self._compile()
         return bool(self._match(text))

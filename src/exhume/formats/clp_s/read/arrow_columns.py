@@ -188,7 +188,7 @@ class ColumnMaker:
             values = self._taken(np.asarray(column.values), chosen)
             largest = int(values.max()) + 1 if len(values) else 0
             if largest > top and largest > len(self.archive.texts.first_variables(largest)):
-                column.strings(chosen)  # raises what is wrong
+                column.strings(chosen)  # raises the problem
             top = max(top, largest)
             if alone:
                 ids = values

@@ -120,7 +120,7 @@ class TableWindows:
 
     def call(self, function: Callable[[WindowRows], R], start: int, stop: int) -> R | None:
         """The function of rows of the table; None where it is to be read as a whole: there are no windows, or something
-        is wrong in one, which is reported for the table.  Raises what is wrong in a table that is too large for that.
+        is wrong in one, which is reported for the table.  Raises the problem in a table that is too large for that.
         """
         windows = self.get()
         if windows is not None:
@@ -281,7 +281,7 @@ def _run(archive: TableArchive, together: KernelTables, first: int, stop: int) -
 def warm(archive: TableArchive) -> Printed:
     """Read the variable dictionary, if a table needs it, while another thread reads the first table.
 
-    What is wrong with it is raised where it is needed.
+    The problem with it is raised where it is needed.
     """
     with suppress(ExhumeError):
         types = archive.schema_tree.types
@@ -334,7 +334,7 @@ class Prefetcher:
         def run() -> None:
             try:
                 for work in works:
-                    with suppress(ExhumeError, MemoryError):  # it is raised again where the result is asked for
+                    with suppress(ExhumeError, MemoryError):  # it is raised again where the result is requested
                         work()
             finally:
                 self._free.release()

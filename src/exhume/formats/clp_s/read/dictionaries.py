@@ -1,6 +1,6 @@
 """Dictionaries that are larger than the limit `payload_size`: decompressed into a temporary file, which is mapped.
 
-Any record can refer to any entry, so that all of them have to be at hand.  In memory are the offsets of the entries and
+Any record can refer to any entry, so all of them have to be available.  In memory are the offsets of the entries and
 the pages in use, which the system can drop at any time.
 
 Spec: clp_s.txt, Variable dictionary, Log-type dictionary, Array log-type dictionary.

@@ -41,7 +41,7 @@ def _is_count(value: Any) -> TypeGuard[int]:
 def section_list(
     packets: Sequence[Packet], header: Header, source: Source
 ) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
-    """Sections by the ArchiveFileInfo packets as parts of one file, and what is wrong with the place of each.
+    """Sections by the ArchiveFileInfo packets as parts of one file, and the problem with the place of each.
 
     Like upstream, takes the value of the first pair of the map, whatever its key is.  Raises CLPS-306.
     """

@@ -49,7 +49,7 @@ class StoredRange(NamedTuple):
 
 
 def read_together(places: Sequence[StoredRange]) -> list[bytes]:
-    """The stored bytes of several places; those of a remote archive are asked for at the same time."""
+    """The stored bytes of several places; those of a remote archive are requested at the same time."""
     if all(place.source is places[0].source for place in places):
         return places[0].source.read_many([(place.start, place.end) for place in places])
     from exhume.io.parallel import map_ordered

@@ -122,7 +122,7 @@ class Streams(Container):
 
     def share_variables(self) -> None:
         """Decompress the variable dictionary together with all threads that are about to need it, where it consists
-        of frames that state their sizes; what is wrong with it is raised where it is used.
+        of frames that state their sizes; the problem with it is raised where it is used.
 
         Nothing is done for the first of them, which goes on to read it, while the others decompress what comes later.
         """
@@ -194,7 +194,7 @@ class Streams(Container):
     def stream_payload(self, stream_id: int) -> Buffer:
         """A packed stream, decompressed (the last few are kept).  Raises CLPS-309, CLPS-347, CLPS-501.
 
-        Threads that ask for the same one at the same time decompress it together, where it consists of frames that
+        Threads that request the same one at the same time decompress it together, where it consists of frames that
         state their sizes.
         """
         parts = self.stream_parts(stream_id, whole=True)

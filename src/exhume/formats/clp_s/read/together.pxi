@@ -1,5 +1,5 @@
 # Many small tables printed by one call: what would be an object of Python for each of them, its columns and its
-# operations is made here, used for its rows and forgotten.  What is unusual about a table, and what is wrong with it, is
+# operations is made here, used for its rows and forgotten.  What is unusual about a table, and the problem with it, is
 # left to the objects of Python: this stops before it.
 
 cdef enum Stop:  # why `render` returns; the same numbers as in program.py

@@ -54,7 +54,7 @@ VARIABLES_PER_ROW: Final = 256
 
 
 class Window(TableData):
-    """Some rows of a table, and of these the columns that were asked for."""
+    """Some rows of a table, and of these the columns that were requested."""
 
     def __init__(self, table: Table, layout: SchemaLayout, ends: list[int], columns: dict[int, Column], rows: int):
         super().__init__(table, layout, memoryview(b""), ends, frozenset(columns))
@@ -110,7 +110,7 @@ class Windows:
         return integers.values
 
     def _sums_of(self, index: int) -> Sequence[int]:
-        """What the deltas before each `SUMMED_ROWS` come to, which threads that ask for it add up together."""
+        """What the deltas before each `SUMMED_ROWS` come to, which threads that request it add up together."""
         if index not in self._sums:
             rows, step = self.table.num_messages, SUMMED_ROWS * SUMS_AT_A_TIME
             locks, made = self._made.setdefault(index, ({}, {}))

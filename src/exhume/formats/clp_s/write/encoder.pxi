@@ -1067,7 +1067,7 @@ cdef class ClpsEncoder:
         return 0
 
     cdef bint leaves_fit(self, size_t count) noexcept nogil:
-        """Whether ids are left for a record that makes so many nodes and log types at most."""
+        """Whether ids are left for a record that makes this many nodes and log types at most."""
         return self.num_nodes + count < ENC_MAX_NODES and self.log_types.count + count < ENC_MAX_LOG_TYPES \
             and self.array_types.count + count < ENC_MAX_LOG_TYPES
 

@@ -160,7 +160,7 @@ def read_pieces(source: Input, *, as_is: bool = False) -> Iterator[bytes]:
     """The content of one input, decompressed, and of an IR stream of text the KV-IR stream that holds the same (not
     `as_is`).
 
-    Raises `SourceError` and `CodecError`, and what is wrong with a stream of text.
+    Raises `SourceError` and `CodecError`, and the problem with a stream of text.
     """
     pieces = _decompressed(source)
     return pieces if as_is else as_key_values(name_of(source), pieces)
@@ -254,7 +254,7 @@ _CONTROL: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r\b\x1b"))
 _SHOWN: Final = 16
 """Bytes of an input that a message shows."""
 _RARE: Final = 50
-"""One byte in so many may be a control byte in text."""
+"""One byte in this many may be a control byte in text."""
 
 
 class InputKind(enum.Enum):
