@@ -155,3 +155,25 @@ def test_a_failing_disk_is_no_damage(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match="read failed"):
         salvage(MisreportingSource(BytesSource(SMALL), fail), tmp_path / "out")
+
+
+@pytest.mark.parametrize("data", [SMALL, WIDE], ids=["four", "eight"])
+@pytest.mark.parametrize("packed", ["plain", "flushed"])
+def test_a_cut_leaves_the_events_before_it(data: bytes, packed: str, tmp_path: Path) -> None:
+    """At every byte after the preamble, or of the last blocks that the logger flushed into a frame."""
+    stored, first = data, len(data) - sum(map(len, UNITS)) - 1
+    if packed == "flushed":
+        engine = zstandard.ZstdCompressor().compressobj()
+        half = len(data) * 3 // 4
+        parts = [data[:half], *(data[at : at + 20] for at in range(half, len(data), 20))]
+        flushed = [engine.compress(part) + engine.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) for part in parts]
+        stored, first = b"".join(flushed) + engine.flush(), len(flushed[0])
+    before = 0
+    for end in range(first, len(stored), 4):
+        out = tmp_path / str(end)
+        report = salvage(BytesSource(stored[:end]), out)
+        found = messages(out.read_bytes())
+        assert found == chosen(range(len(found))), end
+        assert report.recovered.get("events", 0) == len(found) >= before
+        before = len(found)
+    assert before >= len(EVENTS) - 1

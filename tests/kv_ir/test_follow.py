@@ -135,6 +135,30 @@ def test_an_event_that_comes_byte_by_byte(
     assert ran.out == b"".join(message for _, message in text.EVENTS)
 
 
+@pytest.mark.parametrize("packed", ["open", "a frame"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("verb", ["cat", "search"])
+def test_a_file_is_empty_at_first(
+    verb: str, kind: str, packed: str, tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, units = KINDS[kind]
+    whole = b"".join(PACKED[packed]([head[:30], head[30:], *units, END]))
+    pieces = [whole[:2], whole[2:20], whole[20:90], whole[90:]]
+    path, query = tmp_path / "app.clp", ["*"] if verb == "search" else []
+    path.write_bytes(b"")
+
+    def written(seconds: float) -> None:
+        with path.open("ab") as file:
+            file.write(pieces.pop(0))
+
+    monkeypatch.setattr(time, "sleep", written)
+    ran = exhume_cli(verb, path, *query, "--follow")
+    assert (ran.code, ran.err) == (0, f"exhume: {path}: waiting for the beginning of the stream\n")
+    assert content(kind, ran.out) == content(kind, exhume_cli(verb, path, *query).out)
+    path.write_bytes(b"an unknown format")
+    assert exhume_cli(verb, path, *query, "--follow").code == 1
+
+
 @pytest.mark.parametrize("how", ["replaced", "truncated"])
 @pytest.mark.parametrize("verb", ["cat", "search"])
 @pytest.mark.parametrize("kind", KINDS)

@@ -13,6 +13,7 @@ from exhume.archive import MemberArchive
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import (
     FormatCommand,
+    await_beginning,
     format_cli,
     given_options,
     ksy_options,
@@ -84,6 +85,7 @@ def cat_one(
 ) -> ExitCode | None:
     """Print the content of one archive.  Raises `click.UsageError` for unsupported options."""
     ctx = click.get_current_context(silent=True)
+    await_beginning(run, target, "cat", values)
     described = recognized_format(run, target)
     mine, opening = split_options(click.Context(command), "cat", described, values, given)
     with run.open(target, **opening) as archive:

@@ -13,6 +13,7 @@ from exhume.cli.formatcli import (
     FormatCommand,
     SearchOptions,
     VerbOptions,
+    await_beginning,
     format_cli,
     given_options,
     recognized_format,
@@ -157,6 +158,7 @@ def search_one(
 
     Raises `click.UsageError` when its format cannot be searched or is not the `expected` one.
     """
+    await_beginning(run, target, "search", values)
     described = recognized_format(run, target)
     if expected is not None and described.id != expected:
         raise _mixed(sorted((described.id, expected)))

@@ -10,13 +10,16 @@ them, are here too, and what reads such a specification is in `specified.py`, wh
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from exhume.cli.params import Verb
+from exhume.errors import ExhumeError, TruncatedError, UnrecognizedFormatError
 from exhume.registry import Format, formats, get_format
 
 if TYPE_CHECKING:
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
 
 
 V = TypeVar("V", bound="VerbOptions")
+
+_SHORTEST = 4
+"""Bytes of the magic numbers of streams, below which nothing is recognized."""
 
 READING_VERBS = ("info", "list", "cat", "extract", "search", "export")
 
@@ -229,6 +235,47 @@ def _default(option: click.Option, ctx: click.Context) -> Any:
 def recognized_format(run: Run, target: str) -> Format:
     """The format of a target, by `--format` or by its bytes.  Raises `UnrecognizedFormatError`."""
     return get_format(run.format_of(target))
+
+
+def await_beginning(run: Run, target: str, verb: str, values: Mapping[str, Any]) -> None:
+    """Wait with `--follow` until a local file has enough bytes to be opened: its logger may just have made it.
+
+    Returns at once for a file that is recognized as something else, or not at all.
+    """
+    if not values.get("follow") or run.offset or run.length is not None:
+        return
+    from exhume.io.local import INTERVAL_S
+
+    if not Path(target).is_file():
+        return
+
+    options = {described.id: format_cli(described).options.get(verb, ()) for described in formats().values()}
+    followed = {id for id, mine in options.items() if any(option.name == "follow" for option in mine)}
+    waited = False
+    while not _has_begun(run, target, followed):
+        if not waited:
+            run.note(f"{target}: waiting for the beginning of the stream")
+        waited = True
+        time.sleep(INTERVAL_S)
+
+
+def _has_begun(run: Run, target: str, followed: Collection[str]) -> bool:
+    """Whether a file can be opened, or is not one of the formats that are `followed`."""
+    from exhume.engines.identify import identify
+    from exhume.engines.opening import open_archive
+
+    if Path(target).stat().st_size < _SHORTEST:
+        return run.as_format not in (None, *followed)
+    ids = {run.as_format} if run.as_format else {one.format for one in identify(target)}
+    if not ids or not ids.issubset(followed):
+        return True
+    try:
+        open_archive(target, format=run.as_format, limits=run.limits).close()
+    except (TruncatedError, UnrecognizedFormatError):
+        return False
+    except ExhumeError:
+        return True
+    return True
 
 
 def require_format(run: Run, target: str, verb: str, id: str) -> None:
