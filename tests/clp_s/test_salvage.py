@@ -106,6 +106,21 @@ def test_a_dictionary_that_claims_any_number_of_entries(count: int, tmp_path: Pa
     assert report.lost.get("dictionary entries", 0) <= 4 * len(stored) + 1024
 
 
+@pytest.mark.parametrize("name", ["/var.dict", "/log.dict", "/array.dict"])
+def test_a_dictionary_gets_the_number_of_its_entries(name: str, tmp_path: Path) -> None:
+    """Where the stated one is damaged: all entries are there, and what is written is sound."""
+    data = bytearray(tiny().build())
+    with exhume.open(bytes(data), format="clp-s") as archive:
+        at = next(one.span.start for one in archive.sections() if one.name == name)
+    data[at + 5] ^= 8
+    report = exhume.salvage(bytes(data), tmp_path / "clean.clps", format="clp-s")
+    assert (report.verdict, report.lost) == (exhume.Verdict.OK, {})
+    with exhume.open(tmp_path / "clean.clps") as clean, exhume.open(tiny().build(), format="clp-s") as original:
+        assert isinstance(clean, ClpSArchive)
+        assert isinstance(original, ClpSArchive)
+        assert list(clean.json_lines()) == list(original.json_lines())
+
+
 def test_a_table_out_of_order_is_left_out(tmp_path: Path) -> None:
     tables = [(0, 3, i64(0, 1, 1) + i64(7, 8, 9)), (0, 2, i64(5, -4) + i64(10, 11))]
     report, found = salvaged(ORDERED.replace(streams=[tables]), tmp_path)

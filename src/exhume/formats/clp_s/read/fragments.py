@@ -295,9 +295,9 @@ class Finder:
         kept, entries_end = dictionaries.measure(payload, count, steps)
         end = stated_end or body + used
         size = max(0, min(stated_end or source.size, source.size) - body)
+        intact = whole and count == kept and entries_end == len(payload) and body + used == end <= source.size
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * size + FEW_ENTRIES):
             count = kept
-        intact = whole and count == kept and entries_end == len(payload) and body + used == end <= source.size
         found = Dictionary(name, count, kept, payload[:entries_end], StoredRange(name, source, start, end), intact)
         where = span_of(source, start, end)
         undecoded = max(0, min(end, source.size) - (body + used)) if len(raw) == DICTIONARY_HEAD else 0
