@@ -183,6 +183,9 @@ NO_CHECKSUMS = "this format has no checksums for its content"
 STRUCTURE_ONLY = f"structure is sound; {NO_CHECKSUMS}"
 """The most that can be said of an archive of such a format."""
 
+PARTLY_STRUCTURE = "structure is sound; part of the content has no checksums"
+"""The most that can be said of an archive of another format some of whose content was written without them."""
+
 
 NOT_VERIFIED = "not checked: --no-verify"
 """Shown instead of a verdict if the archive was not verified, as requested."""

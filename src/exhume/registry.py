@@ -101,6 +101,7 @@ class Format(NamedTuple):
     codecs: tuple[str, ...] = ()
     checksums: tuple[str, ...] = ()  # computed and compared by `verify` before it reports "ok"
     payload_checksums: tuple[str, ...] = ()  # the same, but for `quick`, which leaves these out
+    unsealed: str = ""  # the code of the note that some content of an archive was written without checksums
     open: str = "reader:open_archive"
     probe: str = "probe:probe"
     verify: str | None = None

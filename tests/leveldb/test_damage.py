@@ -32,6 +32,7 @@ from exhume.io.tree import MemoryTree
 from exhume.layout.sections import SectionKind
 from exhume.recovery import Outcome
 from exhume.testing.damage import flip, overwrite
+from exhume.view.map import VERDICT_COLORS, draw_map, to_svg
 from tests.leveldb.make_samples import DELETE, HISTORY, PUT, build_database, build_table, edit, write_files
 from tests.real import RealSamples
 from tests.sizes import some
@@ -129,14 +130,16 @@ PROPERTIES = {
 }
 
 
-def rocks(*blocks: tuple[bytes, bytes], **properties: bytes) -> Change:
+def rocks(*blocks: tuple[bytes, bytes], checksum: int = 1, **properties: bytes) -> Change:
     """The same as `table_of` with RocksDB's footer of version 2, and with properties."""
     named = sorted((PROPERTIES[name], value) for name, value in properties.items())
 
     def change(files: Files) -> None:
         table_of(*blocks, properties=named)(files)
         table = files["000005.ldb"]
-        files["000005.ldb"] = table[:-48] + b"\1" + table[-48:-8] + b"\2\0\0\0" + bytes.fromhex("f7cff485b741e288")
+        files["000005.ldb"] = (
+            table[:-48] + bytes((checksum,)) + table[-48:-8] + b"\2\0\0\0" + bytes.fromhex("f7cff485b741e288")
+        )
         retable(files)
 
     return change
@@ -319,6 +322,7 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-401", put("000002.log", b"")),
     ("LDB-402", lambda f: f.update({"000099.ldb": f["000005.ldb"]})),
     ("LDB-406", lambda f: f.update({"lost/000005.ldb": f["000005.ldb"]})),
+    ("LDB-407", rocks((GOOD, KEY), checksum=0)),
     ("LDB-404", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\2" + build_bytes(b"k") + build_bytes(b"v")]))),
     ("LDB-403", table_of((build_block([(InternalKey(b"k", 1, 99).build(), b"v")]), KEY))),
     ("LDB-501", put("CURRENT", b"../../etc/passwd\n")),
@@ -698,6 +702,21 @@ def test_every_verb_names_the_cause(change: Change, verb: str, tmp_path: Path, e
     ran = exhume_cli(verb, tmp_path / "db", *(["k"] if verb == "search" else []))
     assert ran.code == 3
     assert set(re.findall(r"LDB-\d+", ran.err)) == told
+
+
+def test_content_without_checksums_is_not_shown_as_confirmed(tmp_path: Path) -> None:
+    files = build_database()
+    rocks((GOOD, KEY), checksum=0)(files)
+    files["000005.ldb"] = flip(files["000005.ldb"], files["000005.ldb"].index(KEY + b"v") + len(KEY))
+    verification = exhume.verify(MemoryTree(files), format="leveldb")
+    assert [one.code for one in verification if one.span and one.span.source == "000005.ldb"] == ["LDB-407"]
+    assert verification.ok
+    assert verification.note == "structure is sound; part of the content has no checksums"
+    assert verification.summary().endswith("structure is sound; part of the content has no checksums)")
+    with exhume.inspect(MemoryTree(files), format="leveldb") as archive:
+        drawn = to_svg(draw_map(archive, archive.verify()))
+    assert verification.note in drawn
+    assert VERDICT_COLORS["ok"] not in drawn
 
 
 def test_values_are_not_resolved_by_quick() -> None:

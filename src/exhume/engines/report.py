@@ -201,7 +201,9 @@ class _ReportBuild:
             return
         finally:
             entry.tree.close()
-        proof = VerifiedBy.CHECKSUMS if get_format(entry.format).has_checksums else VerifiedBy.STRUCTURE
+        described = get_format(entry.format)
+        sealed = described.has_checksums and all(finding.code != described.unsealed for finding in findings)
+        proof = VerifiedBy.CHECKSUMS if sealed else VerifiedBy.STRUCTURE
         span = Span(entry.name, 0, 0)
         carved = CarvedArchive(entry.format, span, _AS_CARVED[verdict], 1.0, tuple(findings), proof)
         place = f"directory-{len(self.directories) + 1}/{self.name(carved)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
 from exhume.findings import (
     NO_CHECKSUMS,
     NOT_VERIFIED,
+    PARTLY_STRUCTURE,
     STRUCTURE_ONLY,
     Check,
     Finding,
@@ -61,6 +62,8 @@ class Verification(Iterator[Finding]):
         self._limits = limits
         self._storage: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
 
+        self._unsealed = False
+        """Whether some content has no checksums, though the format has."""
         self._running = self._run()
         self._failed = self._ended = False
 
@@ -110,7 +113,8 @@ class Verification(Iterator[Finding]):
         if self.unchecked:
             return f"without the {', '.join(self.unchecked)}: --quick"
         if get_format(self.format).has_checksums:
-            return "payloads were not examined: --quick" if self._options["quick"] else ""
+            left_out = "payloads were not examined: --quick" if self._options["quick"] else ""
+            return "; ".join(filter(None, (left_out, PARTLY_STRUCTURE if self._unsealed else "")))
         return f"payloads were not read: --quick; {NO_CHECKSUMS}" if self._options["quick"] else STRUCTURE_ONLY
 
     def summary(self) -> str:
@@ -137,6 +141,7 @@ class Verification(Iterator[Finding]):
         try:
             for finding in self._findings(source):
                 self.counts[finding.severity] += 1
+                self._unsealed |= self.format is not None and finding.code == get_format(self.format).unsealed
                 if activity.current is not None:
                     activity.current.on_result("finding", finding.to_dict())
                 yield finding
@@ -171,8 +176,9 @@ class Verification(Iterator[Finding]):
             yield Finding.from_error(error)
 
 
-def describe_verdict(format: str, counts: Mapping[Severity, int] | None) -> tuple[str, str]:
-    """What to print as the verdict on an archive with so many findings of each severity (None: it was not verified).
+def describe_verdict(format: str, counts: Mapping[Severity, int] | None, codes: Container[str] = ()) -> tuple[str, str]:
+    """What to print as the verdict on an archive with so many findings of each severity (None: it was not verified),
+    and of these codes.
 
     Returns the verdict, which is `structure` in place of `ok` if no checksum can confirm the content and empty if the
     archive was not verified, and the words.
@@ -182,6 +188,8 @@ def describe_verdict(format: str, counts: Mapping[Severity, int] | None) -> tupl
     verdict = Verdict.of_severities([severity for severity, count in counts.items() if count])
     if verdict is Verdict.OK and not get_format(format).has_checksums:
         return "structure", summarize(counts, STRUCTURE_ONLY)
+    if verdict is Verdict.OK and get_format(format).unsealed in codes:
+        return "structure", summarize(counts, PARTLY_STRUCTURE)
     return verdict, summarize(counts)
 
 

@@ -95,6 +95,7 @@ class ExploredArchive:
         self._looked: OrderedDict[int, SectionCache] = OrderedDict()
         self._findings: list[Finding] = []
         self._counts: Counter[Any] = Counter()
+        self._codes: set[str] = set()
         self._progress: tuple[int, int | None, str] | None = None
         self._state = "waiting"  # then running, done or failed
         self.generation: int = 0
@@ -152,6 +153,7 @@ class ExploredArchive:
         if isinstance(self.archive, Archive):
             for finding in self.archive.verify(progress=self._told):
                 self._counts[finding.severity] += 1
+                self._codes.add(finding.code)
                 room = 2 * MOST_FINDINGS if finding.is_problem else MOST_FINDINGS
                 if len(self._findings) < room:
                     self._findings.append(finding)
@@ -196,7 +198,9 @@ class ExploredArchive:
         """How far the work has come, the verdict and the findings."""
         done = self._state == "done"
         counts = self._counts if done and isinstance(self.archive, Archive) else None
-        verdict, words = describe_verdict(self.format, counts) if counts is not None else ("", self._doing())
+        verdict, words = (
+            describe_verdict(self.format, counts, self._codes) if counts is not None else ("", self._doing())
+        )
         numbers = {name: number for number, name in enumerate(self.found.sources)}
         return {
             "generation": self.generation,

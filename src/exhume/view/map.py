@@ -136,16 +136,18 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     """
     counts = dict.fromkeys(Severity, 0)
     problems = []
+    codes = set()
     with measuring() as sizes:
         for finding in findings or ():
             counts[finding.severity] += 1
+            codes.add(finding.code)
             if finding.is_problem:
                 problems.append(finding)
     found = archive.sections(jobs=jobs)
     drawing = Drawing()
     total = found.coverage()
     y: float = MARGIN + 14
-    verdict, words = describe_verdict(archive.format, None if findings is None else counts)
+    verdict, words = describe_verdict(archive.format, None if findings is None else counts, codes)
     color = VERDICT_COLORS[verdict]
     size = f"{total.total:,} {counting('bytes', total.total)}"
     title = f"{PurePosixPath(archive.name).name or archive.name}   {archive.format}   {size}"

@@ -102,7 +102,7 @@ class PageWriter:
             sections.append(self._section(found, item, findings or ()))
             self._progress(done, None, "sections")
         counts = None if findings is None else Counter(finding.severity for finding in findings)
-        verdict, words = describe_verdict(archive.format, counts)
+        verdict, words = describe_verdict(archive.format, counts, {finding.code for finding in findings or ()})
         contents = {
             "version": __version__,
             "target": archive.name,

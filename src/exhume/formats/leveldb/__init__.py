@@ -34,5 +34,6 @@ FORMAT = Format(
         "keys of databases with a comparator that is not known are ordered bytewise",
     ),
     checksums=("CRC-32C of each fragment of a log or manifest", "checksum of each block, in tables that have them"),
+    unsealed="LDB-407",
     parts="parts",
 )

@@ -230,6 +230,13 @@ SET_ASIDE = _rule(
     severity=Severity.NOTE,
     hint="The database does not include its rows. `exhume salvage` of the folder `lost` recovers them.",
 )
+NO_CHECKSUMS = _rule(
+    407,
+    "table has no checksums",
+    spec="RocksDB table/format.h, kNoChecksum",
+    severity=Severity.NOTE,
+    hint="A changed byte in it is noticed only if its block can no longer be decoded.",
+)
 VALUE_TYPE = _rule(403, "unknown value type", spec="LevelDB db/dbformat.h", error=UnsupportedFeatureError)
 RECYCLED = _rule(
     405,

@@ -276,6 +276,8 @@ class TableVerifier:
         if footer is None:
             return
         source = table.source
+        if footer.checksum == "none":
+            report(checks.NO_CHECKSUMS, span=source.span(0, source.size))
         self.claimed.append((footer.offset - source.origin, source.size, "footer"))
         self._claim(footer.metaindex, "metaindex")
         metaindex = table.metaindex(report)
