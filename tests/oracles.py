@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,13 @@ from tests.real import ROOT
 ENVIRONMENT = ROOT / ".venv-oracles"
 ASKED: set[str] = set()
 """Names of the packages that tests asked for; see `tools.oracle_table`."""
+COMPARED: Counter[str] = Counter()
+"""How many inputs of each kind a test compared; see `tools.oracle_table`."""
+
+
+def compared(kind: str = "files") -> None:
+    """Count one input that an oracle and exhume read: a file, a database, a stream or a query."""
+    COMPARED[kind] += 1
 
 
 def need(module: str, package: str = "") -> Any:
@@ -63,4 +71,5 @@ class Oracle:
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         assert line, "the oracle gave up"
+        compared("questions")
         return json.loads(line)

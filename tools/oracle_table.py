@@ -4,7 +4,8 @@
 
 It runs the tests that are marked `conformance`, whose random inputs have fixed seeds.  A test that has not begun after
 `EXHUME_ORACLE_SECONDS` (default: 600) is skipped.  The tools of a test are the argument of its mark and the modules
-that it asks `tests.oracles` for; what is compared is the name of the test.
+that it asks `tests.oracles` for; what is compared is the name of the test.  The inputs are those that `tests.oracles`
+counts, and one for a test that counts none.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tools.blocks import write_block
 
 NOT_RUN = "the time of `make oracles` is over"
 _PROPERTY = "oracle"
+_INPUTS = "inputs"
 _DEADLINE = time.monotonic() + float(os.environ.get("EXHUME_ORACLE_SECONDS", "600"))
 
 Row = tuple[str, str, str]
@@ -35,13 +37,13 @@ def row_of(nodeid: str, tools: str) -> Row:
     return folder, tools or "samples of its own tools", feature
 
 
-def table(passed: Counter[Row], skipped: Counter[Row]) -> str:
-    """The table in Markdown."""
-    total = sum(passed.values())
-    lines = [f"{total} comparisons, 0 differences; {sum(skipped.values())} were not made, for lack of the tool.", ""]
-    lines += ["| tests of | compared with | what | comparisons | not made |", "| --- | --- | --- | --: | --: |"]
+def table(passed: Counter[Row], inputs: Counter[Row], skipped: Counter[Row]) -> str:
+    """The table in Markdown, from the tests that passed, the inputs that they compared, and those that did not run."""
+    made = f"{inputs.total():,} inputs compared in {passed.total()} tests, 0 differences"
+    lines = [f"{made}; {skipped.total()} tests were not run, for lack of the tool.", ""]
+    lines += ["| tests of | compared with | what | tests | inputs | not run |", "| --- | --- | --- | --: | --: | --: |"]
     for row in sorted(passed | skipped):
-        lines.append(f"| {' | '.join(row)} | {passed[row]} | {skipped[row]} |")
+        lines.append(f"| {' | '.join(row)} | {passed[row]} | {inputs[row]:,} | {skipped[row]} |")
     return "\n".join(lines)
 
 
@@ -50,19 +52,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     from tests import oracles
 
     oracles.ASKED.clear()
+    oracles.COMPARED.clear()
     if time.monotonic() > _DEADLINE:
         pytest.skip(NOT_RUN)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Attache the tools of a test to its report."""
+    """Attach the tools of a test, and how many inputs it compared, to its report."""
     from tests import oracles
 
     report = yield
     mark = item.get_closest_marker("conformance")
     asked = {str(one) for one in mark.args} if mark is not None else set()
     report.user_properties.append((_PROPERTY, ", ".join(sorted(asked | oracles.ASKED))))
+    report.user_properties.append((_INPUTS, oracles.COMPARED.total() or 1))
     return report
 
 
@@ -72,14 +76,16 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if stats.get("failed") or stats.get("error"):
         terminalreporter.write_line("make oracles: there are differences; docs/testing.md stays as it was", red=True)
         return
-    counts = [
-        Counter(
-            row_of(one.nodeid, dict(one.user_properties).get(_PROPERTY, ""))
-            for one in stats.get(kind, [])
-            if "::" in one.nodeid  # no test, but a file whose tests were skipped together
-        )
-        for kind in ("passed", "skipped")
-    ]
+    counts: list[Counter[Row]] = [Counter(), Counter(), Counter()]
+    for kind, tests in (("passed", counts[0]), ("skipped", counts[2])):
+        for one in stats.get(kind, []):
+            if "::" not in one.nodeid:
+                continue  # no test, but a file whose tests were skipped together
+            found = dict(one.user_properties)
+            row = row_of(one.nodeid, found.get(_PROPERTY, ""))
+            tests[row] += 1
+            if kind == "passed":
+                counts[1][row] += found.get(_INPUTS, 1)
     late = sum(NOT_RUN in str(one.longrepr) for one in stats.get("skipped", []))
     if late:
         terminalreporter.write_line(
@@ -87,4 +93,4 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         )
         return
     write_block("testing.md", "oracles", table(*counts))
-    terminalreporter.write_line(f"make oracles: {sum(counts[0].values())} comparisons in docs/testing.md")
+    terminalreporter.write_line(f"make oracles: {counts[1].total():,} inputs in docs/testing.md")

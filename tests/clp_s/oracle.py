@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.oracles import compared
+
 
 def binaries() -> list[Path]:
     """Every `clp-s` that is at hand."""
@@ -28,7 +30,10 @@ class Oracle:
     path: Path
 
     def run(self, *args: object) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([str(self.path), *map(str, args)], capture_output=True, timeout=60, check=False)
+        ran = subprocess.run([str(self.path), *map(str, args)], capture_output=True, timeout=60, check=False)
+        if ran.returncode >= 0 and args[0] in ("x", "s"):  # extracts a file, or answers a query
+            compared("files" if args[0] == "x" else "queries")
+        return ran
 
     def compress(self, folder: Path, text: bytes, *options: str) -> Path | None:
         """One archive of the text, None when the records cannot be compressed."""

@@ -23,7 +23,7 @@ from exhume.io.source import BytesSource
 from exhume.layout.sections import SectionKind
 from exhume.recovery import CarveVerdict
 from exhume.testing.damage import flip
-from tests.oracles import need
+from tests.oracles import compared, need
 from tests.sizes import THOROUGH
 
 from .crafted import rewrite_options, with_options
@@ -156,6 +156,7 @@ def test_every_shape(tmp_path: Path) -> None:
     for number, shape in enumerate(shapes()):
         path = tmp_path / str(number)
         rows = write(path, shape)
+        compared("databases")
         with LevelDbArchive(LocalTree(path)) as archive:
             database = archive.database
             assert dict(database.scan()) == rows, shape
