@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
@@ -23,6 +22,8 @@ from exhume.errors import ExhumeError, TruncatedError, UnrecognizedFormatError
 from exhume.registry import Format, formats, get_format
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from exhume.archive import Entry
     from exhume.cli.exit_code import ExitCode
     from exhume.cli.run import Run
@@ -244,33 +245,36 @@ def await_beginning(run: Run, target: str, verb: str, values: Mapping[str, Any])
     """
     if not values.get("follow") or run.offset or run.length is not None:
         return
+    from pathlib import Path
+
     from exhume.io.local import INTERVAL_S
 
-    if not Path(target).is_file():
+    file = Path(target)
+    if not file.is_file():
         return
 
     options = {described.id: format_cli(described).options.get(verb, ()) for described in formats().values()}
     followed = {id for id, mine in options.items() if any(option.name == "follow" for option in mine)}
     waited = False
-    while not _has_begun(run, target, followed):
+    while not _has_begun(run, file, followed):
         if not waited:
             run.note(f"{target}: waiting for the beginning of the stream")
         waited = True
         time.sleep(INTERVAL_S)
 
 
-def _has_begun(run: Run, target: str, followed: Collection[str]) -> bool:
+def _has_begun(run: Run, file: Path, followed: Collection[str]) -> bool:
     """Whether a file can be opened, or is not one of the formats that are `followed`."""
     from exhume.engines.identify import identify
     from exhume.engines.opening import open_archive
 
-    if Path(target).stat().st_size < _SHORTEST:
+    if file.stat().st_size < _SHORTEST:
         return run.as_format not in (None, *followed)
-    ids = {run.as_format} if run.as_format else {one.format for one in identify(target)}
+    ids = {run.as_format} if run.as_format else {one.format for one in identify(file)}
     if not ids or not ids.issubset(followed):
         return True
     try:
-        open_archive(target, format=run.as_format, limits=run.limits).close()
+        open_archive(file, format=run.as_format, limits=run.limits).close()
     except (TruncatedError, UnrecognizedFormatError):
         return False
     except ExhumeError:
