@@ -91,6 +91,27 @@ def test_compressed_logs_as_rocksdb_reads_them(tmp_path: Path, sizes: tuple[int,
         assert archive.sections().gaps() == []
 
 
+def test_a_range_that_ends_before_it_begins_ends_the_log(tmp_path: Path) -> None:
+    """RocksDB writes such a deletion to its log before it refuses it, and stops there when it reads the log again."""
+    database = Crafted(tmp_path / "db")
+    backwards = (RANGE_DELETE, b"z", b"a")
+    database.write(
+        batch(100, (PUT, b"b", b"1")), batch(101, (PUT, b"c", b"2"), backwards, (PUT, b"d", b"3")),
+        batch(104, (PUT, b"e", b"4")), batch(105, (RANGE_DELETE, b"a", b"c")),
+    )  # fmt: skip
+    rows = database.engine()
+    assert rows == {b"a": b"1", b"b": b"1", b"c": b"2"}
+    [found] = [one for one in exhume.verify(database.path) if one.severity is Severity.ERROR]
+    assert (found.code, found.actual) == ("LDB-305", b"a")
+    with pytest.raises(exhume.ExhumeError, match="ends before it begins"):
+        ours(database.path)
+    assert exhume.salvage(database.path, tmp_path / "saved").recovered == {"rows": 3}
+    assert ours(tmp_path / "saved") == rows
+    database.write(batch(100, (PUT, b"b", b"1"), (RANGE_DELETE, b"b", b"b"), (PUT, b"c", b"2")))
+    assert ours(database.path) == database.engine() == rows
+    assert warnings(database.path) == []
+
+
 def test_a_compressed_log_that_rocksdb_wrote(tmp_path: Path) -> None:
     """RocksDB writes it itself when OPTIONS state it."""
     rocksdict = need("rocksdict")

@@ -178,9 +178,7 @@ class DatabaseDirectory:
         Without a manifest, it is the one that tables name.  Where they name none, it is that of bytes, unless sound
         tables are not in that order.
         """
-        found = self.manifest.families.get(family) if self.manifest else None
-        name = (found.comparator if found is not None else None) or (self.manifest and self.manifest.comparator)
-        return comparator_of(name or BYTEWISE) if self.manifest is not None else self._apparent_order
+        return self._apparent_order if self.manifest is None else self.manifest.order_of(family)
 
     def order_of(self, file: DbFile) -> Comparator:
         """The order of the keys of a table: as its properties say, else that of its column family."""

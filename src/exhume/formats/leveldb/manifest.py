@@ -99,6 +99,11 @@ class Manifest:
     mentioned_blobs: set[int] = field(default_factory=set)
     damaged: bool = False
 
+    def order_of(self, family: int) -> Comparator:
+        """The order of keys in a column family."""
+        named = self.families[family].comparator if family in self.families else None
+        return comparator_of(named or self.comparator or BYTEWISE)
+
     @property
     def log_number(self) -> int:
         """The first log that any column family still needs."""
@@ -260,15 +265,15 @@ def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, wh
         if min(len(file.smallest), len(file.largest)) < KEY_TAIL.size:
             report(checks.EDIT, f"table {file.number} has keys without sequence number", span=where)
             continue
-        order = comparator_of(family.comparator or manifest.comparator or BYTEWISE)
+        order = manifest.order_of(edit.column_family)
         if order.precedes(user_key(file.largest), user_key(file.smallest)):
             report(checks.KEY_RANGE, f"table {file.number}: smallest key above largest", span=where)
         family.tables[file.number] = file
 
 
 def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:
-    for family in manifest.families.values():
-        order = comparator_of(family.comparator or manifest.comparator or BYTEWISE)
+    for number, family in manifest.families.items():
+        order = manifest.order_of(number)
         if not order.known:
             continue  # only the application knows their order
         for run in level_runs(list(family.tables.values()), order)[1]:

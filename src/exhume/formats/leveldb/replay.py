@@ -264,6 +264,8 @@ class _Run:
         """Whether there was nothing since the last sub-batch."""
         self._written: set[tuple[int, bool, bytes]] = set()
         """Keys of the sub-batch so far, with whether they begin ranges."""
+        self._stopped = False
+        """Whether an operation was found that the database itself refuses: what follows is not part of its state."""
 
     def apply(self, one: LogBatch) -> None:
         """Take the operations of a batch that take effect; the others are kept as unused."""
@@ -371,7 +373,12 @@ class _Run:
         log.last_sequence = max(log.last_sequence, sequence)
         key, value = self._plain(operation)
         item = item_of(operation, one, sequence, key, value)
-        if not self._is_applied(family) or (number != self._number and not self._is_live(number, family)):
+        live = self._is_applied(family) and (number == self._number or self._is_live(number, family))
+        if live and operation.value_type == _RANGE and self._is_reversed(family, key, value):
+            detail = "range deletion ends before it begins, where RocksDB stops reading"
+            log.recorded(checks.BATCH, detail, span=one.place.span, field_path="record.end_key", actual=value)
+            self._stopped, live = True, False
+        if not live:
             self._stale_items(family).append(item)
             return
         log.kinds.add(operation.value_type)
@@ -382,13 +389,19 @@ class _Run:
         log.items[family].append(item)
 
     def _is_applied(self, family: int) -> bool:
-        """Whether the state takes operations of this log in a column family."""
+        """Whether the state takes operations of this log in a column family, here and from here on."""
+        if self._stopped:
+            return False
         applies = self._applies.get(family)
         if applies is None:
             applies = self._applies[family] = self._is_live(self._number, family)
             if not applies:
                 self._stale_items(family)
         return applies
+
+    def _is_reversed(self, family: int, begin: bytes, end: bytes) -> bool:
+        """Whether a range ends before it begins, as the comparator of its column family sorts keys."""
+        return self._manifest is not None and self._manifest.order_of(family).precedes(end, begin) is True
 
     def _is_live(self, number: int, family: int) -> bool:
         return self._manifest is None or self._manifest.is_live_log(number, family)
