@@ -80,6 +80,7 @@ def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: CatOpt
 
 
 def _cat(run: Run, archive: ClpIrArchive, options: CatOptions) -> None:
+    """Print all events: as text, as JSON items with `--json`, or as they are appended with `--follow`."""
     from exhume.formats.clp_ir.reader import EVERY
 
     if options.follow:
@@ -96,6 +97,7 @@ def _cat(run: Run, archive: ClpIrArchive, options: CatOptions) -> None:
 
 
 def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None:
+    """Print the events that match `choice` (patterns and time bounds), also those appended later."""
     from exhume.formats.clp_ir.checks import STREAM
     from exhume.formats.clp_ir.stream import TextUnits
     from exhume.formats.clp_ir.units import EventForm
@@ -145,6 +147,7 @@ def search(run: Run, archives: list[ClpIrArchive], query: str, options: ClpIrSea
 def _search(
     run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: ClpIrSearchOptions
 ) -> ExitCode:
+    """Print the matching events of all archives, or their counts.  Return exit code 4 if there are none."""
     if options.follow:
         refuse_with_follow(run, count=options.count, count_by_time=options.count_by_time)
         if len(archives) > 1 or run.several:

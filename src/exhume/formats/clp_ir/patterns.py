@@ -92,6 +92,7 @@ def compile_pattern(pattern: str) -> bytes | None:
 
 
 def _step(letter: str, count: int) -> Step | None:
+    """Return the printing step (operation, width, literal) of `count` equal letters; None if it is not supported."""
     if count > 20:
         return None
     if letter in _NUMBERS:
@@ -157,6 +158,7 @@ def _civil(local_ms: int) -> _Local:
 
 
 def _printed(op: int, width: int, local: _Local, offset_ms: int, zone: bytes) -> bytes:
+    """Return the text of one step for a local time; `offset_ms` and `zone` are its offset from UTC and zone name."""
     hour, rest = local.rest // 3_600_000, local.rest
     numbers = {
         YEAR: local.year if local.year > 0 else 1 - local.year, MONTH: local.month, DAY: local.day,
@@ -216,6 +218,8 @@ def find_zone(id: str) -> Zone | None:
 
 
 def _offsets(zone: tzinfo) -> Zone:
+    """Return a function from a time in ms to `(start, stop, offset_ms, name)`, the same within `[start, stop]`."""
+
     def at(time_ms: int) -> tuple[int, bytes]:
         shown = _EPOCH + timedelta(milliseconds=time_ms)
         try:

@@ -74,6 +74,7 @@ class ClpIrDecoder:
     """
 
     def __init__(self, wide: bool, time: int) -> None:
+        """Start at `time` in milliseconds since the epoch, without bounds on the time, patterns or an output format."""
         self.wide, self.time = wide, time
         self.events = self.matched = self.utc_offset = self.utc_changes = 0
         self.first_time, self.last_time = MAX_MS, MIN_MS
@@ -151,6 +152,11 @@ class ClpIrDecoder:
             at = self.stopped[1]
 
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
+        """Decode the unit at `at`; return why decoding stops after it (None: it continues), and the next offset.
+
+        `base` is the stream offset of `data[0]`.  `how` (`EventForm`) selects the output, and with `FULL` the method
+        returns once `target` bytes or events are made.  Raises `_StopError` at a malformed token.
+        """
         tag, number, text, after = _token(data, at, end)
         if tag == Tags.UTC_OFFSET_CHANGE:
             self.utc_offset, self.utc_changes = number, self.utc_changes + 1
@@ -196,6 +202,11 @@ class ClpIrDecoder:
         return self.time == time and FIRST_MS <= time <= LAST_MS
 
     def _give(self, log_type: bytes, variables: list[Variable], how: int, fits: bool, apart: bytes) -> Status | None:
+        """Add one event to the output in the form `how`, if its time and its message match.
+
+        `fits`: whether its time is in the years 1 to 9999.  `apart`: its encoded tokens before the time.  Return the
+        fault that was found, or None.
+        """
         if not self._lower <= self.time <= self._upper:
             return None
         message = join_text(log_type, variables, wide=self.wide)
@@ -229,6 +240,7 @@ class ClpIrDecoder:
         return None
 
     def _printed(self) -> bytes:
+        """Return the printed time of the event: empty without a format, a plain number outside of the calendar."""
         if not self._form:
             return b""
         if not FIRST_MS <= self.time <= LAST_MS:

@@ -113,6 +113,10 @@ class _Salvage:
         return True
 
     def _open(self) -> TextUnits | None:
+        """Return the units of the stream, with default metadata if its own is damaged.
+
+        Return None if the preamble of a compressed stream is lost.
+        """
         try:
             units = TextUnits(self.stream, self.limits)
         except SourceError:
@@ -143,6 +147,7 @@ class _Salvage:
         return found[best]
 
     def _write(self, out: Callable[[bytes], object], *, lines: bool) -> None:
+        """Pass the recovered stream to `out` in chunks, or its events as JSON `lines`."""
         self.out, self.lines = out, lines
         units = self.units
         preamble, start = units.preamble, units.at
@@ -177,6 +182,7 @@ class _Salvage:
             self.report.add_span(self.source.span(stored, size), Outcome.IGNORED, "bytes after the stream")
 
     def _walk(self, start: int) -> None:
+        """Write the events after `start`; at damage, continue where the next readable events begin."""
         units, decoder = self.units, self.units.decoder
         good = start
         if not start:

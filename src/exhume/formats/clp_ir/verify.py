@@ -45,6 +45,7 @@ def verify_source(
 
 
 def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -> Iterator[Finding]:
+    """Yield the findings of the preamble and, unless `quick`, of all events and of the bytes after the last one."""
     stream = begin(source)
     try:
         units = TextUnits(stream, limits)

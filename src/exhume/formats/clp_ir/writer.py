@@ -50,6 +50,7 @@ class ClpIrWriter(StreamWriter):
         level: int | None = None,
         overwrite: bool = False,
     ) -> None:
+        """Check the options and build the preamble.  Raises `WriterError`; the parameters are those of `create`."""
         _check_encoding(encoding)
         codec = chosen_codec(target, codec, level)
         check_time(reference_ms)
@@ -186,6 +187,7 @@ def _check_kind(lines: Lines) -> None:
 
 
 def _write(writer: ClpIrWriter, lines: Lines, keys: tuple[str, str]) -> None:
+    """Write JSON lines; `keys` names the fields of time and message.  Raises `WriterError` with the line number."""
     at = 0
     for number, line in enumerate(lines.data.split(b"\n"), lines.number):
         start, at = at, at + len(line) + 1

@@ -177,6 +177,7 @@ def _odd_tables(archive: TableArchive, used: set[int]) -> Iterator[Table]:
 
 
 def _arrow_type(pa: Any, archive: TableArchive, item: ArrowField, dictionaries: bool) -> Any:
+    """Return the Arrow type of a column, from the node types of its values; the table in the module docstring."""
     types = item.types - {NodeType.NULL_VALUE}
     if not types:
         return pa.null()
@@ -237,7 +238,14 @@ def _batches(
     losses: Counter[str],
     jobs: int,
 ) -> Iterator[Any]:
+    """Yield the record batches of all `groups`, in their order, made by up to `jobs` threads.
+
+    A group that is an error, or one whose tables are damaged, raises that error after the batches before it.
+    `losses` is increased by the values that Arrow cannot represent.
+    """
+
     def make(parts: Group | ExhumeError | None) -> tuple[list[Any], ExhumeError | None]:
+        """Return the batches of a group, each with its losses, and the error after them; None reads the dictionary."""
         if isinstance(parts, ExhumeError):
             return [], parts
         made: list[Any] = []

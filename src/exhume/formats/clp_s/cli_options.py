@@ -17,6 +17,7 @@ class ColumnsOption(click.Option):
     """An option that also takes all words after its value, once the verb has its own arguments (as `clp-s` does)."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Replace the parser's function for this option by `take`, which consumes the following words as well."""
         super().add_to_parser(parser, ctx)
         for name in self.opts:
             known = parser._long_opt[name]  # noqa: SLF001 - click has no public way to take several values

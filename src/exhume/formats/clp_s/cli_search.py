@@ -203,6 +203,7 @@ class _SearchRuns:
         projection: Sequence[str],
         jobs: int,
     ) -> None:
+        """Note the options; each search is made when its archive is reached."""
         self.run, self.archives, self.query, self.how = run, archives, query, how
         self.printing, self.projection, self.jobs = printing, projection, jobs
 

@@ -64,6 +64,10 @@ def _matches(
     tle: int | None,
     jobs: int,
 ) -> Iterator[bytes]:
+    """Return the records that match `query` as chunks of JSON lines, with only `columns` if any are named.
+
+    Raises `EntryNotFoundError` for a column that no record has, and `QueryError` for a malformed query.
+    """
     from exhume.formats.clp_s.query.search import resolve_projection
 
     search = archive.search(query, ignore_case=ignore_case, begin_ms=tge, end_ms=tle)

@@ -69,6 +69,7 @@ class SchemaTree:
     __slots__ = ("__dict__", "keys", "parents", "repeated", "specs", "types")
 
     def __init__(self, parents: Sequence[int], keys: Sequence[bytes], types: Sequence[int]) -> None:
+        """Take the nodes as three columns in file order.  Repeated nodes are removed, so later nodes move up."""
         self.specs: dict[tuple[int, int, bool], ColumnSpec] = {}
         """Columns of the schemas by place, node and whether they belong to a structured array; see `MOST_SPECS`."""
         self.repeated: list[int] = []
@@ -137,6 +138,7 @@ class SchemaTree:
 
     @cached_property
     def _by_path(self) -> dict[str, list[int]]:
+        """Node numbers by path text, with dots in keys escaped.  A path has one node for each type of its values."""
         texts: list[str] = []
         found: dict[str, list[int]] = {}
         for node, parent in enumerate(self.parents):
@@ -226,6 +228,7 @@ class Schemas(Mapping[int, Schema]):
     """The schemas by their ids, in stored order, each made when it is asked for."""
 
     def __init__(self, columns: SchemaColumns) -> None:
+        """Index the schemas by id: in an array if ids are small and unique (`_dense`), else in a dict (`_places`)."""
         self.columns = columns
         """Where each stored schema is, and what it consists of."""
         ids = columns.schema_id
@@ -323,6 +326,7 @@ class TableEntries(Sequence[TableEntry]):
     @overload
     def __getitem__(self, index: slice) -> list[TableEntry]: ...
     def __getitem__(self, index: int | slice) -> TableEntry | list[TableEntry]:
+        """Return one table, or a list of them for a slice.  Raises `IndexError` outside of the list."""
         if isinstance(index, slice):
             return [self[one] for one in range(*index.indices(len(self)))]
         index = range(len(self))[index]

@@ -197,6 +197,11 @@ def _write(
     bare: dict[int, bytes],
     jobs: int,
 ) -> None:
+    """Write the rebuilt archive to `draft`: recovered tables, and all other sections built from scratch.
+
+    `dropped`: types of the metadata packets that are left out.  `bare`: the replacement of each lost variable that
+    is printed outside of a JSON string, by its id.
+    """
     framing = Framing()
     write_container(
         draft,
@@ -215,6 +220,7 @@ def _write(
 
 
 def _table_metadata(streams: list[_KeptStream]) -> bytes:
+    """Return the payload of `/table_metadata` for the kept streams, whose tables are placed back to back."""
     places: list[tuple[int, int]] = []
     tables: list[tuple[int, int, int, int]] = []
     offset = 0
@@ -229,6 +235,7 @@ def _table_metadata(streams: list[_KeptStream]) -> bytes:
 
 
 def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> Iterable[bytes]:
+    """Return the stored bytes of a dictionary section, as chunks; the lost entries are replaced by placeholder text."""
     place = dictionary.place
     if dictionary.intact:
         return place.source.chunks(place.start, place.end)

@@ -77,6 +77,7 @@ def _files_alone(tree: Tree) -> Iterator[tuple[Source, list[Section]]]:
 
 
 def _head(archive: TableArchive) -> Iterator[Section]:
+    """Yield the two sections of the first file before its data: the fixed header and the compressed metadata."""
     span = archive.head.span
     yield Section("header", span(0, HEADER_SIZE), schema="clp_s::file_header")
     stop = min(archive.header.files_base, archive.head.size)
@@ -95,6 +96,10 @@ def _head(archive: TableArchive) -> Iterator[Section]:
 
 
 def _files(archive: TableArchive) -> Iterator[tuple[StoredRange, list[SectionItem]]]:
+    """Yield each section of the files part as its stored range and its map entries: itself, and streams inside it.
+
+    If the list of sections cannot be read, yield the bytes after the metadata, or all other files, as unread.
+    """
     try:
         files = archive.files
     except ExhumeError as error:
@@ -122,6 +127,7 @@ def _files(archive: TableArchive) -> Iterator[tuple[StoredRange, list[SectionIte
 
 
 def _section(archive: TableArchive, name: str, entry: StoredRange) -> Section:
+    """Return the map entry of the section `name`, with the functions that load, measure and check its payload."""
     span = entry.span
     if name in TABLE_SECTIONS:
         return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame", load=_streams_loader(archive),
@@ -189,6 +195,11 @@ def _streams_loader(archive: TableArchive) -> Callable[[], bytes]:
 
 
 def _streams(archive: TableArchive, parent: str) -> Iterator[SectionItem]:
+    """Yield the map entry of each packed stream, followed by one for the tables inside it.
+
+    Streams whose place is unknown or truncated are left out.  Yield nothing if the table metadata cannot be read;
+    its own section reports that.
+    """
     try:
         metadata = archive.table_metadata
     except SourceError:
@@ -262,6 +273,7 @@ def _table_payload(archive: TableArchive, number: int) -> bytes:
 
 
 def _table(archive: TableArchive, number: int, parent: str, stream: Span) -> Section:
+    """Return the map entry of the table `number`; `stream` is the stored range of the stream that contains it."""
     table = archive.tables[number]
     span = stream.in_payload(table.entry.start, table.entry.end)
     try:

@@ -152,6 +152,7 @@ def _stream_tasks(
 
 
 def _header(archive: TableArchive) -> Iterator[Finding]:
+    """Yield a finding for an unknown version, reserved bytes that are not zero, and a file of the wrong size."""
     header, source = archive.header, archive.head
     if header.version not in KNOWN_VERSIONS:
         yield checks.UNKNOWN_VERSION.finding(
@@ -173,6 +174,7 @@ def _header(archive: TableArchive) -> Iterator[Finding]:
 
 
 def _metadata(archive: TableArchive) -> Iterator[Finding]:
+    """Yield the findings of the metadata section: its frames, its packets, and the timestamp dictionary among them."""
     data = archive.metadata_payload
     span = archive.metadata_span.in_payload(0, len(data))
     yield from _frames(archive, archive.metadata_place)
@@ -232,6 +234,7 @@ def _structures(archive: TableArchive, small: SharedValue[SmallTables | None]) -
 
 
 def _schema_tree(archive: TableArchive) -> Iterator[Finding]:
+    """Yield the findings of the schema tree: repeated nodes, unknown types, keys that are not UTF-8, a missing root."""
     data, span = archive.structure("/schema_tree")
     tree, end = layout.parse_schema_tree(data, span)
     if end < len(data):
@@ -252,6 +255,10 @@ def _schema_tree(archive: TableArchive) -> Iterator[Finding]:
 
 
 def _schema_map(archive: TableArchive, small: SharedValue[SmallTables | None]) -> Iterator[Finding]:
+    """Yield the findings of the schema map, and of each schema that does not fit the tree.
+
+    `small` has the schemas checked by the kernel: only those that it reports as unusual are checked again here.
+    """
     data, span = archive.structure("/schema_ids")
     schemas, repeated, end = layout.parse_schema_map(data, span)
     if end < len(data):
@@ -337,6 +344,10 @@ class _Dictionary:
         return found, ClpsRepeated(found)
 
     def _part(self, number: int) -> Iterator[Finding]:
+        """Check part `number` of the entries: add them to the table of repeated entries, and note the first bad UTF-8.
+
+        The first part also reports what concerns the section as a whole.
+        """
         try:
             found, repeated = self._loaded.take()
         except ExhumeError as error:
@@ -354,6 +365,7 @@ class _Dictionary:
         self._not_utf8.append(found.first_not_utf8(start, stop))
 
     def _share(self, number: int) -> Iterator[Finding]:
+        """Search share `number` for repeated entries; the share that is done last yields the findings of all."""
         try:
             found, repeated = self._loaded.take()
         except ExhumeError:  # reported by the first part

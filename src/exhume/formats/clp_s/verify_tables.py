@@ -57,6 +57,7 @@ class Task(NamedTuple):
 
 
 def check_table_list(archive: TableArchive, tables: Sequence[Table]) -> Iterator[Finding]:
+    """Yield a finding if there are no tables, and for each one whose stream comes before that of the previous table."""
     if not tables:
         yield checks.NO_TABLES.finding(span=archive.section_span("/table_metadata"))
     if isinstance(tables, Tables) and all(
@@ -304,6 +305,7 @@ class WindowedCheck:
     """
 
     def __init__(self, archive: TableArchive, tables: Sequence[Table]) -> None:
+        """Choose the streams that can be checked in windows: no gaps between tables, and separate frames."""
         self._streams: dict[int, list[Table]] = {}
         streams = archive.table_metadata.streams
         for index, inside in () if archive.source.cost.wait else _large_tables(tables).items():

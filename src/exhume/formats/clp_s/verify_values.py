@@ -107,6 +107,10 @@ class SmallTables:
     """
 
     def __init__(self, archive: TableArchive) -> None:
+        """Supply the kernel with the recorded time ranges: `rule_of[node]` is the number of a rule, 0 for none.
+
+        `rules` has three integers for each rule: its kind and the two bounds.
+        """
         self._archive = archive
         self.together = together = KernelTables(archive, prints=False)
         types = archive.schema_tree.types

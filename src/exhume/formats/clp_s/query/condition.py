@@ -167,6 +167,7 @@ def _size(condition: Condition) -> tuple[int, int]:
 
 
 def _clauses(condition: Condition) -> list[list[Condition]]:
+    """Return the condition as alternatives (OR) of lists of filters that have to be true together (AND)."""
     if isinstance(condition, ColumnTest):
         return [[condition]]
     if isinstance(condition, Any):
@@ -236,6 +237,7 @@ class _TypeNarrowing:
         return join(type(condition), children)
 
     def _test(self, test: ColumnTest) -> Condition:
+        """Return the filter with the types that its literal allows, or `NEVER` if there is none."""
         assert test.operand is not None
         types = test.types & test.operand.types
         if not types:
@@ -252,6 +254,7 @@ class _TypeNarrowing:
 
 
 def _existence(condition: Condition) -> Condition:
+    """Return the condition with each comparison with `*` or `null` replaced by EXISTS or MISSING."""
     if not isinstance(condition, ColumnTest):
         children = []
         for child in condition.children:

@@ -76,6 +76,10 @@ class Evaluator:
         return found
 
     def _check(self, check: Check, wanted: int) -> int:
+        """Return the mask of the rows that fulfill one check; only rows in `wanted` have to be right.
+
+        A mask that is right for all rows is kept in `_masks`.
+        """
         key = check.key
         found = self._masks.get(key)
         if found is None:
@@ -153,6 +157,7 @@ class Evaluator:
         return int.from_bytes(clps_lookup(self._of(column.values), table, 64), "little")
 
     def _texts(self, column: Column, pattern: bytes, wanted: int) -> int:
+        """Return the mask of the rows whose encoded text matches a wildcard pattern, without decoding most of them."""
         query = self.plan.texts.get(pattern)
         if query is None:
             return 0
@@ -262,6 +267,10 @@ class RunEvaluator(Evaluator):
         self._searched, self._first, self._stop, self._chosen = searched, first, stop, chosen
 
     def _columns(self, check: Check) -> Iterator[tuple[Any, int]]:
+        """Yield the values that a check compares, from all tables of the run, with their literal type.
+
+        Text and arrays come last, since they take the longest.
+        """
         searched = self._searched
         types = searched.archive.schema_tree.types
         if check.node is not None:
@@ -402,6 +411,10 @@ class RunSearch:
         return printed(self._printed(first, stop, mask))
 
     def _printed(self, first: int, stop: int, mask: bytearray | None) -> Iterator[bytes]:
+        """Yield JSON lines of the tables `[first, stop)`; tables that the kernel cannot print are printed here.
+
+        `mask` has a byte for each row of these tables, 1 if it matches; None prints all.
+        """
         rows = self.together.rows
         for found in self._printing.get().printed(first, stop, mask):
             if isinstance(found, bytes):

@@ -187,6 +187,7 @@ class _Parser:
         return self.advance()
 
     def run(self) -> Expression:
+        """Parse the whole query.  Raises `QueryError` with the column where it cannot be continued."""
         stack = [_Frame("", 0, None)]
         while True:
             self.operand(stack)
@@ -308,6 +309,7 @@ class _Parser:
         return self.literal(token)
 
     def instant(self) -> Instant:
+        """Parse `timestamp("text"[, "pattern"])` or `date(text)` from its opening token.  Raises `QueryError`."""
         opening = self.token
         start = opening.position + len(opening.text) + 1
         pattern = None
@@ -335,6 +337,7 @@ class _Parser:
             _fail(str(error), token.position + error.offset + (token.kind == QUOTED))
 
     def column(self, token: Token, scope: Column | None) -> Column:
+        """Parse a column name, below `scope` if it is inside `scope: { ... }`.  Raises `QueryError`."""
         try:
             column = parse_column(token.text, token.position)
         except EscapeError as error:

@@ -261,6 +261,11 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
 
 
 def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | None:
+    """Return the time since the epoch that the matched parts of a string state; None if there is no such date.
+
+    `parts` has the text matched by each specifier, by its letter (`f3` to `ft`: the fraction of a second); `names`
+    has the words that a list in the pattern allows, by its letter.
+    """
     from exhume.formats.clp_s.write.timestamps import days_from_civil, epoch_unit, zone_seconds
 
     fraction = next((parts[name] for name in ("f3", "f6", "f9", "fx", "ft") if name in parts), "")

@@ -89,6 +89,7 @@ class Plan:
     """Tables that may hold matches, in their order; `reason` says what left none, `dropped` counts tables by reason."""
 
     def __init__(self, dialect: Dialect, options: Options, condition: Condition) -> None:
+        """Start an empty plan, which `make_plan` and `look_up` fill."""
         self.dialect = dialect
         self.options = options
         self.condition = condition

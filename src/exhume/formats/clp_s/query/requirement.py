@@ -109,6 +109,7 @@ class SchemaRequirements:
     def __init__(
         self, condition: Condition, resolver: Resolver, schemas: Mapping[int, Schema], dialect: Dialect
     ) -> None:
+        """Note the nodes that each filter names; `_parts` keeps the result for schemas that agree on those."""
         self.condition = condition
         self.resolver = resolver
         self.schemas = schemas
@@ -208,6 +209,7 @@ class ArrayTest:
     """
 
     def __init__(self, check: Check, *, ignore_case: bool) -> None:
+        """Prepare one check of an array column; `keys` is the rest of its path, which is searched in the JSON text."""
         self.test = check.test
         self.anywhere: bool = check.node is None
         self.keys: list[str] = [key.name.decode("utf-8", "surrogateescape") for key in check.rest]
@@ -264,6 +266,7 @@ class ArrayTest:
         return any(self._value(item, depth) for item in items)
 
     def _value(self, item: Any, depth: int) -> bool:
+        """Whether a JSON value fulfills the filter; `depth` is how many of `keys` were followed to it."""
         if isinstance(item, _Members):
             if self.anywhere:
                 return self._elements([value for _, value in item], depth)

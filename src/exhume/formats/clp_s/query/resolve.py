@@ -54,6 +54,7 @@ class Resolver:
         self._found: dict[tuple[object, ...], Nodes] = {}
 
     def run(self, condition: Condition) -> Condition:
+        """Return the condition with only columns that exist; a path with wildcards becomes one filter for each node."""
         if not isinstance(condition, ColumnTest):
             children = []
             for child in condition.children:

@@ -198,6 +198,7 @@ class Search:
         projection: Sequence[str] = (),
         jobs: int = 1,
     ) -> None:
+        """Compile the query and drop the tables that cannot match, by metadata and then by dictionaries."""
         self.archive = archive
         self.query: str = query if isinstance(query, str) else ""
         expression = compile_query(query)

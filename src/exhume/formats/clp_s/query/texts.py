@@ -131,6 +131,10 @@ def split_pattern(pattern: bytes, dialect: TextDialect) -> list[_Token]:
 
 
 def _token(value: bytes, start: int, end: int, definite: bool, dialect: TextDialect) -> _Token:
+    """Return the token `[start, end)` of a pattern with each kind that its value could be stored as.
+
+    `definite`: it is a variable, not static text.
+    """
     star_inside = b"*" in value[1:-1]
     core = dialect is TextDialect.CORE
     if value == b"*":
@@ -173,6 +177,7 @@ class TextSearch:
         raw_lookup: bool = False,
         verify_question_marks: bool = False,
     ) -> None:
+        """Take the lookups, which return the ids that match a pattern; results are kept in `_found_...` by pattern."""
         self.dialect = dialect
         self.ignore_case = ignore_case
         self.raw_lookup = raw_lookup
@@ -250,6 +255,7 @@ class TextSearch:
             part.log_type.append(byte)
 
     def _variable(self, part: _Part, token: _Token, kind: str) -> bool:
+        """Add a token, as a variable of this kind, to the log type of `part`; False if no entry matches."""
         part.verify = True
         if not token.wild:
             number = encode_integer_variable(token.value, self.dialect)

@@ -75,6 +75,7 @@ class Wildcard:
         return bool(self._match(text))
 
     def _compile(self) -> Callable[[bytes], object]:
+        """Return a function from a string to a true value if it matches.  Simple patterns do without `re`."""
         if self.literal is not None:
             literal = self.literal
             return (lambda text: text.lower() == literal) if self.ignore_case else literal.__eq__

@@ -71,6 +71,7 @@ class ColumnMaker:
     """Makes the Arrow arrays of one field, for one thread at a time."""
 
     def __init__(self, pa: Any, item: ArrowField, archive: TableArchive) -> None:
+        """Choose the function that fills the arrays, by the field's Arrow type (`pa` is the module `pyarrow`)."""
         import numpy
 
         self.pa, self.np = pa, numpy
@@ -137,6 +138,10 @@ class ColumnMaker:
         return values[rows.start : rows.stop] if isinstance(rows, range) else values[self.np.asarray(rows)]
 
     def _numbers(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
+        """Return an int64, float64 or timestamp array of `rows`; a string that is not a number becomes null.
+
+        `lost` counts those strings, and the integers that a float rounds.
+        """
         np, pa = self.np, self.pa
         floats = pa.types.is_floating(self.item.arrow_type)
         out = np.zeros(rows, "<f8" if floats else "<i8")
@@ -230,6 +235,7 @@ class ColumnMaker:
     # -- text -----------------------------------------------------------------------------------------------------
 
     def _text(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
+        """Return a large_string array of the printed values.  `lost` counts those that are not UTF-8, which change."""
         np, pa = self.np, self.pa
         lengths = np.zeros(rows + 1, "<i8")
         texts: list[bytes] = []

@@ -194,6 +194,11 @@ class Column:
         place: tuple[int, int] | None = None,
         first: int = 0,
     ) -> None:
+        """Parse the column at `[start, end)` of `data`, with `rows` values.
+
+        `decoded`: the integers, if deltas were summed up already.  `place`: the range in the table's payload, where
+        `data` is only a part of it.  `first`: the table's row number of the first value.
+        """
         self.spec: ColumnSpec = spec
         self.rows: int = rows
         self.stored: Stored = CLP_S_TABLE_COLUMNS[spec.type](data, start, end, self.rows)[0]

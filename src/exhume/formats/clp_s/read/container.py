@@ -83,6 +83,7 @@ class Container(RecordArchive):
     format = "clp-s"
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        """Read the header.  Raises CLPS-102 if the compression is not zstd; propagates errors from `parse_header`."""
         super().__init__(source, limits=limits)
         keep_freed_memory()
         self.head: Source = source if isinstance(source, Source) else _header_file(source)

@@ -179,6 +179,7 @@ def _times(table: Table, nodes: set[int]) -> Iterator[int | None]:
 
 
 def _column_times(column: Column) -> list[int | None]:
+    """Return the time of each row in nanoseconds since the epoch; None if the row or the column has none."""
     match column.type:
         case NodeType.TIMESTAMP:
             return list(column.values)

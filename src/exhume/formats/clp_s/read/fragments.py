@@ -245,6 +245,11 @@ class Finder:
         return True
 
     def _dictionaries(self, found: Fragments, at: dict[str, StoredRange], follows: StoredRange) -> None:
+        """Add the three dictionaries to `found`, and set the place of its streams.
+
+        `at` has the sections whose start is known, by name.  A dictionary that is not among them is expected after the
+        previous section, the first one at `follows`.
+        """
         names = DICTIONARIES
         for number, name in enumerate(names):
             place = at.get(name, follows)
@@ -279,6 +284,11 @@ class Finder:
         return b"".join(parts), iter(()), used, whole
 
     def _dictionary(self, name: str, place: StoredRange, stated_end: int) -> Dictionary:
+        """Return what can be decoded of the dictionary at `place`, and report the fate of each of its bytes.
+
+        `stated_end` is where the next section starts, or 0 if that is unknown: the dictionary then ends where its last
+        complete frame does.
+        """
         source, start = place.source, place.start
         raw = source.read_up_to(start, DICTIONARY_HEAD)
         count = NUM_ENTRIES.unpack(raw)[0] if len(raw) == DICTIONARY_HEAD else 0

@@ -41,6 +41,10 @@ def outside(condition: Condition, ranges: Sequence[tuple[TimestampRange, Column]
 
 
 def _test_range(test: ColumnTest, ranges: Sequence[tuple[TimestampRange, Column]], dialect: Dialect) -> bool | None:
+    """Compare a filter with the recorded time range of its column, before any table is read.
+
+    Return True if every record matches, False if none does, None if the range does not settle it.
+    """
     if test.operand is None or test.column.open or not test.types & (INTEGERS | FLOATS | TIMES):
         return None
     found = next((found for found, column in ranges if column.keys == test.column.keys), None)
@@ -76,6 +80,7 @@ class RangeFilters:
         self.ignore_case = ignore_case
 
     def run(self, condition: Condition) -> Condition:
+        """Return the condition without `$` columns: each is replaced by the record numbers of its matching ranges."""
         if not isinstance(condition, ColumnTest):
             children = []
             for child in condition.children:
@@ -123,6 +128,7 @@ def range_matches(test: ColumnTest, properties: Mapping[str, AnyValue], *, ignor
 
 
 def _property_matches(test: ColumnTest, value: AnyValue, ignore_case: bool) -> bool:
+    """Whether one property of a range (a value of the range index) fulfills a filter on a `$` column."""
     kinds = {bool: BOOLEANS, int: INTEGERS, float: FLOATS, str: STRINGS | TEXTS, type(None): NULLS}.get(type(value), 0)
     if not test.types & kinds:
         return False

@@ -93,6 +93,11 @@ class _TableMerge:
     """The tables of an archive, to be merged.  Raises what keeps one of them from being read."""
 
     def __init__(self, archive: TableArchive, complete: bool, jobs: int) -> None:
+        """Open the tables in three groups, by the way their rows are printed; up to `jobs` threads read them.
+
+        The kernel prints small tables from decompressed streams.  `_renderers` print tables that it cannot (`odd`),
+        and `_large` those that are read in windows of rows.  With `complete`, the kernel prints none.
+        """
         self._archive, self._complete = archive, complete
         self._together = together = KernelTables(archive)
         entries, counts = together.entries, together.rows

@@ -240,6 +240,11 @@ class Streams(Container):
         return found if found is not None and found.size == size else None
 
     def _opened_stream(self, stream_id: int, whole: bool) -> FramedPayload | PayloadPrefix | Serial | None:
+        """Return an object that decompresses parts of a stream, or None if it can only be read as a whole.
+
+        The three types differ in what the stream allows: separate frames (`FramedPayload`), one frame that fits in
+        memory (`PayloadPrefix`), or one that does not (`Serial`).
+        """
         found = self.stream_frames(stream_id, whole=whole)
         parted = self._parted(stream_id)
         if found is not None or parted is None or whole or self.source.cost.wait:
@@ -258,6 +263,7 @@ class Streams(Container):
         self._streams.put(stream_id, payload)
 
     def _inflate_stream(self, stream_id: int) -> Buffer:
+        """Return the decompressed stream.  Raises CLPS-347 if it is shorter than stated, CLPS-501 if too large."""
         place = self.stream_place(stream_id)
         size = self.table_metadata.streams[stream_id].size
         if size == 0:

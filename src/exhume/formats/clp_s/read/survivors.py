@@ -75,6 +75,7 @@ class Streams:
     def __init__(
         self, found: Fragments, scratch: Path, limits: Limits, report: SalvageReport, *, partial: bool = False
     ) -> None:
+        """Group the listed tables by stream; `scratch` is a directory for temporary files of large payloads."""
         assert found.tables is not None
         assert found.streams is not None
         self._found, self._scratch, self._limits, self._report = found, scratch, limits, report
@@ -116,6 +117,10 @@ class Streams:
             progress(number + 1, len(self._streams), "streams")
 
     def _entries(self, one: _Stream) -> list[TableEntry]:
+        """Return the tables to keep from a stream: the intact ones, and with `partial` also the columns of a cut one.
+
+        A cut table has fewer columns than its schema, so it gets a new schema with an unused id (see `_reduced`).
+        """
         if one.partial is None:
             return one.whole
         self.partial.append(one.partial)
@@ -129,6 +134,7 @@ class Streams:
         return [*one.whole, one.partial.entry(known[key].schema_id)]
 
     def _account(self, number: int, one: _Stream) -> None:
+        """Report one stream as recovered, or as lost with the number of records and tables that are missing."""
         report = self._report
         where = span_of(self._source, self._base + self._streams[number].offset, one.end)
         if len(one.whole) == len(one.tables):
@@ -142,6 +148,10 @@ class Streams:
         report.add_lost("tables", len(one.tables) - len(one.whole))
 
     def _read(self, number: int) -> tuple[_Stream, Payload]:
+        """Return the stream `number`, as far as it decompresses, and the payload to write for it.
+
+        The payload is empty if all bytes are intact: the stream is then copied as it is stored.
+        """
         stream, source, limits = self._streams[number], self._source, self._limits
         start = self._base + stream.offset
         last = number + 1 == len(self._streams)

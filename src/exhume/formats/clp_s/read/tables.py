@@ -170,6 +170,7 @@ class TableData:
         ends: list[int],
         only: frozenset[int] | None = None,
     ) -> None:
+        """Take the table's payload; `ends` has the end of each column in it.  `only`: numbers of loaded columns."""
         self.table = table
         self.layout = layout
         self.data = data

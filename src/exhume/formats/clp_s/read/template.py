@@ -61,6 +61,7 @@ class SchemaLayout:
     """
 
     def __init__(self, tree: SchemaTree, schema: Schema, where: Span | None = None) -> None:
+        """Find the columns of `schema` among the nodes of `tree`; `where` is the stored range that errors name."""
         self.tree = tree
         self.schema = schema
         self.where = where

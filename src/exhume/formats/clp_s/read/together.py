@@ -84,6 +84,7 @@ class KernelTables:
     """
 
     def __init__(self, archive: TableArchive, *, prints: bool = True) -> None:
+        """Pass the schema tree, the schemas and the places of all tables to the kernel, one array for each field."""
         tree, schemas = archive.schema_tree, archive.schemas
         entries: TableEntries = archive.table_metadata.tables
         self._archive, self._prints = archive, prints

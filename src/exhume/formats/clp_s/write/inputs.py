@@ -167,6 +167,7 @@ def read_pieces(source: Input, *, as_is: bool = False) -> Iterator[bytes]:
 
 
 def _decompressed(source: Input) -> Iterator[bytes]:
+    """Yield one input as decompressed chunks.  Raises `SourceError` if it cannot be opened or read."""
     name, storage_options = name_of(source), source.storage_options if isinstance(source, NamedInput) else None
     if isinstance(source, NamedInput):
         source = source.path

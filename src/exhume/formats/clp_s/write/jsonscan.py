@@ -227,6 +227,7 @@ class Scanner:
             key, broken = b"", False
 
     def _scalar(self, char: int, at: int) -> tuple[Token, int]:
+        """Return the token of the string, number or word at `at`, and the offset after it.  Raises `ScanError`."""
         data = self.data
         if char == 0x22:
             text, broken, end = self._string(at + 1)

@@ -110,6 +110,7 @@ class WriterOptions:
     input: InputName = "auto"
 
     def __post_init__(self) -> None:
+        """Check the values.  Raises `WriterError` for one out of range, or for options that exclude each other."""
         if self.version not in VERSIONS:
             raise WriterError("this format version is not written", expected=", ".join(VERSIONS), actual=self.version)
         if self.on_error not in ("fail", "skip"):

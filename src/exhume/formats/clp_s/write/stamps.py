@@ -123,6 +123,7 @@ class _Parser:
         return tuple(found)
 
     def _parts(self, char: str) -> Iterator[Repetition]:
+        """Yield the repetitions of one element that starts with `char`.  Raises `ValueError` if it does not end."""
         nodes: list[Node]
         if char == "(":
             nodes = [self._choices()]
