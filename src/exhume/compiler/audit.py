@@ -167,6 +167,7 @@ class _Audit:
     def __init__(
         self, tree: ast.Module, names: frozenset[str], readers: frozenset[str], modules: frozenset[str]
     ) -> None:
+        """Audit `tree`; `names`, `readers` and `modules` as for `audit`."""
         self.tree = tree
         self.names = names
         self.attributes = names | ATTRIBUTES | METHODS | TAKEN
@@ -178,6 +179,7 @@ class _Audit:
         """Names of what is called: functions, classes and methods that were given a name."""
 
     def run(self) -> None:
+        """Check every node of the module, after all names that it binds are known.  Raises as `audited` does."""
         nodes = _nodes(self.tree)
         for node in nodes:
             if type(node) not in NODES:
@@ -268,6 +270,7 @@ class _Audit:
             raise _refused("a format", node)
 
     def _look_at_import(self, node: ast.ImportFrom, level: int, module: str | None, names: list[str]) -> None:
+        """Refuse an import, unless of listed names of Python or the runtime, or of readers of sibling modules."""
         known: Iterable[str]
         if level == 0:
             known = IMPORTS.get(module or "", ())
@@ -298,6 +301,7 @@ class _Audit:
         return any(name.startswith(lead) and name.removeprefix(lead) in self.modules for lead in (PLAIN, "_"))
 
     def _is_called(self, function: ast.expr) -> bool:
+        """Whether code may call `function`: what the module defines, readers of others, or listed names."""
         match function:
             case ast.Name(id=name):
                 return name in self.called or name in HELPERS or (name in BUILTINS and name not in self.bound)

@@ -135,7 +135,10 @@ def _parts(type: Type) -> list[tuple[Field, ex.Expr]]:
 
 
 def _over_the_word(type: Type, expr: ex.Expr) -> ex.Expr:
+    """The expression with the instances of a type replaced by their own expressions, down to the stored number."""
+
     def inner(one: ex.Expr) -> ex.Expr:
+        """What replaces one part of the expression: the part itself, unless it is the name of such an instance."""
         field = type.instances.get(one.id) if isinstance(one, ex.Name) else None
         if field is None:
             return one
@@ -280,6 +283,10 @@ class ElementExpressions:
         raise UnsupportedError("this is not supported by compiled code")
 
     def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
+        """The code of an expression in C numbers of 128 bits (`wide`), in parentheses when it binds less than `level`.
+
+        Comparisons of numbers without a sign are made in 64 bits.  Raises `UnsupportedError` for other forms.
+        """
         match expr:
             case ex.Literal(value) if isinstance(value, bool):
                 return str(int(value))
@@ -320,6 +327,7 @@ class ElementExpressions:
         return f"<wide> {self.local(field)}"
 
     def _member(self, of: ex.Expr, name: str) -> str:
+        """The code of `of.name`: the number of a scalar type, a field of a structure read in place, or `to_i`."""
         kind = self.type.kind_of(of)
         scalar = scalar_of(kind)
         if isinstance(of, ex.Name):

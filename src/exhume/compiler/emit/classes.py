@@ -128,6 +128,10 @@ class ClassEmitter(Statements):
         return self.code(expr)
 
     def _property(self, field: Field) -> list[str]:
+        """The lines of the property of one instance, which is read or computed at its first use, and then kept.
+
+        They return the slot if it is set, else they fill it first.  It is None if the condition (`if`) is not met.
+        """
         self.lines = lines = Lines()
         lines.depth = 2
         optional = " | None" if field.condition is not None else ""

@@ -76,6 +76,7 @@ class Code(abc.ABC):
     """Whether values keep the part of them that was read before something did not fit."""
 
     def __init__(self, module: Module, type: Type) -> None:
+        """Write expressions of `type`; the imports and helpers that they need are added to `module`."""
         self.module = module
         self.type = type
         self.needs = module.needs[type]
@@ -300,6 +301,10 @@ class Code(abc.ABC):
         return size
 
     def _name(self, id: str, level: int) -> str:
+        """The code of a name: of a field by `named`, of `_parent`, `_root` and `_io` by `above`.
+
+        Raises `UnsupportedError` for `_` and `_index` outside of a list (and `_` outside of `valid`).
+        """
         if id == "_":
             if self.item is None:
                 raise UnsupportedError("`_` has no meaning here")
@@ -319,6 +324,11 @@ class Code(abc.ABC):
         return bound(text, binds, level)
 
     def _member(self, of: ex.Expr, name: str, level: int) -> str:  # noqa: C901 - one case for each kind of member
+        """The code of `of.name`, in parentheses when it binds less than `level`.
+
+        A field of a structure stays `entry.size`, `name.length` becomes `len(name)`, and `_io.pos` `at - base`.
+        Raises `UnsupportedError` if values of that kind have no such member.
+        """
         kind = self.kind(of)
         if of == ex.Name("_io"):
             at, end = self.place()
@@ -376,6 +386,10 @@ class Code(abc.ABC):
         return f"{code}.{name}"
 
     def _call(self, of: ex.Expr, name: str, arguments: tuple[ex.Expr, ...]) -> str:
+        """The code of a method call: `x.to_i(16)` as `int(x, 16)`, `x.to_s("ASCII")` as `str(x, "ASCII")`, or a slice.
+
+        For third-party specifications, helpers (`number`, `weighed`) check the number and take from the budget.
+        """
         kind = family(combined(self.kind(of)))
         if name not in CALLS.get(kind, ()):
             raise UnsupportedError(f"`{name}()` is not supported")

@@ -49,6 +49,12 @@ def scan_text(module: Module, type: Type) -> str:
 
 
 def _text(scan: Scan, module: Module, type: Type) -> str:
+    """The source of the class of columns, followed by the function that fills it (`scan_entry`).
+
+    `scan` is new; one row is read into it here.  The class has a slot for each column, `__getitem__`, which reads one
+    element as an object, and a method for each field of bytes or of repeated numbers.  Raises `UnsupportedError` if
+    the type has no columns.
+    """
     wide = isinstance(scan, WideScan)
     if type.endian == DECIDED and not wide:
         raise UnsupportedError("a byte order that depends on the data has no columns", type.where)

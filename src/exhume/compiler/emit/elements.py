@@ -100,6 +100,10 @@ class Element(ElementExpressions):
     """The reader of one type; structures within it are read in place."""
 
     def __init__(self, type: Type, of: Element | None = None, prefix: str = "", base: str = "") -> None:
+        """Write the reader of `type`; with `of`, a structure in place within that reader, to whose lines it adds.
+
+        `prefix` starts the names of its columns, and `base` is the variable of where its own stream begins, if any.
+        """
         self.type = type
         self.prefix = prefix
         self.base: str = base or ("first" if of is None and type.parent is None else "")
@@ -185,6 +189,7 @@ class Element(ElementExpressions):
         self.columns += [(name, code, local) for (name, code), local in found]
 
     def _field(self, field: Field) -> None:
+        """Statements that read one field, without its condition.  Raises `UnsupportedError` for other methods."""
         kind, lines = field.one, self.lines
         bounded, self.bounded = self.bounded, None
         match rows.way(field):
@@ -225,6 +230,7 @@ class Element(ElementExpressions):
                     self.small.add(left)
 
     def _number(self, field: Field, kind: Integer | SimpleKind) -> None:
+        """Statements that copy a number of whole bytes into a C variable, swap its bytes if need be, and check it."""
         code = str(rows.array_code(kind))
         into = self.variable(f"{field.id}_", C_TYPES[code])
         self.fail(f"end - at < {kind.size}")
@@ -249,6 +255,7 @@ class Element(ElementExpressions):
         self._check(field)
 
     def _varint(self, field: Field, type: Type) -> None:
+        """Statements that read a number of variable length: the short forms in place, longer ones by a function."""
         self.scalars.setdefault(unique_name(type), varint_text(type))
         into = self.variable(f"{field.id}_", "uint64_t")
         # A variable of its own: one whose address is taken stays out of the registers, and would be stored each time.
@@ -277,6 +284,7 @@ class Element(ElementExpressions):
             self.fail("size < 0 or size > <wide> (end - at)")
 
     def _bytes_field(self, field: Field, bounded: ex.Expr | None) -> None:
+        """Statements that keep where bytes start and end; `bounded` is a size known not to pass the end, or None."""
         lines = self.lines
         if field.size == ex.Literal(0):
             self._check(field)
@@ -331,6 +339,7 @@ class Element(ElementExpressions):
         self._span(field, at, end)
 
     def _nested(self, field: Field, kind: Structure, bounded: ex.Expr | None) -> None:
+        """Statements that read a structure in place, within its size if it has one, and add its columns."""
         if "valid" in field.raw:
             raise UnsupportedError("this is not supported by compiled code")
         rest, base = self.variable(f"{field.id}_rest_", "int64_t"), ""
@@ -347,6 +356,7 @@ class Element(ElementExpressions):
         self.inner[field.id] = inner
 
     def _bits(self, fields: list[Field]) -> None:
+        """Statements that read consecutive fields of bits, 64 bits at most, from one number; nothing for no fields."""
         if not fields:
             return
         kinds = [one.one for one in fields if isinstance(one.one, Bits)]

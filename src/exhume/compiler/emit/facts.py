@@ -81,6 +81,7 @@ def constant(field: Field) -> str | None:
 
 
 def _format(kind: Kind, field: Field) -> str | None:
+    """The data type of a field as NumPy spells it, such as `"<u4"`, as code; None if its size is not fixed."""
     if isinstance(kind, Integer) and kind.size:
         order = "" if kind.size == 1 else ">" if kind.big else "<"
         return f'"{order}{"i" if kind.signed else "u"}{kind.size}"'
@@ -212,6 +213,10 @@ def _enum(enum: Enum) -> str:
 
 
 def _type(type: Type) -> str:
+    """The source of the class of facts of one type: `size: Final = 16`, and classes within it such as `at`.
+
+    Empty if the type has no facts.
+    """
     lines: list[str] = []
     if (size := type_size(type)) is not None:
         lines.append(f"    size: Final = {size}")

@@ -48,6 +48,7 @@ def module_text(
 
 
 def _parts(module: Module, type: Type) -> Iterator[str]:
+    """The source of what a module has for one type: its class, its reader, and the functions that its marks request."""
     if module.traced:
         yield TracedClass(module, type).text()
         yield TracedReader(module, type).text()

@@ -19,6 +19,7 @@ class OutwardScan(Scan):
     """The reading of a row, or of a structure within it, that may look around itself."""
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
+        """As for `Scan`; `outer` is the structure around this one within the row, None for the row itself."""
         super().__init__(of, module, type, prefix)
         self.outer: OutwardScan | None = of if isinstance(of, OutwardScan) else None
         self.within: Field | None = None

@@ -20,6 +20,11 @@ class PausedReader(Reader):
     """The function that reads one type up to a list."""
 
     def _read_many(self, field: Field, into: str) -> None:
+        """Statements that read a repeated field; for the list at which this reader stops they raise `Paused`.
+
+        Before it they define `rows` (reads many elements as columns), `element` (reads one) and `last` (whether an
+        element is the last one, by `repeat-until`).  `Paused` has None in place of those that are not defined.
+        """
         if field is not self.module.paused:
             super()._read_many(field, into)
             return

@@ -420,6 +420,7 @@ class Reader(Statements):
             self.lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in fields))
 
     def read_single(self, field: Field) -> None:
+        """Statements that read one field and keep it in the structure: None if its condition (`if`) is not met."""
         into, lines = self.local(field), self.lines
         if field.repeat:  # those before it are there
             self.read.add(field.id)

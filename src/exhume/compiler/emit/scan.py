@@ -39,6 +39,10 @@ class Scan(Reader):
     joins_optional = False
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
+        """Read a row of `type`; with `of`, a structure in place within that row.
+
+        A structure in place adds its statements to those of `of`, and `prefix` is before the names of its variables.
+        """
         super().__init__(module, type)
         self.prefix = prefix
         self.columns: list[Column] = []
@@ -62,6 +66,7 @@ class Scan(Reader):
             self._column(field)
 
     def _column(self, field: Field) -> None:
+        """Add the columns of a field that is in its variable.  Raises `UnsupportedError` for a list or a string."""
         into = self.local(field)
         if field.repeat:
             raise UnsupportedError("a repeated field inside a row has no column")
@@ -99,6 +104,7 @@ class Scan(Reader):
         lines.add(f"at = end_{into} = {stop}" if stop != "end" else f"at = end_{into} = max(at, end)")
 
     def read_single(self, field: Field) -> None:
+        """Statements that read one field and add its columns, which get 0 if the condition of the field is not met."""
         kind, how = field.one, rows.way(field)
         if how is ReadMethod.UP_TO_LAST:
             self._up_to_last(field)
@@ -128,6 +134,10 @@ class Scan(Reader):
         """Let a structure within know the field that it is."""
 
     def _nested(self, field: Field, kind: Structure) -> None:
+        """Statements that read a structure in place, without an object; `header.size` becomes the column `header_size`.
+
+        Raises `UnsupportedError` if it has a rule (`valid`), or bytes that something else than a size limits.
+        """
         if "valid" in field.raw:
             raise UnsupportedError("a structure with a rule has no columns")
         sized = field.size is not None

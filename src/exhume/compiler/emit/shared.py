@@ -99,6 +99,12 @@ class Module:
         beside: UntracedReaders | None = None,
         paused: Field | None = None,
     ) -> None:
+        """Collect the imports and constants of the module of `schema`, the root type of a specification.
+
+        `needs` has, for each type, which arguments its reader takes.  `traced` readers record the position of each
+        field; `beside` describes the readers that record none, if they may call those, else None.  `paused` is the
+        list at which a reader stops, so that its elements are read in batches; None to read all lists completely.
+        """
         self.schema = schema
         self.traced = traced
         self.beside = beside

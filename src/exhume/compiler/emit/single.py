@@ -26,6 +26,10 @@ class SingleValue(Values):
         self.bounded = ""
 
     def _read_kind(self, field: Field, kind: Kind, into: str, path: str, bare: bool) -> None:
+        """Statements that read one value of `kind` into the variable `into`, by the method that its keys require.
+
+        Raises `UnsupportedError` for all other kinds.
+        """
         sized = field.size is not None or field.to_end
         if isinstance(kind, Structure) and not {"terminator", "pad-right", "process"}.isdisjoint(field.raw):
             self._read_within(field, kind, into, path, bare)
@@ -79,6 +83,10 @@ class SingleValue(Values):
         lines.add(f"at += {len(wanted)}")
 
     def _read_sized(self, field: Field, kind: Structure | Switch, into: str, path: str, bare: bool) -> None:
+        """Statements for a structure or switch with `size` or `size-eos`, which has a stream of that many bytes.
+
+        Reading continues after these bytes, even if the structure uses fewer of them.
+        """
         if self.foreign and isinstance(kind, Switch):  # whose cases may take another size
             self._read_switch(field, kind, into, path, bare, "stop", "at")
             return
@@ -161,6 +169,12 @@ class SingleValue(Values):
     def _call_reader(
         self, field: Field, kind: Structure, stop: str, base: str | None, view: str = "view", at: str = "at"
     ) -> str:
+        """The call of the reader of a nested structure, such as `read_entry(view, at, stop, inner, value, run)`.
+
+        After `view`, `at` and `stop` come the stream or its base, the parent, the root, the byte order and the budget,
+        each only if this reader needs it, then the values of its parameters.  `base` is the code of where a stream of
+        its own starts; None if it is read from the stream of the structure around it.
+        """
         type = kind.type
         given = [view, at, stop]
         if type.opaque:
@@ -195,6 +209,10 @@ class SingleValue(Values):
     def _read_switch(
         self, field: Field, kind: Switch, into: str, path: str, bare: bool, stop: str, base: str | None
     ) -> None:
+        """Statements `if on == 1:`, `elif on == 2:` and so on, one for each case of `switch-on`, which read the value.
+
+        The `else` branch reads the case `_`; without one the value is None.  `stop` and `base` as in `_read_case`.
+        """
         lines = self.lines
         on = self.code(kind.on)
         if not on.isidentifier():
@@ -216,6 +234,10 @@ class SingleValue(Values):
     def _read_case(
         self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, said: str
     ) -> None:
+        """Statements that read one case of a switch into `into`; `said` is its type as the specification spells it.
+
+        `stop` is code for where the bytes of the case end, `base` for where they start; `base` is None without a size.
+        """
         coded = not {"terminator", "pad-right", "process"}.isdisjoint(field.raw)
         if base is not None and self.foreign and not coded and (isinstance(kind, Structure) or kind == BYTES):
             self.lines.add(f"stop = {self.sized_end(field, path)}")

@@ -57,6 +57,11 @@ class Statements(SingleValue):
                 self.check(field, into, path, "start" if size is None else f"at - {size}" if size else "at")
 
     def _read_many(self, field: Field, into: str) -> None:
+        """Statements that read a repeated field into the list `into`.
+
+        Numbers of one size are unpacked together, elements with columns read by `scan_`, and all others in a loop.
+        An error within the loop gets the index of the element in its path (`entries[3].size`).
+        """
         code = number_code(number_of(field.one), field)
         if code is not None and field.repeat in ("expr", "eos") and not (self.counts and field.repeat == "eos"):
             self._read_numbers(field, into, code)

@@ -26,6 +26,11 @@ class Rules(Code):
             self._rule(field, key, said, into, path, start, stop)
 
     def _rule(self, field: Field, key: str, said: object, into: str, path: str, start: str, stop: str) -> None:
+        """Statements that raise `LayoutError` if the value in `into` breaks one rule of `valid`, which is `key: said`.
+
+        For `max: 9` they are `if n > 9:` and `raise LayoutError("n", at - 1, at, "at most 9", n)`.  `path`, `start` and
+        `stop` are code: the path of the field, and where its bytes start and end (at `at` if `stop` is empty).
+        """
         lines = self.lines
         self.item = (into, field.one)
         wanted = ""

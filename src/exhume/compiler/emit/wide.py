@@ -187,6 +187,10 @@ class WideScan(OutwardScan):
     # Lists.
 
     def _list(self, field: Field) -> None:
+        """Statements that read a list within a row into columns of its own, and make the column `x_until`.
+
+        Raises `UnsupportedError` for lists without columns, such as those whose elements may take no bytes.
+        """
         kind, lines, name = field.one, self.lines, f"{self.prefix}{field.id}"
         if field.to_end or not {"process", "parent"}.isdisjoint(field.raw) or isinstance(kind, Bits) or self.loose:
             raise UnsupportedError("this kind of list has no column")

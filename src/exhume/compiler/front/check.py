@@ -106,6 +106,7 @@ def takes(given: Kind, wanted: Kind, what: str) -> bool:
 
 
 def _field(type: Type, field: Field) -> None:
+    """Check the kinds of all expressions of a field.  Raises `UnsupportedError`, which names the place."""
     for key, (families, what) in _ROLES.items():
         expr = field.expr(key)
         if expr is not None:

@@ -194,6 +194,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
 
 
 def _named(id: str, here: Type, item: Kind) -> Kind:
+    """The kind of a name in an expression of the type `here`; `item` is the kind of `_`."""
     if id == "_":
         return item
     if id in ("_index", "_sizeof", REST.id):
@@ -213,6 +214,7 @@ def _parent(type: Type) -> Kind:
 
 
 def _member(of: Kind, name: str) -> Kind:
+    """The kind of `x.name` for an `x` of the kind `of`.  Raises `UnsupportedError` if it has no such member."""
     of = combined(of)
     if isinstance(of, Structure):
         if name == "_parent":

@@ -96,6 +96,7 @@ def united(kinds: Many[Kind]) -> Kind:
 
 
 def _both(one: Kind, other: Kind) -> Kind:
+    """The kind of a value that is of one kind or the other; `UNKNOWN` if they have nothing in common."""
     if other in (one, ABSENT):
         return one
     if one == ABSENT:

@@ -289,6 +289,7 @@ class Type:
     """Whether an object of the caller reads it, and nothing is known of its fields."""
 
     def __post_init__(self) -> None:
+        """Make the fields, enums and types that `raw` declares."""
         for number, item in enumerate(self.raw.get("seq", ())):
             self.seq.append(Field(item.get("id", f"_unnamed{number}"), item, self))
         for id, item in self.raw.get("instances", {}).items():

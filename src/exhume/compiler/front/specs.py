@@ -39,6 +39,10 @@ class Model(Specifications):
     def __init__(
         self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False, given: ExternalNames | None = None
     ) -> None:
+        """Make the types of all specifications, and find for each type those that have fields of it (`parents`).
+
+        `given` has the names of types and routines that the caller provides.
+        """
         self.foreign = foreign
         self.given: ExternalNames = given or ExternalNames()
         self._opaque: dict[str, Type] = {}
@@ -141,6 +145,10 @@ def _kind(one: Field, type: Any) -> Kind:
 
 
 def _structure(one: Field, type: str) -> Structure:
+    """The kind of a field whose `type` is a type of the specification, such as `entry` or `entry(3)`.
+
+    Raises `UnsupportedError` if there are more or fewer arguments than parameters.
+    """
     call = CALL_FORM.match(type.strip())
     name, arguments = (call[1], call[2]) if call else (type.strip(), "")
     if call and not arguments.strip():
@@ -159,6 +167,7 @@ def _structure(one: Field, type: str) -> Structure:
 
 
 def _switch(one: Field, type: Mapping[str, Any]) -> Switch:
+    """The kind of a field with `switch-on`; without a case `_`, it is bytes by default if the field has a size."""
     default: Kind | None = None
     cases: list[tuple[ex.Expr, Kind]] = []
     for key, case in type["cases"].items():

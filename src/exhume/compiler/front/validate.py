@@ -117,6 +117,10 @@ def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
 
 
 def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
+    """Check the keys and names of a type, and of its fields, enums and types, to any depth.
+
+    `where` is its path in messages.  Raises `UnsupportedError` at the first fault.
+    """
     name(id, where)
     if len(where) > budgets.PATH:
         raise UnsupportedError(f"names of types within each other of more than {budgets.PATH} characters", where)
@@ -145,6 +149,7 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
 
 
 def _meta(meta: Mapping[str, Any], where: str) -> None:
+    """Check the `meta` of a type: byte orders, flags, encoding and version.  Raises `UnsupportedError`."""
     _keys(meta, _META_KEYS, f"{where}: meta")
     _version(meta.get("ks-version", "0.6"), f"{where}: meta: ks-version")
     for key in ("ks-debug", "ks-opaque-types", "ks-zero-copy-substream"):
@@ -186,6 +191,7 @@ def encoding(found: Any, where: str) -> None:
 
 
 def _enum(raw: Mapping[str, Any], where: str) -> None:
+    """Check that the keys of an enum are numbers, and its names differ.  Raises `UnsupportedError`."""
     taken = set()
     for key, said in raw.items():
         try:
@@ -232,6 +238,7 @@ def _keys_of_instance(raw: Any) -> frozenset[str]:
 
 
 def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset[str]) -> None:
+    """Check one field; its name is added to `taken`, and it may have the keys `known`.  Raises `UnsupportedError`."""
     id = where.rpartition(".")[2]
     if id in taken:
         raise UnsupportedError("another field has the same name", where)
@@ -278,6 +285,10 @@ def _repeat(raw: Mapping[str, Any], where: str) -> None:
 
 
 def _kind(type: Any, where: str, *, stored: bool) -> None:
+    """Check the `type` of a field: a name, or `switch-on` with cases.  Raises `UnsupportedError`.
+
+    A parameter is not `stored`, and may have types that no bytes have (`bool`, `io`, `u4[]`).
+    """
     if isinstance(type, Mapping):
         _keys(_mapping(type, where), frozenset(("switch-on", "cases")), where)
         _scalar(type.get("switch-on"), f"{where}: switch-on")
@@ -300,6 +311,8 @@ def _kind(type: Any, where: str, *, stored: bool) -> None:
 
 
 def _bytes(raw: Mapping[str, Any], where: str) -> None:
+    """Check `terminator`, `pad-right` and `contents`.  Raises `UnsupportedError`."""
+
     def byte(one: Any) -> bool:
         return isinstance(one, int) and not isinstance(one, bool) and 0 <= one < 256
 
@@ -319,6 +332,7 @@ def _bytes(raw: Mapping[str, Any], where: str) -> None:
 
 
 def _valid(valid: Any, where: str) -> None:
+    """Check `valid`: a value, or one rule (`min` and `max` may be together).  Raises `UnsupportedError`."""
     if not isinstance(valid, Mapping):
         _scalar(valid, f"{where}: valid")
         return

@@ -35,6 +35,7 @@ class Draft(Solver):
     def __init__(
         self, type: Type, chance: RandomChoices, arguments: list[Any] | None, uses: dict[Field, FieldUse]
     ) -> None:
+        """Draw an instance of `type`: `arguments` are its parameters, `uses` how expressions use each field."""
         super().__init__(b"")
         self.type = type
         self.chance = chance

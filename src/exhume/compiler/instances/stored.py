@@ -176,6 +176,10 @@ class StoredValues(Numbers):
         return None if any(byte is None for byte in found) else bytes(byte for byte in found if byte is not None)
 
     def number(self, one: Field, kind: Integer | SimpleKind, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        """Read a number if its bytes are known, else draw it; return its value and where it ends.
+
+        A value in `pins`, which a solution requires, is taken if it fits.
+        """
         at, path = scope.at, scope.path
         fits = self.room(stream, at, kind.size)
         data = self.there(at, kind.size) if fits else None
@@ -194,6 +198,7 @@ class StoredValues(Numbers):
         return unpacked(kind, data), at + kind.size
 
     def bits(self, node: Node, run: list[Field], at: int) -> int:
+        """Read or draw the consecutive fields of bits `run`, put them into `node`, and return where their bytes end."""
         stream = node.stream
         widths = [one.one.width for one in run if isinstance(one.one, Bits)]
         size = -(-sum(widths) // 8)
@@ -292,6 +297,7 @@ class StoredValues(Numbers):
             self.store(raw.start, chosen)
 
     def held(self, raw: Raw) -> bytes:
+        """The content of bytes: what is known of it, and drawn bytes or text for the rest."""
         data = self.there(raw.start, raw.size)
         if data is None:
             drawn = self.drawn.get((raw.path, "bytes"))
@@ -341,6 +347,7 @@ class StoredValues(Numbers):
             raise RetryError([("bytes", raw.path)]) from None
 
     def terminated(self, one: Field, scope: Scope, stream: Stream) -> tuple[Raw, int]:
+        """Draw bytes with a terminator, up to one that is there already; return them and where reading continues."""
         mark, include, consume = ending(one)
         at = scope.at
         held = self.pins.get(("bytes", scope.path))

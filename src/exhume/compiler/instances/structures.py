@@ -29,6 +29,7 @@ class Structures(StoredValues):
             self.below(self.get(node, one.id))
 
     def present(self, one: Field, scope: Scope) -> bool:
+        """Whether a field is there; at random, the values in its condition are changed so that it is."""
         there = super().present(one, scope)
         if there and one.condition is not None:
             self.reasons[scope.path] = one.condition, scope
@@ -134,6 +135,7 @@ class Structures(StoredValues):
         return value, at + natural
 
     def within(self, one: Field, kind: Kind, scope: Scope, inner: Stream) -> Any:
+        """Read a value in a stream of its own, with all instances of a structure; bytes that are decided are stored."""
         value = super().within(one, kind, scope, inner)
         if isinstance(value, Node):
             try:
@@ -248,6 +250,10 @@ class Structures(StoredValues):
             yield from self._until(one, node, path, values)
 
     def _to_the_end(self, path: str, stream: Stream, values: list[Any]) -> Iterator[int]:
+        """The indexes of a list up to the end of its stream.
+
+        Their number is drawn, or one that a solution requires; the stream is made to end after them if it can be.
+        """
         count = self.pins.get(("count", path))
         if count is None:
             count = self.memo(path, "count", lambda: self.count(path))
@@ -264,6 +270,10 @@ class Structures(StoredValues):
                 yield len(values)
 
     def _until(self, one: Field, node: Node, path: str, values: list[Any]) -> Iterator[int]:
+        """The indexes of a list with `repeat-until`; after a drawn number of elements, one is made to be the last.
+
+        Raises `RetryError` if none becomes the last.
+        """
         expr = expression(one, "repeat-until")
         assert expr is not None
         most = self.memo(path, "count", lambda: max(1, self.count(path)))

@@ -161,6 +161,7 @@ class Evaluator(ABC):
             raise UnknownError(str(error)) from error
 
     def _value(self, expr: ex.Expr, scope: Scope) -> Any:  # noqa: C901 - one case for each form of expression
+        """As `value`, but with the errors that Python raises for values of the wrong kind."""
         match expr:
             case ex.Literal(value):
                 return value
@@ -197,6 +198,7 @@ class Evaluator(ABC):
                 return self._value(then if self._value(condition, scope) else otherwise, scope)
 
     def _name(self, id: str, scope: Scope) -> Any:
+        """The value of a name: a pair of stream and scope for `_io`, the structure itself for `_root` at the root."""
         if id == "_":
             return scope.item
         if id == "_index":

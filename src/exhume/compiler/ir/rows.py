@@ -166,6 +166,7 @@ def takes_bytes(field: Field, around: tuple[Type, ...] = ()) -> bool:
 
 
 def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
+    """As `takes_bytes`, for a value of `kind`; types that are examined already (`around`) count as taking none."""
     if isinstance(kind, Structure):
         inner = kind.type
         return inner not in around and not inner.opaque and always_takes_bytes(inner, (*around, inner))

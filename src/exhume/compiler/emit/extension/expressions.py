@@ -97,6 +97,10 @@ class Expressions:
     # The meaning of names other than variables.
 
     def _global(self, name: str) -> tuple[str, Kind]:
+        """The code and kind of a name other than a variable: an import, enum, class, function, or name of Python.
+
+        Raises `UncoveredError` for any other name.
+        """
         if name in self.source.shared:
             return self.table.shared(self.source.shared[name]), OBJECT
         if name in self.source.given:
@@ -209,6 +213,10 @@ class Expressions:
         return None
 
     def _attribute(self, node: ast.Attribute) -> tuple[str, Kind]:
+        """The code and kind of `x.name`: a member of a C struct for streams and budgets, a slot for known structures.
+
+        `io.at` becomes `v0.at`, and `entry.size` `slot_get(v1, ...)`, or `field_of(v1, ...)` if its class is not known.
+        """
         name = node.attr
         if isinstance(node.value, ast.Name) and node.value.id in self.source.modules:
             return self.table.of(self.source.modules[node.value.id], name), OBJECT
@@ -234,6 +242,10 @@ class Expressions:
         return self.variable("view")[1:] if isinstance(node, ast.Name) and node.id == "view" in self.kinds else None
 
     def _subscript(self, value: ast.expr, index: ast.expr) -> tuple[str, Kind]:
+        """The code and kind of `value[index]`; a slice of the data is taken by `sliced`, which makes no slice object.
+
+        Raises `UncoveredError` for a single byte of the data, which only an assignment may read.
+        """
         view = self.is_view(value)
         if isinstance(index, ast.Slice):
             if view is not None and index.lower is not None and index.upper is not None and index.step is None:
@@ -247,6 +259,11 @@ class Expressions:
         return f"{self.object(value)}[{self.object(index)}]", OBJECT
 
     def _call(self, node: ast.Call) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
+        """The code and kind of a call.  Calls that readers often make become C functions, all others calls of objects.
+
+        `new(Entry)` becomes `slot_make(...)`, and `find(run, view, b"|", at, end)` `seek(v0, p1, n1, 124, v2, v3)`.
+        For the variable `v1` of a view, `p1` points to its bytes and `n1` is their number.
+        """
         match node:
             case ast.Call(func=ast.Name("new"), args=[ast.Name(name)]) if name in self.source.classes:
                 return f"slot_make({self.table.of(self.source.id, name)})", ReaderObject(self.source.id, name)
@@ -301,6 +318,7 @@ class Expressions:
         return f"member_of({map}, {self.object(number)})", OBJECT
 
     def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> tuple[str, Kind]:
+        """The code and kind of `left op right`: in machine words if the result fits, for objects otherwise."""
         (one, here), (two, there) = self.expr(left), self.expr(right)
         sign = OPERATORS[type(op)]
         if isinstance(here, MachineWord) and isinstance(there, MachineWord):
@@ -334,6 +352,13 @@ class Expressions:
         return f"({word.join(texts)})", kind
 
     def _compare(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> str:
+        """The code of a comparison, which may be a chain (`a <= b < c`).
+
+        Machine words are compared if, of each two neighbors, at least one fits into a word: the other may become the
+        largest word.  Otherwise objects are compared, as by `==` if one value is an object.
+
+        Raises `UncoveredError` for operators that do not order values.
+        """
         nodes = [left, *others]
         if len(ops) == 1 and isinstance(ops[0], (ast.Is, ast.IsNot)):
             text, kind = self.expr(left)
@@ -367,6 +392,7 @@ class Expressions:
         return all(isinstance(self.expr(one)[1], MachineWord) for one in nodes)
 
     def _member_of(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
+        """The code of `left in right`, or `not in`: comparisons for a number in a tuple or a `range`, Python's else."""
         text, kind = self.expr(left)
         word = OPERATORS[type(op)]
         match right:

@@ -52,6 +52,7 @@ class Function(Statements):
         node: ast.FunctionDef,
         owner: ReaderClass | None = None,
     ) -> None:
+        """Compile `node` of the module `source`; `owner` is its class if it is a property, else None."""
         super().__init__(source, every, table)
         self.node = node
         self.arguments_: list[str] = [one.arg for one in node.args.args]
@@ -61,6 +62,10 @@ class Function(Statements):
             self._find_columns()
 
     def _find_columns(self) -> None:
+        """Find the class of columns that a `scan_` function fills, and which variables append to which column.
+
+        Raises `UncoveredError` if it makes none, since its columns are the bytes as they are.
+        """
         for one in ast.walk(self.node):
             match one:
                 case ast.Assign([ast.Name("columns")], ast.Call(ast.Name(name))):
@@ -122,6 +127,7 @@ class Function(Statements):
                     yield name, kind if isinstance(kind, MachineWord) else OBJECT
 
     def _assigned(self, targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[str, Kind]]:
+        """The variables that one assignment sets, with their kinds; none while the kind of the value is not known."""
         names = [one.id for one in targets if isinstance(one, ast.Name)]
         try:
             match targets, value:

@@ -65,6 +65,7 @@ class Source:
 
 
 def _class(node: ast.ClassDef) -> ReaderClass:
+    """The slots, properties, reader of an element and array codes of a generated class, from its syntax tree."""
     found = ReaderClass(node.name, structure=bool(node.bases))
     for one in node.body:
         match one:

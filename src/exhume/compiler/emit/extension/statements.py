@@ -138,6 +138,11 @@ class Statements(TextStatements):
     # Values into variables.
 
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:  # noqa: C901 - one case for each form
+        """Statements for an assignment.
+
+        It may bind the `append` of a column, call a reader (`value, at = read_entry(...)`), unpack numbers, or read one
+        byte; all others are left to `_put`.  Raises `UncoveredError` for other tuples of targets.
+        """
         match targets, value:
             case [ast.Name(add)], ast.Attribute(ast.Attribute(of, name), "append") if add in self.columns:
                 self.lines.add(
@@ -181,6 +186,10 @@ class Statements(TextStatements):
         self._store(target, *self.expr(value))
 
     def _store(self, target: ast.expr, text: str, kind: Kind) -> None:
+        """Statements that store code of a kind in a variable or an attribute, converted to the kind of the target.
+
+        For the variable `view`, the pointer to its bytes and their number are set too.
+        """
         lines = self.lines
         match target:
             case ast.Name(name):
@@ -268,6 +277,10 @@ class Statements(TextStatements):
         return None
 
     def _unpack(self, into: list[ast.expr], unpack: ast.expr, view: ast.expr, at: ast.expr) -> None:
+        """Statements for `(a, b) = unpack(view, at)`: a check that the bytes exist, then `_load`.
+
+        `unpack` is a name, or `(one if big else other)` where the data decides the byte order.
+        """
         formats = self._formats(unpack)
         number, place = self.is_view(view), self.place(at)
         assert formats is not None
@@ -286,6 +299,10 @@ class Statements(TextStatements):
             self._load(into, formats[0], number, place)
 
     def _load(self, into: list[ast.expr], format: str, number: str, place: str) -> None:
+        """Statements that load the numbers and bytes of one format of `struct`, such as `v3 = l4(p0 + v1 + 8)`.
+
+        `l4` reads 4 bytes with the lowest first, `b4` with the highest first.
+        """
         ofs = 0
         order = "b" if format[0] == ">" else "l"
         for target, (letter, size) in zip(into, parts(format), strict=True):
@@ -360,6 +377,10 @@ class Statements(TextStatements):
         return OBJECT
 
     def _push(self, add: str, value: ast.expr) -> None:
+        """The statement that appends a value to a column: `push4(v3, v4, least, most)` for numbers of 4 bytes.
+
+        Raises `UncoveredError` for a number of a kind that the array of the column does not take.
+        """
         code, into = self.columns[add], self.variable(add)
         text, kind = self.expr(value)
         if code in "fd":
@@ -382,6 +403,10 @@ class Statements(TextStatements):
             self.lines.add(f"push{WIDTHS[code]}({into}, {number}, <int64_t> ({least}), <int64_t> {most})")
 
     def _return(self, value: ast.expr | None) -> None:
+        """Statements that return from a reader, from a function that fills columns, or from a property.
+
+        A reader returns its value alone, and puts into `after[0]` where it ended.
+        """
         if self.shallower:
             self.lines.add("shallower()")
         match value:
