@@ -114,6 +114,7 @@ class Audit(activity.RunObserver):
     """The observer of one run, and its record."""
 
     def __init__(self, path: str) -> None:
+        """Open the log at `path` and read its last record.  Raises errors of a log that cannot be continued."""
         self._log = AppendOnlyLog(path)
         try:
             self._previous(self._log.last())  # a file that cannot be continued is refused before anything is done

@@ -71,6 +71,7 @@ class _RecordsFile:
 
 
 def _verified(records: str, *, files: bool) -> _RecordsFile:
+    """Check the records of an audit log and, with `files`, the recorded files; return counts and problems."""
     from exhume.cli.records import check
 
     found = _RecordsFile()
@@ -87,6 +88,7 @@ def _verified(records: str, *, files: bool) -> _RecordsFile:
 
 
 def _lines(found: _RecordsFile, ok: bool) -> Iterator[str]:
+    """Yield the lines of the printed result; `ok`: nothing was found wrong."""
     if found.runs:
         keys = ("record", "started", "verb", "exit_code", "targets", "outputs")
         yield from table(([one[key] for key in keys] for one in found.runs), [key.replace("_", " ") for key in keys])

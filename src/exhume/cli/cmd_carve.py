@@ -135,6 +135,7 @@ def _in_one_pass(
     min_confidence: float,
     jobs: int,
 ) -> ExitCode:
+    """Carve one image in this process, write the archives to the directory `output`, if any, and report them."""
     from exhume.engines.carve import carve
     from exhume.io.source import Source
 
@@ -193,6 +194,7 @@ def file_name(carved: CarvedArchive) -> str:
 
 
 def _print_archives(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:
+    """Print the table of archives, then findings and notes; `folder` is where they were written, if at all."""
     if not found:
         run.print(f"{printable(image)}: no archives found")
         return

@@ -197,6 +197,10 @@ def _export(
     given: frozenset[str],
     **events: str,
 ) -> ExitCode:
+    """Export one target.  `values` are the format's options, `given` those set by the user, `events` the timeline's.
+
+    Raises `UsageError` for options that the format or the target does not have.
+    """
     if run.machine and output == "-":
         raise click.UsageError("--json requires -o FILE: the exported data goes to standard output")
     described = recognized_format(run, target)

@@ -117,6 +117,7 @@ def _list_short(run: Run, archive: Archive, named: str, glob: str | None, option
 
 
 def _list_long(run: Run, found: Iterator[Entry]) -> None:
+    """Print all entries as a table, with a column for each detail that any of them has."""
     entries = list(found)
     extra = list(dict.fromkeys(key for entry in entries for key in entry.details))
     with_source = any(entry.source for entry in entries)

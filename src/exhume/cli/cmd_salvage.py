@@ -110,6 +110,10 @@ def _salvage(
     given: frozenset[str],
     jobs: int = 1,
 ) -> tuple[dict[str, Any], SalvageReport]:
+    """Salvage one target to `output`, and return the body of its JSON document and the report.
+
+    `values` are the format's options, `given` the names of those that the user set.
+    """
     from exhume.engines.identify import identify_source
     from exhume.engines.salvage import salvage
     from exhume.recovery import SalvageMode
@@ -141,6 +145,7 @@ def _outcome(result: SalvageReport) -> ExitCode:
 
 
 def _print_result(run: Run, result: SalvageReport) -> None:
+    """Print what was recovered and lost, and what the output was checked against."""
     counts = [counted(n, kind) for kind, n in result.recovered.items() if n]
     run.print(f"recovered: {', '.join(counts) or 'nothing'}")
     lost = [counted(n, kind) for kind, n in result.lost.items() if n]

@@ -114,6 +114,7 @@ def _search_below(
 def _search_several(
     run: Run, many: ManyOptions, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
 ) -> list[ExitCode]:
+    """Search all targets and return their exit codes; results of one format may be merged (see `_ResultPlayer`)."""
     names, described = chosen.names, None
     if isinstance(names, list | tuple) and len(names) <= PRECHECKED and not any("://" in name for name in names):
         described = _one_format(run, names)
@@ -193,6 +194,7 @@ class _ResultPlayer(Player):
     def __init__(
         self, run: Run, query: str, values: dict[str, object], given: frozenset[str], described: Format | None
     ) -> None:
+        """Prepare for targets of the format `described`, or of several formats if it is None."""
         super().__init__(run)
         self._query, self._given = query, given - {"named"}
         named = values.get("named")
@@ -269,6 +271,7 @@ class _ResultPlayer(Player):
         return outcomes
 
     def _say_counts(self, format: str) -> ExitCode:
+        """Print the number of matches of each target, and their sum; return exit code 4 if it is 0."""
         total = sum(count for _, count in self._counts)
         if self._run.machine:
             targets = [{"target": redact(target), "count": count} for target, count in self._counts]

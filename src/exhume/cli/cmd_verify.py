@@ -46,6 +46,7 @@ def command(
         return verify_one(run, chosen.only, jobs=many.jobs, **options)
 
     def failed(target: str, error: ExhumeError) -> None:
+        """Report a target that could not be read as one finding."""
         finding = Finding.from_error(error, unread=True)
         run.tally(Verdict.of([finding]))
         if run.ndjson:

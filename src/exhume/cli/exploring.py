@@ -100,6 +100,7 @@ class _Cursor:
     """The items of a search, which runs in a thread of its own, and only as far as they are asked for."""
 
     def __init__(self, search: Callable[[Callable[[Any], None]], None]) -> None:
+        """Start the thread; `search` is called there with the function that takes each item."""
         self._changed = threading.Condition()
         self._waiting: deque[Any] = deque()
         self._wanted = 0
@@ -114,6 +115,7 @@ class _Cursor:
         self.thread.start()
 
     def _run(self, search: Callable[[Callable[[Any], None]], None]) -> None:
+        """Run the search, and keep its error for the caller of the next page."""
         try:
             self._wait_for_demand()
             search(self._put)
@@ -172,6 +174,10 @@ class _Cursor:
                 self._asking -= 1
 
     def _page(self, first: int, count: int, gone: Callable[[], bool]) -> tuple[list[Any], bool] | None:
+        """Return items `[first, first + count)` and whether there are more; None if they were passed already.
+
+        Raises the error of the search, and `QueryError` if `gone` reports that the client left.
+        """
         with self._turn:
             if first < self._at:
                 return None
@@ -283,6 +289,7 @@ class Records:
             self._archive = None
 
     def _search(self, archive: Archive, query: str, put: Callable[[Any], None]) -> None:
+        """Pass the records that match `query` (empty: all) to `put`, by the `search` or `cat` of the format."""
         if self._described.content == "members":
             for member in _members(archive, query):
                 put(member)

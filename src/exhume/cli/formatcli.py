@@ -105,6 +105,7 @@ class FormatCli:
         merges: Callable[[Any, bool], bool] | None = None,
         merge: Callable[[Run, Sequence[dict[str, Any]], str, Any], ExitCode] | None = None,
     ) -> None:
+        """Store the arguments, which the class docstring describes."""
         self.options = options or {}
         self.values = values or {}
         self.without_effect = without_effect or {}

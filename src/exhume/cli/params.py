@@ -234,6 +234,7 @@ class ByteText(_BytesType):
     name = "bytes"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        """Return the bytes that the text states; a backslash before anything else is kept as it is."""
         if isinstance(value, bytes):
             return value
         out = bytearray()

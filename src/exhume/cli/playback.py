@@ -161,6 +161,7 @@ class Player:
     """Plays back the recorded output of the targets as if a single run had produced it."""
 
     def __init__(self, run: Run) -> None:
+        """Start without output; `_open` is the JSON list that is being printed, if any."""
         self._run = run
         self._open: tuple[str, dict[str, Any], str] | None = None
         self._first = True
@@ -274,6 +275,10 @@ def _close(run: Run, outcomes: Mapping[ExitCode, int], closing: str) -> None:
 def _parts(
     run: Run, many: ManyOptions, one: One, targets: Targets, options: dict[str, Any], player: Player, progress: Progress
 ) -> Iterator[tuple[Any, TargetOutput | ExhumeError]]:
+    """Yield each target, in order, with its recorded output or the error that ended it.
+
+    On this machine alone, output is printed as it comes; otherwise the caller plays it back.
+    """
     terminal = sys.stdout.isatty()
     if many.is_local:  # as it comes: nothing is held back, whatever its size
         for done, name in enumerate(targets.names):

@@ -143,6 +143,7 @@ def _found(run: Run, targets: Iterable[str]) -> Iterator[tuple[str, WalkEntry]]:
 def _on_found(
     run: Run, unit: tuple[str, WalkEntry], *, verb_of: One, heading: bool, options: dict[str, Any]
 ) -> ExitCode:
+    """Run the verb on one file if it is an archive, and report the kind of any other file.  Runs in a worker."""
     name, found = unit
     kind, format, message = _recognized(run, name, found)
     outcome: ExitCode | None = None
@@ -165,6 +166,7 @@ class _FileTally(Player):
         self.counts: Counter[str] = Counter()
 
     def play(self, event: tuple[Any, ...]) -> None:
+        """Print one recorded event, and count the kind of the file that a "file" document describes."""
         if event[0] != "document" or event[1] != "file":
             super().play(event)
             return

@@ -51,6 +51,7 @@ class Run:
         color: str = "auto",
         screen: Screen | None = None,
     ) -> None:
+        """Take the common options as click parsed them.  Raises `UsageError` for a bad `--limit` or `--storage`."""
         self.arguments: dict[str, Any] = {
             "json": json, "ndjson": ndjson, "as_format": as_format, "offset": offset, "length": length,
             "limit": tuple(limit), "allow_full_download": allow_full_download, "follow_redirects": follow_redirects,

@@ -58,6 +58,8 @@ def plain_options(function: F) -> F:
 
 
 def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
+    """Return the command with the common options, called with a `Run` made from their values."""
+
     @functools.wraps(function)
     def wrapper(**kwargs: Any) -> Any:
         audit: str | None = kwargs.pop("audit")

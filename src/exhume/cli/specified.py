@@ -44,6 +44,7 @@ class _Table:
         """The one table."""
 
         def make() -> Any:
+            """Return a reader of the rows with the requested columns; count the fields that do not fit in a table."""
             from exhume.tabular.arrow import choose, import_pyarrow
 
             reader = self.rows.reader()
@@ -100,6 +101,10 @@ def _exported(
     overwrite: bool,
     columns: list[str],
 ) -> tuple[Any, _Table]:
+    """Export the list at `path` of a file read by a specification; return the report and the exported table.
+
+    Raises `UsageError` without `--path`, or for a target that does not take lists.
+    """
     from exhume.export import TARGETS
     from exhume.layout.foreign_rows import SpecificationRows
     from exhume.layout.ksy_files import one_file

@@ -181,6 +181,10 @@ def carve(
 def _carve(
     target: Target, start: int, stop: int | None, storage: dict[str, Any] | None, how: dict[str, Any]
 ) -> Iterator[CarvedArchive]:
+    """Yield the archives in `[start, stop)` of the target, which is opened and closed here unless it is a source.
+
+    Raises `TypeError` for a directory.
+    """
     image = open_target(target, storage_options=storage, is_image=True)
     if isinstance(image, Tree):
         raise TypeError("carving needs a file (a disk image, a dump), not a directory")

@@ -192,6 +192,10 @@ def explain_archive(
 def _explain(
     found: SectionMap, selection: Selection, findings: Sequence[Finding], unchecked: str, note: bool
 ) -> Iterator[ExplainedSection]:
+    """Yield the selected sections with their fields; those above a limit follow as one entry for each kind.
+
+    `findings` are noted at their fields.  `unchecked`: why no checksum is computed; empty if they are.
+    """
     noted = _FindingsByPlace(findings)
     shown: Counter[tuple[object, ...]] = Counter()
     omitted: dict[tuple[object, ...], ExplainedSection] = {}

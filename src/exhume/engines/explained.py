@@ -346,6 +346,7 @@ def checked_nearby(section: Section, most: int = NEARBY) -> Section:
 
 
 def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
+    """Return the verdict on a checksum; `chain` leads from the root field to it.  Raises errors of the source only."""
     if unchecked:
         return Check.skipped(unchecked)
     if chain[-1].value is None:
@@ -371,6 +372,10 @@ def innermost(trees: Iterable[Field], offset: int, payload_offset: int | None = 
 
 
 def _chain(node: Field, offset: int, payload_offset: int | None) -> list[Field]:
+    """Return the fields that contain an offset, from `node` to the deepest one; empty if `node` does not.
+
+    `payload_offset` is the offset in the decompressed payload; None for stored bytes.
+    """
     if node.span is None or not node.span.start <= offset < node.span.end:
         return []
     if payload_offset is not None and node.span.payload is not None:

@@ -95,6 +95,10 @@ def extract(
             return 0, 0, [(place, error)]
 
     def run(task: _Task) -> _Result | _LargeMember:
+        """Extract a task's members and return their count, their bytes and the failures.
+
+        A large member is returned as it is, for the caller to extract.
+        """
         match task:
             case _LookupFailure(place, error):
                 return 0, 0, [(place, error)]
@@ -326,6 +330,7 @@ def checked_pieces(archive: MemberArchive, name: str, size: int, jobs: int = 1) 
 
 
 def _write(archive: MemberArchive, output: OutputTree | TarSink, name: str, data: memoryview | None, jobs: int) -> int:
+    """Write one member and return its bytes.  `data`: its content for a tar stream, if it was loaded already."""
     if data is not None:
         assert not isinstance(output, OutputTree)
         return output.write(name, len(data), (data,))

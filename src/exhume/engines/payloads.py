@@ -128,6 +128,7 @@ class Payloads:
         return known
 
     def _window(self, number: int, section: Section, index: int) -> bytes:
+        """Return window `index` of a large payload.  A window before the last one read means decompressing again."""
         known = self._windows.get((number, index))
         if known is None:
             before, forward = self._passing or (-1, ForwardReader(()))

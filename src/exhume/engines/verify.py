@@ -54,6 +54,7 @@ class Verification(Iterator[Finding]):
         offset: int = 0,
         length: int | None = None,
     ) -> None:
+        """Note the target and the options; it is opened when the first finding is requested."""
         self.target = target
         self.format = format and get_format(format).id
         self.counts: dict[Severity, int] = dict.fromkeys(Severity, 0)
@@ -137,6 +138,7 @@ class Verification(Iterator[Finding]):
         return get_format(self.format).payload_checksums
 
     def _run(self) -> Iterator[Finding]:
+        """Open the target and yield its findings, which are counted and reported to `--audit` on the way."""
         source = open_target(self.target, **self._storage)
         try:
             for finding in self._findings(source):
@@ -155,6 +157,7 @@ class Verification(Iterator[Finding]):
                 source.close()
 
     def _findings(self, source: Any) -> Iterator[Finding]:
+        """Yield the findings of the format's rules; an error that ends the check becomes the last finding."""
         try:
             if self.format is None:
                 try:

@@ -214,6 +214,7 @@ def _copy(
     progress: Progress,
     jobs: int,
 ) -> None:
+    """Write one table to `file` in the form `kind`; up to `jobs` processes render its batches."""
     reader = make()
     if wide.is_wide(reader.schema):
         report.notes.append(wide.NOTE)
@@ -234,6 +235,7 @@ def _rendered(reader: Any, render: Callable[[Any], bytes] | None, jobs: int) -> 
     sent: deque[Any] = deque()
 
     def streams() -> Iterator[bytes | None]:
+        """Yield parts of the batches as Arrow streams for other processes; None for a part too large to send."""
         import pyarrow as pa
 
         for batch in reader:

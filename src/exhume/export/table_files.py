@@ -64,6 +64,7 @@ class CsvFile(TableFile):
     is_text = True
 
     def __init__(self, *args: Any) -> None:
+        """Write the header line.  Nested columns become text, and control characters in names are escaped."""
         super().__init__(*args)
         from pyarrow.csv import CSVWriter
 

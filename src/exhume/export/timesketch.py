@@ -109,6 +109,11 @@ def export(
 def _events(
     pa: Any, reader: Any, clock: Clock | None, message: str | None, shown: list[str], lead: str, report: ExportReport
 ) -> Iterator[dict[str, Any]]:
+    """Yield each row with a time as an event; rows without one are counted in `report.lost`.
+
+    `message`: the column for the event's text, by default `message`, else the row as JSON.  `shown`: the columns
+    that become fields.  `lead`: text before each message.
+    """
     said = message if message in reader.schema.names else "message" if "message" in reader.schema.names else None
     for batch in reader:
         if clock is None:
@@ -143,6 +148,10 @@ def _flat(value: Any, report: ExportReport) -> Any:
 
 
 def _clock(pa: Any, archive: Archive, schema: Any, time: str | None, start_ns: int | None) -> Clock | None:
+    """Return the column that has the time of the rows, and how it is read; None if there is none.
+
+    `time` names a column and its unit, as `--time` does; `start_ns` is when the log's own clock began.
+    """
     if time is not None:
         name, unit_ns = _split(time)
         return _column_clock(pa, name, schema.field(name).type, unit_ns) if name in schema.names else None
@@ -227,6 +236,7 @@ def _json_lines(file: Any) -> Callable[[dict[str, Any]], None]:
 
 
 def _csv(file: Any, chosen: Sequence[str], report: ExportReport) -> Callable[[dict[str, Any]], None]:
+    """Write the header line, and return a function that writes one event with control characters escaped."""
     line = io.StringIO(newline="")
     names = [*REQUIRED, *map(_field, chosen)]
     writer = csv.DictWriter(line, names, restval="")

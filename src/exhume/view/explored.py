@@ -82,6 +82,7 @@ class ExploredArchive:
     def __init__(
         self, archive: ExploredContent, *, name: str = "", rows: Rows | None = None, verifies: bool = True
     ) -> None:
+        """Start the thread that finds the sections; the other fields are filled by threads under `_lock`."""
         self.archive = archive
         self.name: str = name or archive.name
         self.format: str = archive.format
@@ -224,6 +225,10 @@ class ExploredArchive:
         return f"checking … {done / total:.0%}" if total else "checking …"
 
     def _finding(self, finding: Finding, numbers: dict[str, int]) -> dict[str, Any]:
+        """Return a finding as JSON for the page; `numbers` has the page's number of each file by its name.
+
+        `payload` lists the section that it concerns, if any; `within` is its range in the decompressed payload.
+        """
         span = finding.span
         out: dict[str, Any] = {
             "code": finding.code,
@@ -288,6 +293,11 @@ class ExploredArchive:
     def _explained(
         self, number: int, at: int | None, part: str, page: tuple[str, int] | None = None, *, payload: bool = True
     ) -> ExplainedSection:
+        """Return section `number` with the fields around offset `at`; recent sections are kept in `_looked`.
+
+        `part` is "tree" if `at` is an offset in the file, else it is one in the payload.  `page`: an array and the
+        index of its first element to show.
+        """
         section = self.section(number)
         unchecked = "" if isinstance(self.archive, Archive) else "the specification names no checksum"
         marks = []

@@ -233,6 +233,7 @@ def _touched(tiles: Iterable[Tile], starts: Sequence[int]) -> list[Section]:
 
 
 def _draw(drawing: Drawing, y: float, x: float, width: float, bar: Bar) -> None:
+    """Draw one bar of a strip at (`x`, `y`), with as much of its label as fits in `width` pixels."""
     if width <= 0:
         return
     section = bar.first
@@ -339,6 +340,7 @@ def _payload_size(section: Section, *, decode: bool, sound: bool) -> int | None:
 
 
 def _table(drawing: Drawing, y: float, sorts: Sequence[_SectionTotals], total: int) -> float:
+    """Draw the table of section kinds at `y`, the first `TABLE_ROWS` of them, and return the y below it."""
     for at, label in zip(
         (MARGIN, *ENDS), ("sections", "count", "stored bytes", "share", "decompressed", "ratio"), strict=True
     ):

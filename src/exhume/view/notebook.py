@@ -97,6 +97,7 @@ def _table(
     count: int = 0,
     color: str = "inherit",
 ) -> str:
+    """Return an HTML table of at most `MOST_ROWS` rows; `count` is the number of all rows, 0 if unknown."""
     cell = '<td style="text-align:left;vertical-align:top">'
     out = [f'<table><caption style="text-align:left;font-weight:bold;color:{color}">{_text(caption)}</caption>']
     if heads is not None:

@@ -73,6 +73,7 @@ class PageWriter:
     """Writes the page piece by piece: chunks first, the small table of contents last."""
 
     def __init__(self, file: IO[str], selection: Selection, progress: Progress = no_progress) -> None:
+        """Start an empty page; `_room` is how many characters damaged and other sections may still take on it."""
         self._file = file
         self._progress = progress
         self._selection = selection if selection.narrow else replace(BOUNDED, source=selection.source)
@@ -143,6 +144,7 @@ class PageWriter:
         return self._chunks - 1
 
     def _section(self, found: SectionMap, item: ExplainedSection, findings: Sequence[Finding]) -> dict[str, Any]:
+        """Embed bytes and field trees of one section, as far as `_room` allows; return its entry in the contents."""
         section = item.section
         self.complete = self.complete and item.complete
         out = section_values(section, self._by_name[section.span.source])

@@ -91,6 +91,7 @@ def write_report(
 
 
 def _summary(file: IO[str], case: CaseReport) -> None:
+    """Write the paragraph with the number of archives by verdict, and a warning for each EWF image that changed."""
     counts = {verdict: sum(one.carved.verdict is verdict for one in case.archives) for verdict in CarveVerdict}
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     found = f"{counted(len(case.archives), 'archives')} found" + (f": {told}" if told else "")
@@ -106,6 +107,7 @@ def _summary(file: IO[str], case: CaseReport) -> None:
 
 
 def _images(file: IO[str], case: CaseReport, opened: Opener) -> None:
+    """Write the table of input files, and a map of each file that has archives inside, up to `MOST_MAPS`."""
     within = Counter(one.image for one in case.archives)
     rows = (
         [image.name, f"{image.size:,}", f"{within[number]:,}", _Code(image.sha256)]
@@ -148,6 +150,7 @@ def _kind(found: CaseArchive) -> SectionKind:
 
 
 def _archives(file: IO[str], case: CaseReport) -> None:
+    """Write the table of archives: where each is, its verdict, and what the verdict is based on."""
     rows = []
     for one in case.archives:
         carved = one.carved
@@ -181,6 +184,7 @@ def _archives(file: IO[str], case: CaseReport) -> None:
 
 
 def _groups(file: IO[str], case: CaseReport) -> None:
+    """Write the table of groups: archives that are parts of one."""
     if not case.groups:
         return
     rows = [
@@ -229,6 +233,7 @@ def _outcome(one: RecoveryOutcome) -> list[str]:
 
 
 def _details(file: IO[str], case: CaseReport, opened: Opener, limits: Limits) -> None:
+    """Write a section for each archive: verdict, findings and, for the first `MOST_MAPS` (damaged first), a map."""
     order = sorted(case.archives, key=lambda one: one.carved.verdict is CarveVerdict.COMPLETE)
     drawn = {one.number for one in order[:MOST_MAPS]}
     for one in case.archives:
@@ -277,6 +282,7 @@ def _map(found: CaseArchive, opened: Opener, limits: Limits) -> str:
 
 
 def _others(file: IO[str], case: CaseReport) -> None:
+    """Write the table of files in which no archive was found, with the reason."""
     if not case.others:
         return
     words = {

@@ -79,6 +79,7 @@ class Explorer:
     """
 
     def __init__(self, target: ExploredArchive, token: str, open_carved: Opener | None = None) -> None:
+        """Register the routes of `api/NAME`; each is a function of the shown archive and the query."""
         self.target = target
         self.token = token
         self.hosts: frozenset[str] = frozenset()
@@ -118,6 +119,7 @@ class Explorer:
         return [] if environ["REQUEST_METHOD"] == "HEAD" else body
 
     def _answer(self, environ: Environ) -> tuple[str, str, Iterable[bytes], list[tuple[str, str]]]:
+        """Return `(status, content type, body, more headers)`.  Raises `RefusedError` for any other path."""
         rest = self._allowed(environ)
         if rest in _FILES:
             kind, content = _FILES[rest]
@@ -269,6 +271,7 @@ class Server:
     def __init__(
         self, shown: ExploredArchive, open_carved: Opener | None = None, *, port: int = 0, idle: float | None = None
     ) -> None:
+        """Listen on a loopback address; `port` 0 takes a free one.  The token in `url` is new for each run."""
         from waitress.server import create_server
 
         token = secrets.token_urlsafe(24)

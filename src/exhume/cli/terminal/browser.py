@@ -67,6 +67,7 @@ class Browser(App[None]):
     }
 
     def __init__(self, archive: Any, target: str) -> None:
+        """Take an opened archive; `target` is its name in the title."""
         super().__init__()
         self._archive = archive
         self._target = target
@@ -131,6 +132,7 @@ class Browser(App[None]):
         self.query_one("#title", Static).update(text.append(f"  {more}" if more else ""))
 
     def _show(self, item: Item) -> None:
+        """Show the details of an item, and its bytes in the hex view."""
         self.shown_item = item
         lines = Text()
         for name, text in details(item):
@@ -248,6 +250,7 @@ class Browser(App[None]):
             self._answer(self._asked, self._last[self._asked])
 
     def _answer(self, what: str, text: str) -> None:
+        """Follow the user's answer to the prompt `what`: "offset", "section", or else bytes to search for."""
         if what == "offset":
             try:
                 offset = SIZE.convert(text.strip(), None, None)
@@ -332,6 +335,7 @@ class Browser(App[None]):
 
     @work(thread=True, exclusive=True, group="verify")
     def _verify(self, then: bool = False) -> None:
+        """Verify the archive in a thread, until the user stops it; `then`: go to the first finding afterward."""
         found: list[Finding] = []
         stopped = self._stopped()
 
@@ -396,6 +400,7 @@ class Browser(App[None]):
 
     @work(thread=True, exclusive=True, group="go")
     def _open_payload(self, number: int) -> None:
+        """Decompress the payload of a section in a thread, and show it."""
         section = self._outline.found[number]
         if section.load is None:
             self.call_from_thread(self.notify, f"{section.name} has no payload to decompress", severity="warning")

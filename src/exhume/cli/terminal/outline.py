@@ -77,6 +77,7 @@ class Outline:
     KEPT = 32
 
     def __init__(self, found: SectionMap) -> None:
+        """Find the sections of each file: `_files` has `(file name, first section, one past the last section)`."""
         self.found = found
         self.sources: dict[str, Source] = found.sources
         self._explained: dict[int, ExplainedSection] = {}
@@ -116,6 +117,7 @@ class Outline:
         return Item(printable(label), "group", span, make=lambda: self._sections(first, last), first=first)
 
     def _section(self, number: int) -> Item:
+        """Return the item of one section, whose children are made by `_content` when it is unfolded."""
         section = self.found[number]
         codec = f", {section.codec}" if section.codec else ""
         label = f"{'  ' if section.parent else ''}{section.name}  ({section.kind}{codec})"
@@ -151,6 +153,7 @@ class Outline:
         return self._payloads.content(number, self.found[number])
 
     def _content(self, number: int) -> list[Item]:
+        """Return the children of a section: notes, fields of its stored bytes, and its payload."""
         explained = self.explain(number)
         out = [Item(printable(text), "note", bad=not explained.complete) for text in _notes(explained)]
         if explained.stored is not None:

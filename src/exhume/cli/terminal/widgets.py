@@ -66,6 +66,7 @@ class HexView(ScrollView, can_focus=True):
             self.offset = offset
 
     def __init__(self) -> None:
+        """Start without bytes; `base` and `length` are the shown range, `row` the bytes of a line."""
         super().__init__()
         self._read: Callable[[int, int], bytes] = lambda start, size: b""
         self.base = 0

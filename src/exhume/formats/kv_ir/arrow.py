@@ -139,6 +139,7 @@ class WantedColumns(NamedTuple):
         units.close()
 
     def _take(self, decoder: KvIrDecoder) -> Piece:
+        """Return the events that the decoder collected: the batch, the bytes of each row, and the losses."""
         import numpy
 
         pa = import_pyarrow()

@@ -121,6 +121,7 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: CatOpti
 
 
 def _cat(run: Run, archive: KvIrArchive, options: CatOptions) -> None:
+    """Print all events as JSON lines, text or JSON items with spans, with `--follow` also those appended later."""
     pairs = options.pairs
     if options.follow:
         from exhume.formats.kv_ir.checks import STREAM
@@ -178,6 +179,7 @@ class _FollowedEvents(Collection[Any]):
         return one is self.stream
 
     def __iter__(self) -> Iterator[Any]:
+        """Yield an archive for each part of the stream that is complete, until the file is replaced by another one."""
         from exhume.formats.kv_ir.checks import STREAM
         from exhume.formats.kv_ir.follow import GrowingStream, note_replaced
         from exhume.formats.kv_ir.rows import archives

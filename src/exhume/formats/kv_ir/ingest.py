@@ -69,6 +69,10 @@ class _UncutBytes:
         self._failure: ExhumeError | None = None
 
     def more(self, at: int) -> bool:
+        """Read further bytes, drop those before the offset `at`, and return False at the end of the stream.
+
+        An error of the input is raised once no byte is left before it.
+        """
         data, base = self.held
         parts = [data[at - base :]]
         wanted = max(1, len(parts[0]))  # a long unit is examined again only when twice as much is there

@@ -196,6 +196,10 @@ class Columns:
         return taken
 
     def _buffers(self, kind: str, values: dict[int, Any]) -> Buffers | None:
+        """Return a column as `(null count, validity bits, offsets, data)`; None if all its values are null.
+
+        `values` are by row.  Validity bits are None without nulls, offsets are None for values of a fixed size.
+        """
         if not values:
             return None
         count = len(self.sizes)

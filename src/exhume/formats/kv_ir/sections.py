@@ -62,6 +62,7 @@ def _preamble(source: Source, limits: Limits) -> Preamble | None:
 
 
 def _sections(archive: OpenStream, *, walked: bool) -> Iterator[Section]:
+    """Yield the sections of a stream.  `walked`: decode all units, to find where the intact ones end."""
     source = archive.source
     if archive.stream.wrapped:
         stored, size = _stored(archive) if walked else (source.size, None)
@@ -109,6 +110,7 @@ def _stored(archive: OpenStream) -> tuple[int, int | None]:
 
 
 def _frames(stream: Stream, end: int, limits: Limits, schema: str, size: int | None = None) -> Section:
+    """Return the one section of a compressed stream, which ends at `end`; `size`: its decompressed bytes, if known."""
     source = stream.source
 
     def load() -> bytes:

@@ -105,6 +105,10 @@ class Stream:
         return self.rules.trailing_bytes.error("after the zstd frames", span=span, actual=counted(span.size, "bytes"))
 
     def _decompressed(self) -> Iterator[bytes]:
+        """Yield the content of consecutive zstd frames in chunks, and note where each frame ends (`frame_ends`).
+
+        Raises the rules `frame_corrupt` and `frame_cut`, after the bytes before the damage.
+        """
         source = self.source
         at = total = 0
         self.frame_ends.clear()

@@ -44,6 +44,7 @@ def verify_source(
 
 
 def _findings(source: Source, limits: Limits, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
+    """Yield the findings of the preamble and, unless `quick`, of all units and of the bytes after the last one."""
     stream = Stream(source)
     try:
         units = Units(stream, limits)

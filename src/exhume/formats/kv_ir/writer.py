@@ -110,6 +110,7 @@ class StreamWriter(Writer):
         return b""
 
     def finish(self) -> None:
+        """Write the end of the stream and put the file in its place; if that fails, remove the file and raise."""
         if not self._open:
             return
         self._open = False
@@ -144,6 +145,7 @@ class KvIrWriter(StreamWriter):
         level: int | None = None,
         overwrite: bool = False,
     ) -> None:
+        """Check the metadata and build the preamble.  Raises `WriterError` if it is not JSON."""
         codec = chosen_codec(target, codec, level)
         try:
             raw = default_metadata(metadata)
