@@ -194,6 +194,7 @@ def build(out: Path, *, pure_only: bool = False) -> list[Path]:
 
 
 def _build(out: Path, scratch: Path, epoch: int, *, pure_only: bool) -> list[Path]:
+    """Build the sdist and the pure wheel, and unless `pure_only` a wheel for each target; return their paths."""
     tree = scratch / "exhume"
     copy_tracked(tree)
     common = {"SOURCE_DATE_EPOCH": str(epoch), "EXHUME_PURE": "1", "PYTHONWARNINGS": "ignore"}

@@ -105,6 +105,7 @@ def _assigned(statement: ast.stmt) -> tuple[str, ast.expr | None, bool]:
 
 
 def _stub(node: ast.ClassDef, path: str, known: Mapping[str, Given], indent: str) -> list[str]:
+    """The stub of one class as lines, with those of the classes in it."""
     inner = indent + "    "
     if _is_enum(node):
         members = [inner + ast.unparse(one) for one in node.body if isinstance(one, ast.Assign)]
@@ -171,6 +172,7 @@ class _Inference:
         return "Any"
 
     def _call(self, node: ast.Call, path: str) -> str:
+        """The type of what a call returns, by the name of the function; `Any` if that does not determine it."""
         name = ast.unparse(node.func)
         last = name.rpartition(".")[2]
         if last.startswith(("read_u", "read_s", "read_bits_int")) or last in ("len", "int", "pos", "size"):

@@ -112,6 +112,7 @@ def names(file: Path, *, types: bool = False) -> frozenset[str]:
 
 
 def _names(node: ast.AST, package: list[str], types: bool) -> Iterator[str]:
+    """The absolute names that a tree of Python imports; with `types` also those below `if TYPE_CHECKING`."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test) and not types:
             for other in child.orelse:
@@ -141,6 +142,7 @@ def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
     found: list[list[str]] = []
 
     def visit(node: str) -> None:
+        """Visit a module and its imports by Tarjan's algorithm; `found` gets groups that import each other."""
         order[node] = low[node] = len(order)
         waiting.append(node)
         for other in graph.get(node, ()):

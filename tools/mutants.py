@@ -98,6 +98,8 @@ class _Finder:
     def _statement(  # noqa: C901 - one case for each kind of statement
         self, body: list[ast.stmt], index: int, one: ast.stmt
     ) -> None:
+        """Add the mutants of one statement: without it, with another jump or no result, and those of what is in it."""
+
         def instead(new: ast.stmt, change: str) -> None:
             ast.copy_location(new, one)
             ast.fix_missing_locations(new)
@@ -160,6 +162,7 @@ class _Finder:
     def _expression(  # noqa: C901 - one case for each kind of expression
         self, owner: ast.AST, field: str, index: int | None, node: ast.expr
     ) -> None:
+        """Add the mutants of an expression, and of those within it; `field` of `owner` has it, in a list at `index`."""
         if isinstance(node, ast.Constant):
             self._constant(owner, field, index, node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):

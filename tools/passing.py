@@ -23,6 +23,7 @@ def passed(text: str) -> str:
 
 
 def _lines(lines: list[str]) -> Iterator[str]:
+    """The lines of a parser, with each loop over elements that has a call of `passes` below an `if not`."""
     at = 0
     while at < len(lines):
         found = _LIST.fullmatch(lines[at])

@@ -71,6 +71,7 @@ def _license(id: str) -> dict[str, Any]:
 
 
 def _library(name: str, version: str, license: str) -> dict[str, Any]:
+    """The entry of a library in the bill of materials."""
     purl = f"pkg:pypi/{name}@{version}"
     about = {"description": "The support code that the compiler puts into the modules it writes."}
     return {

@@ -65,6 +65,7 @@ def page(path: str, text: str, known: dict[str, str]) -> str:
     """The text of a page with its links as they are on the site; raises `ValueError` for one that leads nowhere."""
 
     def lead(found: re.Match[str]) -> str:
+        """A link of a page as the site needs it; other files are copied.  Raises `ValueError` for dead links."""
         target = os.path.normpath(PurePosixPath(path).parent / found[2])
         to = known.get(target) or FOLDERS.get(target)
         if to is None:

@@ -157,6 +157,7 @@ def definition(name: str, parameters: Iterable[Parameter], returned: str, *, ove
 
 
 def _opening(stub: Stub) -> str:
+    """The stubs of `open` (one overload for each format), `inspect` and `explain`, with the options of all formats."""
     text = ""
     options = []
     front = stub.parameters(exhume.open)
@@ -179,6 +180,7 @@ def _opening(stub: Stub) -> str:
 
 
 def _creating(stub: Stub) -> str:
+    """The stubs of `create`: one overload for each format, and one with the options of all."""
     text = ""
     options = []
     for id, module in MODULES.items():

@@ -58,6 +58,7 @@ def browsed(columns: int, lines: int) -> str:
     from exhume.cli.terminal.browser import Browser
 
     async def main() -> str:
+        """Press the keys that lead to the shown view, and return its picture as SVG."""
         with contextlib.chdir(SAMPLE.parent), exhume.inspect(SAMPLE.name) as archive:
             app: Any = Browser(archive, SAMPLE.name)
             async with app.run_test(size=(columns, lines)) as pilot:

@@ -77,6 +77,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    """Import a module or name of the package when it is first used.  Raises `AttributeError` for others."""
     import importlib
 
     if name in _MODULES:

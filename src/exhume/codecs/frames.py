@@ -45,6 +45,10 @@ class FrameIndex:
         size: int | None = None,
         most: int | None = None,
     ) -> None:
+        """Locate the first two frames if the payload's `size` is known, else all, in `stored` bytes that `read` reads.
+
+        Raises `CodecError` unless the payload has several frames and is within its limits.
+        """
         self.read = read
         self.stored: list[tuple[int, int]] = []
         """Stored range of each frame."""

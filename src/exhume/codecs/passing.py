@@ -299,6 +299,7 @@ _STEP: Final = 1 << 16
 
 
 def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
+    """Decode a raw Snappy block in chunks.  Raises `CodecError` for damage."""
     held, made = ForwardReader(pieces), _Window()
     stated = shift = 0
     while True:

@@ -133,6 +133,7 @@ class FramePassage(LeanFrameCache):
                 self.gather([(begin, begin + 1, 0)], memoryview(bytearray(1)))
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
+        """Copy ranges of the payload, `(start, stop, at)`, into `buffer` at `at`; each frame is decompressed once."""
         places, ends = self._places, self._places.ends
         frame, known = memoryview(b""), -1
         for start, stop, at in sorted(ranges):

@@ -57,6 +57,7 @@ def _zstd(view: memoryview) -> bytes:
 
 
 def _snappy(view: memoryview) -> bytes:
+    """A raw Snappy block with the data as one literal: its size as a varint, the tag with the length, the data."""
     out = bytearray()
     size = len(view)
     while size >= 0x80:

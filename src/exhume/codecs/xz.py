@@ -31,6 +31,8 @@ REDUNDANT: Final = 3
 
 
 def _family(name: str, make: Callable[[], Any]) -> Decoder:
+    """The decoder of a format of `lzma`; `make` makes the engine for each payload."""
+
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
         import lzma
 

@@ -121,6 +121,7 @@ def run(
 
 
 def _backend(cluster: Any, jobs: int, workers: Workers) -> Backend:
+    """The backend for a cluster, or for `jobs` threads or processes (0: one per CPU); `Inline` for one job."""
     if cluster is not None:
         from exhume.distributed.workers import Cluster
 
@@ -159,6 +160,7 @@ class _RunLoop:
         total: int | None,
         unit: str,
     ) -> None:
+        """Begin a run on `backend`; the other arguments are those of `run`."""
         self._backend, self._function, self._retries, self._delay = backend, function, retries, retry_delay
         self._progress, self._total, self._unit = progress, total, unit
         self._rest = enumerate(units)
@@ -173,6 +175,7 @@ class _RunLoop:
         self._tasks = 0
 
     def __iter__(self) -> Iterator[Result]:
+        """Yield the results in the order of the units, while the backend works on later ones."""
         following = done = 0
         while True:
             self._fill()

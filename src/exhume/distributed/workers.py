@@ -168,6 +168,7 @@ class Processes:
         self._started = 0
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
+        """Send a task to an idle process, or to a new one if none is idle or it has died."""
         call = pickle.dumps((function, units, delay), pickle.HIGHEST_PROTOCOL)
         message = pickle.dumps((len(units), call))  # the number of units is known even if they cannot be unpickled
         while True:
@@ -279,6 +280,10 @@ class Cluster:
     """The backend that submits tasks to a dask scheduler."""
 
     def __init__(self, cluster: Any) -> None:
+        """Connect to a scheduler: `cluster` is its address or file, or a client, which stays open afterwards.
+
+        Raises `MissingDependencyError` if dask is not installed.
+        """
         try:
             import distributed
         except ImportError as error:

@@ -37,6 +37,10 @@ class MemberFileSystem(ArchiveFileSystem):
     """
 
     def _place(self, held: SharedObject[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:
+        """The size of a file, and `(source, start)` where its bytes are stored; None if they have to be decoded.
+
+        Raises `FileNotFoundError` or `IsADirectoryError`.
+        """
         archive = _members(held)
         entry = self._of(held, path)
         if entry is None:
@@ -57,6 +61,7 @@ class MemberFileSystem(ArchiveFileSystem):
             return self._of(held, path)
 
     def _of(self, held: SharedObject[Archive], path: str) -> Info | None:
+        """The entry of a path: the root, a member, or a folder in the names of members; None if there is none."""
         if not path:
             return self._root(held)
         if not is_path(path):
@@ -173,6 +178,7 @@ class PayloadFileSystem(ArchiveFileSystem):
     """
 
     def _sections(self, held: SharedObject[Archive]) -> dict[str, Section]:
+        """The sections of the archive by their paths, found once for each opened archive; of equal names, the first."""
         with held.lock:
             known: dict[str, Section] | None = held.notes.get("sections")
             if known is None:

@@ -100,6 +100,10 @@ class OpenObjectCache(Generic[T]):
             return held
 
     def _put(self, key: object, made: SharedObject[T]) -> SharedObject[T]:
+        """Add an opened object, and return the one to use, which is another thread's if that was faster.
+
+        The oldest objects of a full cache are closed, once no one uses them.
+        """
         surplus: list[SharedObject[T]] = []
         with self._lock:
             held = self._held.get(key)
@@ -169,6 +173,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         follow_redirects: bool = False,
         **kwargs: Any,
     ) -> None:
+        """Note the options; nothing is opened yet.  Raises `WriterError` without an archive."""
         super().__init__(**kwargs)
         if isinstance(fo, (str, os.PathLike)) and not os.fspath(fo):
             raise WriterError(f"which archive? {self.protocol}://MEMBER::URL-OF-THE-ARCHIVE, or fo=")
@@ -205,6 +210,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             raise
 
     def _open_target(self) -> Source | Tree:
+        """Open what the archive is in.  Raises `FileNotFoundError` if it is missing, else as `open_target` does."""
         if not isinstance(self.fo, (str, os.PathLike)):
             return open_target(self.fo)
         options = {
@@ -244,6 +250,11 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
     # Reading
 
     def _fetch(self, requests: Sequence[tuple[str, int | None, int | None]]) -> list[bytes | Exception]:
+        """Answer requests `(path, start, end)`, in their order, each with its bytes or the exception that it raises.
+
+        Ranges of stored files are read from the source together; those of others are joined where they are near each
+        other.
+        """
         with self._lease() as held:
             out: list[bytes | Exception] = [b""] * len(requests)
             stored: dict[int, tuple[Source, list[tuple[int, tuple[int, int]]]]] = {}

@@ -50,6 +50,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         chunks_in: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
+        """Note the options; nothing is opened yet.  Raises `WriterError` without a catalog."""
         super().__init__(**kwargs)
         if not os.fspath(fo):
             raise WriterError("which catalog? cafcat://MEMBER::URL-OF-THE-CATALOG, cafcat://FILE/MEMBER, or fo=")
@@ -87,6 +88,10 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
             yield held.item
 
     def _open_catalog(self) -> Catalog:
+        """Open the catalog: a local one in place, a remote SQLite file after it was fetched completely.
+
+        Raises `FileNotFoundError` or `IsADirectoryError` if it is not a file.
+        """
         from exhume.formats.caf.catalog import open_catalog
 
         if self.target_protocol in (None, "file", "local"):
@@ -149,6 +154,10 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
     # Reading
 
     def _fetch(self, requests: Sequence[tuple[str, int | None, int | None]]) -> list[bytes | Exception]:
+        """Answer requests `(path, start, end)`, in their order, each with its bytes or the exception that it raises.
+
+        Ranges in the same chunk are read together.
+        """
         out: list[bytes | Exception] = [b""] * len(requests)
         chunks: dict[str, list[tuple[int, Location, tuple[int, int]]]] = {}
         for index, (path, start, end) in enumerate(requests):
@@ -170,6 +179,10 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         return out
 
     def _read_chunk(self, place: Location, spans: list[tuple[int, int]]) -> list[bytes]:
+        """Read ranges of the chunk at `place`, which is opened if it is not open yet.
+
+        Raises as `read_many`, and as `check` for a chunk in a place that is not permitted.
+        """
         from exhume.formats.caf.catalog_entries import open_location
 
         with self._catalog() as catalog:

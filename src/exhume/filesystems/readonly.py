@@ -183,6 +183,10 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         cache_options: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> ReadOnlyFile:
+        """Open a file to read; `mode` is "rb".
+
+        Raises `IsADirectoryError` for folders, and as `_refuse` for other modes.
+        """
         if mode != "rb":
             self._refuse(path)
         info = self.info(path)

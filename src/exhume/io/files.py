@@ -100,6 +100,10 @@ def locked(fd: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _locked_byte(fd: int) -> Iterator[None]:
+    """Lock one byte of a file on Windows, far after its end, while the block runs; wait until it is free.
+
+    Raises `OSError` on systems without such locks.
+    """
     try:
         import msvcrt
 

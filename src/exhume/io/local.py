@@ -33,6 +33,11 @@ class FileSource(Source):
     """A local file, read with `pread`; a change of size or time while it is open is noticed on failing reads."""
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+        """Open a file to read, without a change of its access time.
+
+        `name` is for messages; without it, the path is used. Raises `SourceError` if it cannot be opened, or is a pipe
+        or similar.
+        """
         self._path = os.fspath(path)
         self.name: str = self._path if name is None else name
         if activity.current is not None:
@@ -62,6 +67,7 @@ class FileSource(Source):
         return self._fd if self._fd >= 0 else None
 
     def _read(self, offset: int, size: int) -> bytes:
+        """Read up to `size` bytes at `offset`; fewer are returned at the end of the file."""
         if self._fd < 0:
             raise SourceError("the file is closed", span=self.span(offset, offset + size), code="EX-605")
         if activity.current is not None:
@@ -121,6 +127,10 @@ class FileObjectSource(Source):
     """A seekable binary file object that the caller owns; reads are serialized by a lock."""
 
     def __init__(self, file: BinaryIO, name: str | None = None) -> None:
+        """Take a file object; its `name`, or "<file>", is for messages.
+
+        Raises `SourceError` for text, pipes and sockets.
+        """
         given = getattr(file, "name", None)
         self.name: str = name if name is not None else given if isinstance(given, str) else "<file>"
         import threading
@@ -200,6 +210,7 @@ class LocalTree(Tree):
         return known.copy()
 
     def _below(self, folder: str, *, deep: bool = True) -> Iterator[str]:
+        """The relative paths of the files in a folder, and with `deep` below it; unreadable folders are left out."""
         waiting = [folder]
         while waiting:
             folder = waiting.pop()

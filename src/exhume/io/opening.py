@@ -84,6 +84,10 @@ def _joined(target: Target) -> Target:
 def _open_target(
     target: Target, storage_options: Mapping[str, Any] | None, size: int | None = None, tail_first: bool = False
 ) -> Source | Tree:
+    """The source or tree of a target, by its type; `size` and `tail_first` are for URLs.
+
+    Raises `TypeError` for a type that is none of these, and `SourceError` if the target cannot be opened.
+    """
     if isinstance(target, (Source, Tree)):
         return target
     if isinstance(target, (bytes, bytearray, memoryview)):

@@ -107,6 +107,7 @@ class _Worker:
     """One process, fed by several threads through a socket that is its standard input."""
 
     def __init__(self, call: bytes) -> None:
+        """Start a process, and send it `call`, the pickled function that it applies to each request."""
         self._socket, theirs = socket.socketpair()
         script = f"import sys; sys.path[:] = {sys.path!r}; from exhume.io.processes import serve; serve()"
         with theirs:
@@ -157,6 +158,7 @@ def _receive(from_: socket.socket) -> bytes | bytearray | None:
 
 
 def _exactly(from_: socket.socket, size: int) -> bytearray | None:
+    """Receive `size` bytes; None if the connection ends before."""
     data = bytearray(size)
     view, got = memoryview(data), 0
     try:

@@ -35,6 +35,7 @@ def py_write_files(jobs: list[tuple[folders.Folder, bytes, int, int]], data: Buf
 
 
 def _write_one(folder: folders.Folder, name: bytes, data: memoryview) -> int:
+    """Write one file into an open folder; return 0, or the `errno` of the failure, after which the file is removed."""
     try:
         fd = folders.create(folder, name)
     except OSError as error:

@@ -65,6 +65,11 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
         return found
 
     def _by_columns(self, path: str, rows: int) -> Iterator[tuple[Sequence[Any], int]]:
+        """Batches of columns that `rows` reads, each with where it ends; single elements if there are no columns.
+
+        The size of each batch in bytes determines how many rows the next one has.  Raises `LayoutError` as
+        `_one_by_one` does.
+        """
         assert self.rows is not None
         at, index, ask = self.at, 0, min(rows, FIRST_ROWS)
         while index < self.many if self.many is not None else self.last is not None or at < self.end:
@@ -87,6 +92,10 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
             at = found.resume_at
 
     def _one_by_one(self, path: str, rows: int, at: int, index: int) -> Iterator[tuple[Sequence[Any], int]]:
+        """Batches of at most `rows` elements, each with where it ends, read by `element` from `at` and `index` on.
+
+        Raises `LayoutError` with the path of an element that does not fit, after those before it were yielded.
+        """
         assert self.element is not None
         held: list[Any] = []
         start = at

@@ -64,6 +64,10 @@ class Elements(Sequence[Any]):
     """An array whose elements are parsed when they are accessed."""
 
     def __init__(self, stream: Any, make: Make, width: int, size: Callable[[], int] | None) -> None:
+        """An array that begins where `stream` is; `width` is the size of each number in bytes, 0 for structures.
+
+        `size` returns the size of the next element's own stream; None if they have none.
+        """
         self.places = Places(stream, int(stream.pos()), width, self._walked)
         self.stream = stream
         self._make = make
@@ -85,6 +89,7 @@ class Elements(Sequence[Any]):
     __hash__ = object.__hash__
 
     def __getitem__(self, index: Any) -> Any:
+        """The element at an index, or a list for a slice.  The elements that were parsed last are kept."""
         at = range(len(self))[index]
         if not isinstance(at, int):
             return [self[one] for one in at]

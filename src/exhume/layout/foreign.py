@@ -274,6 +274,10 @@ class Specification:
         return {}
 
     def _pausing(self, steps: list[str]) -> Callable[..., Any] | None:
+        """A function that reads data up to the list at the path `steps`, and raises `Paused` there.
+
+        None if the list cannot be read in batches.
+        """
         texts = paused_texts(self.specs, self.given, self.id, steps, self.texts)
         if texts is None:
             return None

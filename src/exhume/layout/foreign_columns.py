@@ -111,6 +111,7 @@ class ArrowColumns:
         return pa.array(held, pa.binary())
 
     def _choice(self, field: Field, kind: Switch, name: str, path: str, many: Sequence[int]) -> Any:
+        """A field with `switch-on` as a struct array: a field for each case, null in rows of other cases."""
         np, pa, case = self.np, self.pa, self._whole(f"{name}_case", many)
         found = {}
         for number, (word, kinds) in enumerate(choices(kind).items(), 1):
@@ -128,6 +129,10 @@ class ArrowColumns:
         return self.tabulator.struct(found, self._missing(case == 0, many), path)
 
     def _list(self, field: Field, name: str, path: str, many: Sequence[int], absent: Any) -> Any:
+        """A repeated field as a list array of `len(many)` rows; `absent` is a mask of rows without it, or None.
+
+        Returns None if its elements have no Arrow type.
+        """
         np, pa, kind = self.np, self.pa, field.one
         placed = numbers_in_place(field)
         if placed is not None:

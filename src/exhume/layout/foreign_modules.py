@@ -86,6 +86,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
 
     def exec_module(self, module: ModuleType) -> None:
+        """Fill a module of a compiled package.
+
+        `_given` has the objects of the caller, `_plain` the readers that record nothing, `_layout` the runtime; any
+        other name is a specification, whose audited code is run with few built-in names.
+        """
         package, _, name = module.__name__.partition(".")
         if name == "_given":
             vars(module).update(TYPES=_OUTSIDE[package].types, PROCESS=_OUTSIDE[package].process)

@@ -106,6 +106,10 @@ class SpecificationRows:
         return tabulator, self._read(read, tabulator, rows)
 
     def _read(self, read: Any, tabulator: Tabulator, rows: int) -> Iterator[Any]:
+        """Record batches of at most `rows` rows, from the reader `read`, which pauses at the list.
+
+        Raises `ExhumeError` for data that does not fit.
+        """
         data = mapped(self.source)
         try:
             try:

@@ -282,6 +282,7 @@ def _numeric(pa: Any, kind: Kind) -> Any:
 
 
 def _numbers(pa: Any, kind: Kind, values: list[Any]) -> Any:
+    """Numbers as an Arrow array of their type, else of 64-bit integers or strings; None if none fits."""
     type = _numeric(pa, kind)
     if type is not None:
         return pa.array(values, type)

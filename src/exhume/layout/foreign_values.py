@@ -62,6 +62,10 @@ def described(specification: Specification, value: Any) -> dict[str, Any]:
 
 
 def _describe(specification: Specification, value: Any, path: str, found: dict[str, Any], depth: int) -> None:
+    """Add the values of a structure to `found["fields"]`, by path, and the lengths of lists to `found["lists"]`.
+
+    Structures within it are described to `depth` levels.
+    """
     type = specification.type_of(value)
     for field in type.fields() if type is not None else ():
         name = f"{path}{field.id}"

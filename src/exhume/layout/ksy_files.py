@@ -48,6 +48,7 @@ class SpecFiles:
     """The files of one compilation."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
+        """Begin with no specification; imports are searched for in `folders`."""
         self.folders = folders
         self.room: FileBudget = FileBudget()
         self.specs: dict[str, Mapping[str, Any]] = {}
@@ -122,6 +123,10 @@ class SpecFiles:
         return lines.get(tuple(path))
 
     def _add(self, path: Path) -> str:
+        """Read the file of a specification, and return its id.
+
+        Raises `SpecificationError` for one without an id, or with the id of another one.
+        """
         lines: Lines = {}
         spec = parse_yaml(path, lines, self.room)
         meta = spec.get("meta") if isinstance(spec, dict) else None
@@ -280,6 +285,7 @@ def _key(holder: Mapping[str, Any], value: Any, event: Any) -> str:
 
 
 def _scalar(event: Any) -> Any:
+    """The value of a scalar of YAML: its text if it is quoted, else None, a bool, int, float or text by its form."""
     text: str = event.value
     if not event.implicit[0]:
         return text

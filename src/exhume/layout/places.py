@@ -21,6 +21,10 @@ class Places(Sequence[dict[str, Any]]):
     """Positions of the elements of an array, as the parsers note them."""
 
     def __init__(self, stream: Any, first: int, width: int, walked: Callable[[int, int], Iterator[int]]) -> None:
+        """An array at `first` in `stream`; `width` is the size of each element in bytes, 0 if they differ.
+
+        `walked(index, at)` yields where the elements end, from the one with that index on, which starts at `at`.
+        """
         self.stream = stream
         self._first = first
         self._width = width

@@ -257,6 +257,7 @@ class Explainer:
         doc: FieldDoc,
         docs: dict[str, FieldDoc],
     ) -> None:
+        """Give `made` the elements of an array that are shown, as children, and note how many there are."""
         begun = values if isinstance(values, Elements) and values.rest is not None else None
         if begun is not None:
             self._read_on(begun, made.path)

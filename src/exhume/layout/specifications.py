@@ -212,6 +212,7 @@ def _imports(spec: Any) -> list[str]:
 
 
 def _yaml(value: Any) -> str:
+    """A value as YAML text.  Raises `MissingDependencyError` if PyYAML is not installed."""
     try:
         import yaml
     except ImportError:

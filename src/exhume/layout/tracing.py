@@ -65,6 +65,7 @@ class Lazily(Sequence[Any]):
     """
 
     def __init__(self, view: Any, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:
+        """A list that begins at `at` in `view`; `read(at, index, run)` returns an element and where it ends."""
         self.starts = array("q")
         self.stop: int = at
         self.partial: Any = None
@@ -188,6 +189,7 @@ def keep_instance(value: Traced, error: Exception, id: str, kept: str) -> None:
 
 
 def _begun(value: Traced, error: Exception, id: str, begun: Any) -> None:
+    """Note why the field `id` of `value` was not read completely, and keep the part of it (`begun`) that was."""
     places, partials = value.PLACES, value.PARTIALS
     if not hasattr(error, "partial") and id in places:
         told = f"expected {error.expected}, found {error.found}" if isinstance(error, LayoutError) else str(error)

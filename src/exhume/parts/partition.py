@@ -156,6 +156,7 @@ def partitions_of(
 
 
 def with_part(template: Partition, target: str, format: str | None, part: Part) -> Partition:
+    """A partition of `target` with the range of `part` and all options of `template`."""
     return Partition(
         target,
         format,

@@ -65,6 +65,7 @@ def scan(target: Target | Archive, **options: Unpack[ReadingOptions]) -> polars.
     def read(
         columns: list[str] | None, predicate: polars.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[polars.DataFrame]:
+        """Yield the frames that Polars requests; the query selects rows early where it can, the predicate decides."""
         given: dict[str, Any] = dict(options)
         shown = list(schema) if columns is None else columns
         needed = dict.fromkeys([*shown, *(predicate.meta.root_names() if predicate is not None else ())])
@@ -134,6 +135,7 @@ class _KqlTranslation:
         return self._with(name, COMPARISONS[sign], _value(node))
 
     def _with(self, name: str, sign: str, value: Any) -> str | None:
+        """A comparison as KQL, such as `size>= 5`; None if KQL would compare these values in a different way."""
         spelled: str | None = None
         match self._kind(name), value:
             case "boolean", bool():
@@ -152,6 +154,7 @@ class _KqlTranslation:
         return None if spelled is None else f"{name}{sign} {spelled}"
 
     def _function(self, name: str, values: list[Any], function: Any) -> str | None:
+        """A call of a function on a column as KQL; None if there is no such query, or it would return other rows."""
         match function:
             case {"StringExpr": "StartsWith" | "EndsWith" as affix} if values:
                 return self._with_affix(name, affix, values[0])

@@ -100,6 +100,7 @@ class ArchiveHandler(Handler):  # type: ignore[misc]
 
 
 def _handlers() -> Iterator[type[ArchiveHandler]]:
+    """One handler class for each format that a signature locates, except a signature of zstd frames."""
     for described in formats().values():
         signatures = [signature for signature in described.signatures if signature.magic != ZSTANDARD]
         if described.has("locate") and signatures:

@@ -52,6 +52,7 @@ class TablesSheet(IndexSheet):  # type: ignore[misc]
 
 
 def _type(pa: Any, kind: Any) -> Any:
+    """The type of a column in VisiData for an Arrow type."""
     types = pa.types
     if types.is_dictionary(kind):
         kind = kind.value_type

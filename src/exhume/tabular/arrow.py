@@ -182,6 +182,7 @@ class _BatchSlices:
         yield from self._add(batch.slice(done), sizes[done:])
 
     def _add(self, batch: Any, sizes: Any) -> Iterator[list[Any]]:
+        """As `add`, for rows shorter than `BATCH_BYTES`: `sizes` has the bytes of each row."""
         import numpy
 
         ends = numpy.cumsum(sizes)
@@ -372,6 +373,10 @@ def _content(entry: Member) -> int:
 
 
 def _member_row(archive: Members, entry: Member, hashing: bool, losses: Counter[str]) -> dict[str, Any]:
+    """The row of one member, with its SHA-256 if `hashing`; one that cannot be read has `problem` and `reason`.
+
+    Raises `SourceError` if the source itself cannot be read.
+    """
     details = entry.details
     row = {
         "name": plain_text(entry.name, losses),

@@ -58,6 +58,7 @@ class _Rows:
         self.values: list[list[Any]] = [[] for _ in TYPES]
 
     def add(self, row: Iterable[Pair], losses: Counter[str]) -> None:
+        """Add one row, each value to the column of its type: long integers as text, null values not at all."""
         for key, value in row:
             if value is None:
                 continue

@@ -89,6 +89,7 @@ class ArchiveContract:
         assert first == [entry.to_dict() for entry in archive.entries()]
 
     def test_tables_are_valid_and_stream(self, archive: Archive) -> None:
+        """Tables are valid Arrow data, have the same rows in batches, and can be read with chosen columns alone."""
         pytest.importorskip("pyarrow")
         tables = archive.arrow_tables()
         assert tables
@@ -121,6 +122,7 @@ class FileArchiveContract(ArchiveContract):
     """More demands on formats that are one file."""
 
     def test_opens_from_everything(self, sample: Path) -> None:
+        """Paths, bytes, file objects, sources, URLs and ranges of larger files list the same entries."""
         raw = sample.read_bytes()
         with exhume.open(sample) as archive:
             expected = [entry.to_dict() for entry in archive.entries()]

@@ -150,6 +150,7 @@ def _without_sizes(value: Any) -> Any:
 
 
 def _items(archive: Any) -> Iterator[bytes]:
+    """Everything in an archive, in its order: members with names, keys and values, records, messages or lines."""
     if isinstance(archive, MemberArchive):
         for name in sorted(archive.names()):
             yield name.encode("utf-8", "surrogatepass")

@@ -77,6 +77,7 @@ class Disk:
         self._own: set[int] = set()
 
     def __enter__(self) -> Self:
+        """Replace the functions of `os` and `open`, until `__exit__`."""
         self._thread = threading.get_ident()
         self._collects = gc.isenabled()
         gc.disable()
@@ -97,6 +98,8 @@ class Disk:
             gc.enable()
 
     def _counted(self, kind: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        """A function in place of `real` that counts its calls in this thread and lets the chosen one fail."""
+
         @functools.wraps(real)
         def call(*args: Any, **more: Any) -> Any:
             if threading.get_ident() != self._thread:
@@ -126,6 +129,7 @@ class Disk:
         return result
 
     def _strike(self, kind: str, real: Callable[..., Any], args: tuple[Any, ...], more: dict[str, Any]) -> Any:
+        """Fail as `how` requests: return nothing or a part, end the process, or raise `OSError`."""
         self.struck = real.__name__
         if self.how == EMPTY:
             return b"" if real.__name__ in ("read", "pread") else 0

@@ -222,6 +222,7 @@ def _extract(archive: Path, path: Path) -> None:
 
 
 def _faults(folder: Path, name: str, work: Callable[[Path], Any], count: int, chance: random.Random) -> Row:
+    """Count how `work` ends under each possible fault, or `count` drawn ones, compared with its output without any."""
     folder.mkdir()
     for _ in range(2):  # the first may import
         _clear(folder)
@@ -238,6 +239,10 @@ def _faults(folder: Path, name: str, work: Callable[[Path], Any], count: int, ch
 
 
 def _one_fault(place: Path, work: Callable[[Path], Any], usual: Files, disk: Disk) -> str:
+    """Run `work` with one failing call in an empty folder; return how it ended.
+
+    "complete", "nothing" (an error, and no output) and an incomplete output that is reported are correct results.
+    """
     failed = False
     try:
         with disk:

@@ -110,6 +110,7 @@ class AtomicFile(_Atomic):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Create the temporary file next to `path`."""
         self.path: Path = Path(path)
         self.overwrite = overwrite
         if not overwrite and os.path.lexists(self.path):

@@ -49,6 +49,7 @@ class OutputTree:
     def __init__(
         self, root: str | os.PathLike[str], *, overwrite: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> None:
+        """Create the directory `root` if it is missing, and open it.  Raises `SourceError` if that fails."""
         self.root: Path = Path(root)
         self.overwrite = overwrite
         self._quota = Quota(limits, Span(os.fspath(root), 0, 0))
@@ -171,6 +172,12 @@ class OutputTree:
 
     @contextlib.contextmanager
     def _create(self, name: str) -> Any:
+        """A context manager around the descriptor of the new file `name`; the file is removed if the block fails.
+
+        A file that replaces another is written under a temporary name, and renamed when the block ends.  Raises
+        `OutputExistsError` if the name is taken (with `overwrite`, by a file of this tree), `UnsafePathError` if a
+        directory or a symbolic link has it, and `SourceError` if the system cannot create it.
+        """
         parts = _parts(name)
         folder = self._open_folder(parts[:-1])
         leaf = parts[-1]

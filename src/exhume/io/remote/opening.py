@@ -75,6 +75,11 @@ class ResponseRules(NamedTuple):
         return answer
 
     def _check(self, request: Any, answer: Any) -> None:
+        """Check the headers of one response.
+
+        Raises `SourceError` for a redirect to another host, unless these are followed, and `RangeNotSupportedError` for
+        a range that is compressed, since its offsets are not those of the object.
+        """
         place = answer.headers.get("Location") or answer.headers.get("URI")
         if answer.status in (301, 302, 303, 307, 308) and place and not self.follow:
             try:
@@ -176,6 +181,10 @@ class BoundedBody:
         return getattr(self._stream, name)
 
     def _count(self, data: bytes) -> bytes:
+        """Count received bytes, and return them.
+
+        Raises `RangeNotSupportedError` for more than were requested, `TimeoutError` if they come too slowly.
+        """
         self._size += len(data)
         if self._most is not None and self._size > self._most:
             raise RangeNotSupportedError(

@@ -147,6 +147,7 @@ class SequentialRead:
     __slots__ = ("at", "coming", "data", "length", "lock", "position", "read", "stop")
 
     def __init__(self, position: int, length: int, stop: int | None) -> None:
+        """Begin a run at `position`, after `length` bytes that were read in sequence; `stop` is None for a guess."""
         self.position: int = position
         """Where the last read ended."""
         self.length: int = length

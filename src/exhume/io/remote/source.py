@@ -108,6 +108,11 @@ class RemoteSource(Source):
         allow_full_download: bool = False,
         pace: AdaptiveConcurrency | None = None,
     ) -> None:
+        """Take an object whose entry `info` is known: `size` is required, and `edge` may have its first or last bytes.
+
+        `path` is how `fs` knows the object, `name` is for messages.  Raises `RangeNotSupportedError` without a usable
+        size.
+        """
         self.name: str = redact(name)
         self.allow_full_download = allow_full_download
         self._location = name
@@ -151,6 +156,7 @@ class RemoteSource(Source):
         return BEHIND_A_NETWORK
 
     def _read(self, offset: int, size: int) -> bytes:
+        """Read a range from the cached head or tail, from a sequential read, or by a request of its own."""
         end = offset + size
         kept = self._cached_edge(offset, end)
         if kept is not None:
@@ -224,6 +230,10 @@ class RemoteSource(Source):
         return None
 
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Read several ranges `(start, end)` with few requests, since near ones are fetched together.
+
+        Raises `SourceError` for one that is not within the object, and as `read_at` does.
+        """
         for start, end in ranges:
             if not 0 <= start <= end <= self._size:
                 self.read_at(start, end - start)  # raises, in the usual words
@@ -283,6 +293,7 @@ class RemoteSource(Source):
             return self._touched.size_with(start, stop) <= self._free_bytes
 
     def _account(self, ranges: list[tuple[int, int]]) -> None:
+        """Count ranges that will be fetched.  Raises `SourceError` [EX-607] if they are most of a large object."""
         if self.allow_full_download or self._size <= FREE_BYTES:
             return
         with self._lock:

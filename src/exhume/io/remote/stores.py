@@ -40,6 +40,8 @@ class _AsyncSource(RemoteSource):
     """An object of an asynchronous file system, read with our own requests on its event loop."""
 
     def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        """Request ranges concurrently, `CONCURRENCY` at a time; their bytes are in the order of `ranges`."""
+
         async def gather() -> list[bytes]:
             gate = asyncio.Semaphore(CONCURRENCY)
 
@@ -61,6 +63,12 @@ class HttpSource(_AsyncSource):
 
     @classmethod
     def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
+        """Request the first bytes of an object, or its last, instead of its metadata alone.
+
+        Returns its `size`, identity and these bytes (`edge`, with their offset); None if the server ignores ranges or
+        reports another failure, which a request for the metadata then explains.
+        """
+
         async def get() -> Mapping[str, Any] | None:
             session = await fs.set_session()
             options = _with_timeout(fs)
@@ -89,6 +97,11 @@ class HttpSource(_AsyncSource):
         return found
 
     async def _get(self, start: int, end: int) -> bytes:
+        """Request one range.  Errors that may pass (`TransientError`) are retried by the caller.
+
+        Raises `RangeNotSupportedError` if the server ignores the range, and `SourceChangedError` if the size or the
+        identity of the object is not as before.
+        """
         session = await self._fs.set_session()
         options = _with_timeout(self._fs)
         headers = {**options.pop("headers", {}), "Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
@@ -151,6 +164,8 @@ class S3Source(_AsyncSource):
 
     @classmethod
     def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
+        """As `HttpSource.first`, by one `GetObject`; None for what is not an object, or is empty."""
+
         async def get() -> Mapping[str, Any] | None:
             bucket, key, version = fs.split_path(path)
             if not key:
@@ -177,6 +192,10 @@ class S3Source(_AsyncSource):
         return found
 
     async def _get(self, start: int, end: int) -> bytes:
+        """Request one range of the version that was opened.
+
+        Raises `SourceChangedError` if the object has changed.
+        """
         bucket, key, version = self._fs.split_path(self._path)
         more = {"VersionId": version} if version else {}
         if "ETag" in self._identity:
@@ -206,6 +225,8 @@ class GcsSource(_AsyncSource):
 
     @classmethod
     def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
+        """As `HttpSource.first`, with the generation of the object as its identity; None for what is not an object."""
+
         async def get() -> Mapping[str, Any] | None:
             if not fs.split_path(path)[1]:
                 return None
@@ -226,6 +247,10 @@ class GcsSource(_AsyncSource):
         return found
 
     async def _get(self, start: int, end: int) -> bytes:
+        """Request one range of the generation that was opened.
+
+        Raises `SourceChangedError` if the object has changed.
+        """
         generation = self._identity.get("generation")
         more = {"ifGenerationMatch": generation} if generation else {}
         try:

@@ -114,6 +114,10 @@ class FsspecTree(Tree):
         allow_full_download: bool = False,
         snapshot: _Snapshot | None = None,
     ) -> None:
+        """Take the folder `path` of `fs`; `prefix` is before the names of its files in messages and URLs.
+
+        A `snapshot` has the listings and sources that the trees of one store share.
+        """
         self.name: str = redact(name)
         self._location = name
         self._fs, self._prefix = fs, prefix
@@ -131,6 +135,7 @@ class FsspecTree(Tree):
         return sorted(path[len(self._path) :].lstrip("/") for path in listing)
 
     def _listing(self, base: str) -> dict[str, Mapping[str, Any]]:
+        """Every file below `base` with its entry, from a listing that is kept; empty if there is no such folder."""
         with self._known.lock:
             for other, listing in self._known.listings.items():
                 if base == other or base.startswith(f"{other}/"):
@@ -148,6 +153,7 @@ class FsspecTree(Tree):
             return listing
 
     def exists(self, name: str) -> bool:
+        """Whether there is a file of that name: by a listing if one is known, else by a request to the store."""
         path = f"{self._path}/{check_relative(name, self.name)}"
         with self._known.lock:
             if self._known.sources.get(path) is not None:
@@ -167,6 +173,10 @@ class FsspecTree(Tree):
         return self._open(name)
 
     def _open(self, name: str, tail_first: bool = False) -> RemoteSource:
+        """The source of a file, opened once and then shared.
+
+        With `tail_first`, its last bytes are requested first.  Raises `EntryNotFoundError` if there is no such file.
+        """
         path = f"{self._path}/{check_relative(name, self.name)}"
         with self._known.lock:
             source = self._known.sources.get(path)
@@ -210,6 +220,11 @@ class FsspecTree(Tree):
         spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         listing: bool = False,
     ) -> None:
+        """Request concurrently what will be read: the heads of `names` and `sizes`, the `tails`, and `spans` of files.
+
+        `sizes` names files whose size is needed; with `listing` the folder is listed first.  Failures are ignored here:
+        they are raised when the file is read.
+        """
         if listing:  # once, before another thread requests a part of it
             self.names()
         asks: list[partial[None]] = []
