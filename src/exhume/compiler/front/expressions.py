@@ -238,6 +238,7 @@ class _Parser:
         return self.postfix()
 
     def postfix(self) -> Expr:
+        """A primary with what follows it, from left to right: `[index]`, `.name`, `.name(arguments)`, `.as<type>`."""
         of = self.primary()
         while True:
             if self.take("["):
@@ -281,6 +282,7 @@ class _Parser:
                 return tuple(found)
 
     def primary(self) -> Expr:
+        """A literal, a name, a list, `sizeof<type>`, or an expression in parentheses; a list of bytes is a literal."""
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "int":
@@ -383,10 +385,7 @@ def _unescape(text: str) -> str:
 
 
 def parse(text: Any) -> Expr:
-    """The tree of an expression as YAML has it (a number and a truth value are expressions too).
-
-    Raises `UnsupportedError` for what is not an expression.
-    """
+    """The tree of an expression in YAML: text, a number or a truth value.  Raises `UnsupportedError` for others."""
     if isinstance(text, float) and not math.isfinite(text):
         raise UnsupportedError(f"{text} is not a number to calculate with")
     if isinstance(text, (bool, int, float)):
@@ -506,6 +505,7 @@ def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Ex
 
 
 def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
+    """`node` computed if both sides are constant, or simplified (`a + 0`); itself if it would fail or be too large."""
     left, right = node.left, node.right
     if isinstance(left, Literal) and isinstance(right, Literal) and node.op in OPERATORS:
         if node.op == "<<" and not (isinstance(right.value, int) and right.value < 4 * MOST_DIGITS):

@@ -70,6 +70,7 @@ class Solver(Walk):
     def _variables(  # noqa: C901 - one case for each form of expression
         self, expr: ex.Expr, scope: Scope, seen: set[Any]
     ) -> Iterator[Key]:
+        """As `variables`, with repetitions; `seen` has the fields that are followed already."""
         match expr:
             case ex.Name("_"):
                 yield "value", scope.path
@@ -106,6 +107,7 @@ class Solver(Walk):
                 yield from self._variables(of, scope, seen)
 
     def _of_field(self, node: Node, id: str, seen: set[Any]) -> Iterator[Key]:
+        """What a field depends on: itself if it is stored, and what its condition, size and count depend on."""
         if (node.path, node.type, id) in seen:
             return
         seen.add((node.path, node.type, id))
@@ -137,10 +139,7 @@ class Solver(Walk):
     # Which values they must have.
 
     def solution(self, expr: ex.Expr, scope: Scope, wanted: Any, *, free: bool = True) -> Solution | None:
-        """Values with which an expression is `wanted`; None when none was found.
-
-        `free` takes only what nothing has determined yet.
-        """
+        """Values with which an expression is `wanted`, or None; if `free`, only those that nothing has determined."""
         for found in itertools.islice(self.solve(expr, scope, wanted), TRIED):
             if any(key[0] == "size" and not 0 <= value <= LARGEST for key, value in found.items()):
                 continue
@@ -153,10 +152,7 @@ class Solver(Walk):
         return True
 
     def gives(self, expr: ex.Expr, scope: Scope, wanted: Any, found: Solution, *, strict: bool = False) -> bool:
-        """Whether the values of a solution lead to what is wanted.
-
-        What is not read yet counts as leading there, unless this is `strict`.
-        """
+        """Whether a solution leads to what is wanted; if not `strict`, values that are not read yet count as such."""
         undo: list[tuple[Any, str, Any]] = []
         unseen = False
         self.forget()
@@ -242,6 +238,7 @@ class Solver(Walk):
             yield first
 
     def _member(self, of: ex.Expr, name: str, scope: Scope, wanted: Any, depth: int) -> Iterator[Solution]:
+        """Solutions for `of.name`: a field of a structure, the size of a stream, the length of bytes or a list."""
         if of == ex.Name("_io"):
             if name == "size":
                 yield {("size", scope.node.stream.path): wanted}
@@ -298,6 +295,7 @@ class Solver(Walk):
             yield {("value", f"{place[0].below(place[1].id)}[{index}]"): wanted}
 
     def _field(self, node: Node, id: str, wanted: Any, depth: int) -> Iterator[Solution]:
+        """Solutions for the field `id` of a structure, which make it present too; for a parameter, for its value."""
         if varint(node.type) and id == node.type.scalar:
             if isinstance(wanted, int) and 0 <= wanted < 1 << 64:
                 yield {("value", node.path): wanted}
@@ -353,6 +351,7 @@ class Solver(Walk):
             yield from self._truth(right, scope, wanted, first, depth)
 
     def _compared(self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, depth: int) -> Iterator[Solution]:
+        """Solutions that make a comparison true, with one side as it is: for `a < b`, `a` becomes `b - 1` or 0."""
         back = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
         for side, other, how in ((left, right, op), (right, left, back.get(op, op))):
             try:
@@ -376,6 +375,7 @@ class Solver(Walk):
     def _computed(  # noqa: C901 - one case for each operator
         self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, wanted: int, depth: int
     ) -> Iterator[Solution]:
+        """Solutions for arithmetic, with one side as it is; for `a * 256 + b`, both sides as quotient and rest."""
         values: list[Any] = []
         for side in (left, right):
             try:
