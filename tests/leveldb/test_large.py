@@ -18,7 +18,7 @@ import zstandard
 import exhume
 from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c, mask_crc32c
-from exhume.errors import ExhumeError, LimitExceededError
+from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.formats.leveldb import large, log, replay, table, table_blocks
 from exhume.formats.leveldb.layout_facts import FRAGMENT, FragmentTypes
 from exhume.formats.leveldb.log import build_batch, build_log
@@ -29,6 +29,7 @@ from exhume.io.tree import MemoryTree
 from exhume.io.values import LargeValue
 from exhume.layout.sections import SectionKind
 from exhume.limits import DEFAULT_LIMITS, Limits
+from tests.leveldb.crafted import MERGE
 from tests.leveldb.make_samples import PUT, build_database, write_files
 from tests.leveldb.test_damage import blob_file, blobs
 from tests.sizes import some
@@ -195,6 +196,19 @@ def test_a_record_above_the_limit_is_read() -> None:
         assert b"".join(LargeValue.of(dict(archive.database.live_rows())[b"key001"])) == bytes(70_000)
         with pytest.raises(ExhumeError, match="payload_size"):
             archive.database.get(b"key001")
+
+
+def test_an_operand_above_the_limit_in_a_log_is_reported_once_and_its_tables_are_checked() -> None:
+    files = build_database()
+    logged = [build_batch(200, [(PUT, b"k", b"v")]), build_batch(201, [(MERGE, b"k", b"m" * 70_000)])]
+    files["000006.log"] = build_log(logged)
+    table = bytearray(files["000005.ldb"])
+    table[3] ^= 1
+    files["000005.ldb"] = bytes(table)
+    with exhume.open(MemoryTree(files), format="leveldb", limits=Limits(payload_size=60_000)) as opened:
+        found = [(one.code, one.span) for one in opened.verify() if one.is_problem]
+    assert [code for code, _ in found] == ["EX-501", "LDB-202", "LDB-312"]
+    assert found[0][1] == Span("000006.log", len(build_log(logged[:1])), len(files["000006.log"]))
 
 
 def _in_a_table(value: bytes) -> dict[str, bytes]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
@@ -48,16 +47,16 @@ def verify_database(
     database.confirm_manifest()
     yield from database.problems
     orders = [database.order(family) for family in (database.manifest.families if database.manifest else (0,))]
-    for name, order in {order.name: order for order in orders}.items():
-        if not order.known:
-            actual = name or "no name, and keys that are not in the order of bytes"
-            yield checks.COMPARATOR.finding(span=Span(database.tree.name, 0, 0), actual=actual)
+    for name in dict.fromkeys(order.name for order in orders if not order.known):
+        actual = name or "no name, and keys that are not in the order of bytes"
+        yield checks.COMPARATOR.finding(span=Span(database.tree.name, 0, 0), actual=actual)
     last = (database.manifest.last_sequence or 0) if database.manifest else None
     for file in database.files:
         if file.kind == "log":
-            yield from _verify_log(database, file)
-            if last is not None and file.role is Role.LIVE:
-                last = max(last, database.load_log(file, checks.ignore).last_sequence)
+            findings, highest = _verify_log(database, file)
+            yield from findings
+            if file.role is Role.LIVE:
+                last = None if last is None or highest is None else max(last, highest)
         elif file.kind == "manifest" and file.role is not Role.LIVE:
             found = CappedFindings()
             source = database.source(file.name)
@@ -115,11 +114,12 @@ def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Find
 
 
 def _unresolved(database: Database, jobs: int) -> list[Finding]:
-    """The live values that cannot be determined."""
+    """The live values that cannot be determined; none where a log cannot be read, which is reported before."""
     found = CappedFindings()
-    for file in database.logs(Role.LIVE):
-        with suppress(FormatError):
-            database.kinds.update(database.load_log(file, checks.ignore).kinds)
+    try:
+        database.kinds.update(*(database.load_log(file, checks.ignore).kinds for file in database.logs(Role.LIVE)))
+    except ExhumeError:
+        return []
     if any(kind in INDIRECT for kind in database.kinds):
         database.unread.clear()
         places: dict[bytes, Span] = {}
@@ -152,12 +152,14 @@ def _guard(found: CappedFindings, work: Any) -> None:
         found.append(Finding.from_error(error))
 
 
-def _verify_log(database: Database, file: DbFile) -> list[Finding]:
-    found = CappedFindings()
-    report = checks.collector(found.append)
-
-    _guard(found, lambda: database.load_log(file, report))
-    return found.findings() if file.role is Role.LIVE else list(map(checks.unused, found.findings()))
+def _verify_log(database: Database, file: DbFile) -> tuple[list[Finding], int | None]:
+    """What is wrong with a log, and its last sequence number; None where its end was not read."""
+    found, last = CappedFindings(), None
+    try:
+        last = database.load_log(file, checks.collector(found.append)).last_sequence
+    except ExhumeError as error:
+        found.append(Finding.from_error(error))
+    return found.findings() if file.role is Role.LIVE else [*map(checks.unused, found.findings())], last
 
 
 class _LastEntry(NamedTuple):
