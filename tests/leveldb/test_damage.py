@@ -283,6 +283,8 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE]), b"\x06\x00\x63")),
     ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE, TABLE]))),
     ("LDB-113", both(drop("000006.log"), put("OPTIONS-000009", b"[DBOptions]\n  wal_dir=/var/logs\n"))),
+    ("LDB-114", both(put("OPTIONS-000009", b'[CFOptions "default"]\n  inplace_update_support=true\n'), log(build_log(
+        [build_batch(7, [(PUT, b"k", b"1"), (15, b"a", b"z"), (PUT, b"k", b"2")])])))),
     ("LDB-310", both(drop("000006.log"), put("OPTIONS-000009", b"[DBOptions]\n  wal_dir=\n"))),
     ("LDB-310", drop("000005.ldb")),
     ("LDB-310", drop("000006.log")),

@@ -112,6 +112,26 @@ def test_a_range_that_ends_before_it_begins_ends_the_log(tmp_path: Path) -> None
     assert warnings(database.path) == []
 
 
+@pytest.mark.parametrize("option", ["true", "false"])
+def test_an_update_in_place_that_a_range_deletion_may_hide(tmp_path: Path, option: str) -> None:
+    """With `inplace_update_support` an update has the number of the first write, unless it is longer than that."""
+    database = Crafted(tmp_path / "db", inplace_update_support=option, allow_concurrent_memtable_write="false")
+    keys = (b"hidden", b"longer", b"shrunk", b"merged", b"later", b"beside", b"gone")
+    first = [(PUT, key, b"12345") for key in keys]
+    database.write(
+        batch(100, *first), batch(107, (PUT, b"shrunk", b"12"), (DELETE, b"merged")),
+        batch(109, (RANGE_DELETE, b"g", b"z")),
+        batch(110, (PUT, b"hidden", b"54321"), (PUT, b"longer", b"123456"), (PUT, b"shrunk", b"123"),
+                   (PUT, b"merged", b"1"), (PUT, b"beside", b"54321"), (PUT, b"fresh", b"1"), (PUT, b"gone", b"1"),
+                   (RANGE_DELETE, b"gone", b"gonf"), (PUT, b"hidden", b"543")),
+    )  # fmt: skip
+    rows, engine = ours(database.path), database.engine()
+    found = [(one.code, one.actual) for one in exhume.verify(database.path) if one.is_problem]
+    assert found == ([("LDB-114", b"hidden")] if option == "true" else [])
+    assert rows.items() - engine.items() == ({(b"hidden", b"543")} if option == "true" else set())
+    assert engine.items() <= rows.items()
+
+
 def test_a_compressed_log_that_rocksdb_wrote(tmp_path: Path) -> None:
     """RocksDB writes it itself when OPTIONS state it."""
     rocksdict = need("rocksdict")

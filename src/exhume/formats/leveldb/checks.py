@@ -130,6 +130,15 @@ LOGS_ELSEWHERE = _rule(
     error=UnsupportedFeatureError,
     hint="Copy the logs into the directory of the database: otherwise their rows are not read.",
 )
+IN_PLACE = _rule(
+    114,
+    "value may be hidden by a range deletion",
+    spec="RocksDB db/memtable.cc, MemTable::Update",
+    severity=Severity.UNCHECKED,
+    error=UnsupportedFeatureError,
+    hint="With `inplace_update_support`, RocksDB keeps the sequence number of the first write of a value in memory, "
+    "and applies range deletions after that write. The value is listed as live.",
+)
 OPERATION_TYPE = _rule(
     111,
     "unknown type of operation in a write batch",

@@ -9,21 +9,24 @@ import contextlib
 import heapq
 import itertools
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError
+from exhume.findings import CappedFindings, Finding
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.comparators import Comparator
 from exhume.formats.leveldb.directory import DatabaseDirectory
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows, LogItems
 from exhume.formats.leveldb.layout_facts import user_key
-from exhume.formats.leveldb.manifest import level_runs
+from exhume.formats.leveldb.manifest import ColumnFamily, level_runs
 from exhume.formats.leveldb.model import DELETIONS, INDIRECT, Role, Status, ValueTypes, Version, type_name
 from exhume.formats.leveldb.names import hint_rows
 from exhume.formats.leveldb.ranges import PUT_FLAGS, Run, Sources, map_rows, versions_of
 from exhume.formats.leveldb.table import Item, Level, RangeDeletion, Table
+from exhume.formats.leveldb.values import updated_in_place
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.caching import cached_property
 from exhume.io.values import LargeValue, whole
@@ -247,6 +250,30 @@ class LiveDatabase(DatabaseDirectory):
                 out += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.strict)]
         return out
 
+    def updates_in_place(self) -> list[Finding]:
+        """The values in live logs that RocksDB may hide, see LDB-114; none where a log cannot be read."""
+        found = CappedFindings()
+        try:
+            logs = [self.load_log(file, checks.ignore) for file in self.logs(Role.LIVE)]
+        except ExhumeError:
+            return []
+        ranges = [one for log in logs for one in log.ranges]
+        named = updated_in_place(self._options()) if ranges else ()
+        for family in sorted({one.column_family for one in ranges} if named else ()):
+            families = self.manifest.families if self.manifest is not None else {0: ColumnFamily()}
+            if family not in families or families[family].name not in named:
+                continue
+            order = self.order(family)
+            mine = [one for one in ranges if one.column_family == family]
+            runs = [log.items[family] for log in logs if family in log.items]
+            for key, versions in itertools.groupby(heapq.merge(*runs), itemgetter(0)):
+                newest, first = _first_write(versions)
+                if newest is None or (last := (_TOP - newest[1]) >> 8) == first:
+                    continue
+                if first < max((one.sequence for one in mine if _covers(one, key, order)), default=0) < last:
+                    found.append(checks.IN_PLACE.finding(span=newest[5].span, actual=key))
+        return found.findings()
+
     def _merged(self, start: bytes | None, stop: bytes | None, family: int) -> Iterator[Item]:
         """Items of live files from `start` on, sorted; the caller uses none at or after `stop`.  Raises at damage."""
         runs: list[Iterator[Item]] = []
@@ -300,3 +327,27 @@ class LiveDatabase(DatabaseDirectory):
     def close(self) -> None:
         super().close()
         self._levels.clear()
+
+
+def _first_write(versions: Iterable[Item]) -> tuple[Item | None, int]:
+    """The newest of the versions of a key in logs, which come newest first, and the sequence number that RocksDB keeps
+    for it: that of the first write, while none was longer than the one before it.  None where it is not a value.
+    """
+    newest, number, kind, size = None, 0, 0, 0
+    for one in versions:
+        packed, value = _TOP - one[1], one[4]
+        if packed & 0xFF == RANGE:
+            continue
+        held = len(value or b"")
+        if newest is None and packed & 0xFF in checks.KNOWN_PUTS - {ValueTypes.MERGE}:
+            newest, kind = one, packed & 0xFF
+        elif newest is None or packed & 0xFF != kind or held < size:
+            break
+        number, size = packed >> 8, held
+    return newest, number
+
+
+def _covers(one: RangeDeletion, key: bytes, order: Comparator) -> bool:
+    """Whether a range deletion may be for a key, whatever their sequence numbers."""
+    before = order.precedes(key, one.stop) or not order.known
+    return before and order.precedes(key, one.first) is not True

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from exhume.io.values import LargeValue, whole
 MOST_OPTIONS = 1 << 20
 """The most bytes of OPTIONS that are read."""
 _SECTION = re.compile(r'\[\s*CFOptions\s+"(.*)"\s*\]')
-_OPTION = re.compile(r"\s*merge_operator\s*=\s*(.*?)\s*")
+_OPTION = re.compile(r"\s*(merge_operator|inplace_update_support)\s*=\s*(.*?)\s*")
 _LOG_FOLDER = re.compile(r"^[ \t]*wal_dir[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _U64 = 1 << 64
 _ESCAPES = {"n": "\n", "r": "\r"}
@@ -51,15 +51,24 @@ def log_folder(options: str) -> str:
 
 def operators_of(options: str) -> dict[str, Operator]:
     """The merge operators in a file OPTIONS, by the name of the column family."""
-    out: dict[str, Operator] = {}
+    named = _family_options(options, "merge_operator")
+    return {family: _operator(_unescaped(value)) for family, value in named if value not in ("", "nullptr")}
+
+
+def updated_in_place(options: str) -> set[str]:
+    """The names of the column families whose values are updated in memory, according to a file OPTIONS."""
+    return {family for family, value in _family_options(options, "inplace_update_support") if value in ("true", "1")}
+
+
+def _family_options(options: str, name: str) -> Iterator[tuple[str, str]]:
+    """An option of the column families: the name of each that states it, and the value as written."""
     family: str | None = None
     for line in map(_without_comment, options.splitlines()):
         if line.lstrip().startswith("["):
             section = _SECTION.fullmatch(line.strip())
             family = section[1] if section else None
-        elif family is not None and (found := _OPTION.fullmatch(line)) and found[1] not in ("", "nullptr"):
-            out[family] = _operator(_unescaped(found[1]))
-    return out
+        elif family is not None and (found := _OPTION.fullmatch(line)) and found[1] == name:
+            yield family, found[2]
 
 
 def _without_comment(line: str) -> str:

@@ -65,6 +65,7 @@ def verify_database(
                 lambda source=source, found=found: replay(source, checks.collector(found.append), database.limits),
             )
             yield from map(checks.unused, found.findings())
+    yield from database.updates_in_place()
     tables = [f for f in database.files if f.kind == "table" and f.size is not None]
     known = {t.number: t for t in database.manifest.tables} if database.manifest else {}
     rules = _Rules(database, last, quick)
