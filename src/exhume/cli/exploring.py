@@ -254,7 +254,8 @@ class Records:
                 cursor = self._begin(query)
             found = self._page(cursor, first, count, gone) or ([], False)
         hint = "name, for example *.txt" if self._described.content == "members" else HINTS.get(self._described.id, "")
-        table = _table(found[0], first, found[1], hint)
+        rows, more = found
+        table = _table(rows, first, more, hint)
         with self._lock:
             if cursor is self._cursor:
                 self._pages[first, count] = table

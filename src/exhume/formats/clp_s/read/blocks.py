@@ -229,9 +229,10 @@ class Printer:
         if found is None:
             yield from self._whole.get().chunks(start, stop)
             return
-        yield from found[0]
-        if found[1] is not None:
-            raise found[1]
+        chunks, error = found
+        yield from chunks
+        if error is not None:
+            raise error
 
 
 def text_rows(archive: TableArchive, most: int = TEXT_BYTES) -> int:
@@ -274,8 +275,9 @@ def _run(archive: TableArchive, together: KernelTables, first: int, stop: int) -
         if isinstance(found, bytes):
             yield found
         else:
-            table = archive.tables[found[0] - offset]
-            yield from Printer(table, False).chunks(found[1], table.num_messages)
+            index, row = found
+            table = archive.tables[index - offset]
+            yield from Printer(table, False).chunks(row, table.num_messages)
 
 
 def warm(archive: TableArchive) -> Printed:
