@@ -175,7 +175,12 @@ class Player:
         """Documents kept instead of printed, by those who do so."""
 
     def play(self, event: tuple[Any, ...]) -> None:
-        """Play one event; lists of items with the same head become one document."""
+        """Play one event; lists of items with the same head become one document.
+
+        An event is a tuple of its kind and what belongs to it: `("item", text)`, `("items", verb, head, key)`,
+        `("note", text)`, `("hint", text)`, `("verdict", verdict)`, `("document", verb, body)`, or
+        `("out", data, is_text)`, whose data are bytes.
+        """
         kind = event[0]
         if kind == "item":
             self._run.out.text(("" if self._first else ITEM_BREAK) + event[1])

@@ -168,9 +168,7 @@ class Run:
         return Inspection(self.take_source(target), described, limits=self.limits, **options)
 
     def report_problems(self, archive: Inspection) -> ExitCode:
-        """Print on standard error why an archive could not be read or checked completely; return the matching
-        outcome.
-        """
+        """Print on standard error why an archive was not read or checked completely; return the outcome for it."""
         from exhume.cli.exit_code import ExitCode
 
         for problem in archive.problems:
@@ -278,6 +276,7 @@ class ProgressBar:
             self._bar.stop()
 
     def _update(self, done: int, total: int | None, unit: str) -> None:
+        """Show the progress, at most ten times a second; `total` is None if it is unknown."""
         now = time.monotonic()
         if now - self._start < PROGRESS_AFTER or now - self._last < 0.1:
             return

@@ -63,6 +63,7 @@ class ClpSWriter(Writer):
     """
 
     def __init__(self, target: str | os.PathLike[str], options: WriterOptions) -> None:
+        """Prepare the archive `target`, which appears there with `finish`."""
         self.options = options
         self.target: Path = Path(target)
         self.skipped: int = 0
@@ -98,10 +99,7 @@ class ClpSWriter(Writer):
         return self._series.losses
 
     def unit(self, name: str, properties: Mapping[str, Any] | None = None) -> None:
-        """Begin an ingestion unit: all later records have this `_filename` and these properties.
-
-        Raises `WriterError` for properties that cannot be stored.
-        """
+        """Begin an ingestion unit: later records have this name and properties.  Raises `WriterError` if invalid."""
         self._require_open()
         merged = {**self.options.properties, **(properties or {})}
         check_properties(merged)
@@ -137,6 +135,7 @@ class ClpSWriter(Writer):
         self._offset += len(line)
 
     def _write_one(self, line: bytes) -> None:
+        """Write the record in `line`.  Raises `BadRecordError` if it is not one, unless bad records are skipped."""
         part = self._series.room()
         before = part.encoder.records
         status, document, at, _ = part.encoder.feed(line, 0, True, self.options.target_encoded_size, True)

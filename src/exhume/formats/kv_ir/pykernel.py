@@ -132,11 +132,9 @@ class KvIrDecoder:
         return [(one.parent, one.type, one.raw, one.offset) for one in (self.auto if auto else self.user).nodes[1:]]
 
     def encode_into(self, encoder: Any, exact: bool) -> None:
-        """Set the archive (an `Encoder` of clp-s) that events are added to from now on, when `run` has to encode
-        them.
+        """Set the archive (an `Encoder` of clp-s) to which `run` adds the events that it has to encode.
 
-        `exact`: floats keep their digits, where the encoder retains them, and pairs their order; else they become what
-        `clp-s` makes of them.
+        `exact`: floats keep their digits, if the encoder retains them, and pairs their order, unlike in `clp-s`.
         """
         self._encoder, self._exact = encoder, exact
 
@@ -145,16 +143,12 @@ class KvIrDecoder:
 
         `kinds` has a letter for each, as listed in `pycolumns`.  `auto` and `user` hold the number of the column that
         each node of the two trees has, the root's first, as int32 (-1: none, as for the nodes after the last).
-        `print_array` returns the text of an array in UTF-8, and whether anything in it is replaced.  Raises
-        `ValueError` for what cannot be.
+        `print_array`: an array's text in UTF-8, and whether any of it is replaced.  Raises `ValueError` if invalid.
         """
         self._columns = Columns(kinds, auto, user, print_array)
 
     def take_columns(self) -> Taken:
-        """What was added to the columns since the last call; see `pycolumns`.
-
-        Raises `ValueError` when none are chosen.
-        """
+        """What was added to the columns since the last call; see `pycolumns`.  Raises `ValueError` without columns."""
         if self._columns is None:
             raise ValueError("no columns are chosen")
         return self._columns.take()
@@ -165,9 +159,8 @@ class KvIrDecoder:
         Stops when the lines have `target` bytes, or the columns about as many, or after this many events, where they
         are only checked; and at each event where objects are requested.
 
-        Returns: A `Status`; where the unit starts that was not taken, or what follows; where in it something does not
-        fit; and where it ends, -1 if that cannot be determined.  Raises `ValueError` for a range outside of `data`, and
-        for columns when none are chosen.
+        Returns a `Status` and three offsets: of the unit that was not taken, or of what follows; of the fault in it;
+        and of its end, -1 if unknown.  Raises `ValueError` for a range outside of `data`, and without columns.
         """
         if not 0 <= at <= end <= len(data):
             raise ValueError("outside of the data")
@@ -194,6 +187,7 @@ class KvIrDecoder:
             at = self.stopped[1]
 
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
+        """Decode the unit at `at`; return why decoding stops after it (None: it continues), and the next offset."""
         tag, _, after = token(data, at, end)
         if tag in KEYS or tag == Tags.EMPTY_OBJECT:
             leaves, after = self._event(data, at, end)
@@ -226,6 +220,7 @@ class KvIrDecoder:
         raise StopError(Status.UNEXPECTED, at)
 
     def _node(self, data: bytes, start: int, end: int, base: int) -> int:
+        """Add the declared key to its tree and return the offset after it; `base` is the stream offset of `data`."""
         type, _, at = token(data, start, end)
         tag, parent, after = token(data, at, end)
         if tag not in PARENTS:
@@ -240,6 +235,7 @@ class KvIrDecoder:
         return last
 
     def _event(self, data: bytes, at: int, end: int) -> tuple[tuple[list[Leaf], list[Leaf]], int]:
+        """Return the node and value of each leaf, `(auto, user)`, and the offset after the event."""
         auto: list[Leaf] = []
         keys: list[int] = []
         tag, key, after = token(data, at, end)
@@ -264,6 +260,7 @@ class KvIrDecoder:
         return (auto, user), at
 
     def _value(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
+        """Return the value at `at` and the offset after it.  Raises `StopError` for a token that is not a value."""
         tag, value, after = token(data, at, end)
         if tag in INTEGERS or tag == Tags.REAL:
             return value, after
@@ -294,6 +291,7 @@ class KvIrDecoder:
             at = after
 
     def _encode(self, leaves: Sequence[list[Leaf]]) -> Status | None:
+        """Add an event to the clp-s archive; return the fault, or None.  `refused` then has the encoder's reason."""
         found: list[Any] = []
         for tree, some, root in zip((self.auto, self.user), leaves, (b"@", b""), strict=True):
             nodes = [node for node, _ in some]
@@ -314,6 +312,7 @@ class KvIrDecoder:
         return Status.NO_ROOM if fault == Refusal.FULL else Status.RECORD
 
     def _leaf(self, keys: tuple[bytes, ...], type: int, value: Any) -> Any:
+        """Return one leaf for the encoder: the keys of its path, its clp-s node type, and its stored value."""
         if type == Tags.NODE_TEXT:
             if isinstance(value, str):
                 return encoder.LeafValue(keys, NodeType.VAR_STRING, value.encode("utf-8", "surrogateescape"))
@@ -329,6 +328,7 @@ class KvIrDecoder:
         return encoder.LeafValue(keys, node_type, b"%d" % value, int(value))
 
     def _fill(self, leaves: Sequence[list[Leaf]]) -> Status | None:
+        """Add an event as a row of the columns; return the fault, or None."""
         assert self._columns is not None
         row = self._columns.row()
         for tree, some, space in zip((self.auto, self.user), leaves, (0, 1), strict=True):
@@ -347,6 +347,7 @@ class KvIrDecoder:
         return None
 
     def _give(self, leaves: Sequence[list[Leaf]], how: int) -> Status | None:  # noqa: C901 - in the kernel's order
+        """Add an event to the output in the form `how` (0: only check its values); return the fault found, or None."""
         if how & EventForm.ENCODE:
             return self._encode(leaves)
         if how & EventForm.COLUMNS:
@@ -397,8 +398,7 @@ class KvIrEncoder:
     """Encodes lines of JSON; here it takes none, and leaves all of them to the writer.
 
     Args:
-        auto: The keys of the logger that are known, each by the number of its parent, its name and its
-            type (a tag), with their numbers.  Newly declared ones are added.
+        auto: Numbers of the logger's declared keys, by (parent number, name, type tag).  New keys are added.
         user: Those of the user.
         names: The members of a line that hold the pairs of the logger and of the user; None: a line has the user's.
 

@@ -1,10 +1,9 @@
 """Recovers the events of a damaged stream whose keys are known for certain.
 
 Inside zstd frames, everything after the first block that does not decompress is lost.  In an uncompressed stream,
-reading resumes at the next plausible units after the damage.  Keys are numbered in the order of their declarations, so
-after a gap their numbers are unknown.  A logger declares keys right before the first event that uses them, and the last
-of these has the highest number in that event; this yields the numbers again.  Events whose keys remain unknown are left
-out.
+reading resumes at the next plausible units after the damage.  Keys are numbered in the order of declaration, so after a
+gap their numbers are unknown.  A logger declares keys right before the first event that uses them, and the last of
+these has the highest number in that event; this yields the numbers again.  Events whose keys stay unknown are omitted.
 """
 
 from __future__ import annotations
@@ -88,9 +87,7 @@ def salvage(
 
 @dataclass(slots=True)
 class Unit:
-    """A unit, known by its tokens alone: the declaration of a key (`auto`: of the logger), or an event with its keys by
-    tree.
-    """
+    """A unit, known by its tokens alone: a declared key (`auto`: of the logger), or an event with its keys by tree."""
 
     at: int
     end: int
@@ -131,6 +128,7 @@ class _Salvage:
         return True
 
     def _write(self, out: Callable[[bytes], object], *, lines: bool) -> None:
+        """Pass the recovered stream to `out` in chunks, or its events as JSON `lines`."""
         self.out = out
         units = self.units
         start = units.at
@@ -144,6 +142,7 @@ class _Salvage:
             out(END)
 
     def _open(self) -> Units | None:
+        """Return the units, with a default preamble if it is damaged; None if a compressed stream lost its preamble."""
         try:
             units = Units(self.stream, self.limits)
             self._check_metadata(units)
@@ -186,6 +185,7 @@ class _Salvage:
             self.report.add_span(self.source.span(stored, size), Outcome.IGNORED, "bytes after the stream")
 
     def _walk(self, start: int) -> None:
+        """Write the events after `start`; at damage, continue where the next readable units begin."""
         units, decoder = self.units, self.units.decoder
         good = start
         if not start:

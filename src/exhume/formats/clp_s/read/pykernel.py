@@ -105,10 +105,7 @@ class ClpsStrings:
         return codes.tobytes(), array("i", ends).tobytes(), b"".join(used)
 
     def first_not_utf8(self, start: int, stop: int) -> int:
-        """The first of the entries `[start, stop)` that is not UTF-8; -1 when there is none.
-
-        Raises `IndexError` where there are fewer.
-        """
+        """The first of the entries `[start, stop)` that is not UTF-8; else -1.  Raises `IndexError` after the last."""
         if not 0 <= start <= stop <= len(self):
             raise IndexError(stop)
         for index in range(start, stop):
@@ -175,6 +172,7 @@ class ClpsLogTypes:
     __slots__ = ("_parts", "core")
 
     def __init__(self, entries: ClpsStrings, core: bool, escape: bool, room: Room | None = None) -> None:
+        """Split each log type at its placeholders; `_parts` has its n + 1 literals and n placeholder bytes."""
         self.core: bool = core
         last = int(Marks.DECIMAL if core else ClassicMarks.DECIMAL)
         self._parts: list[tuple[list[bytes], bytes]] = []
@@ -338,10 +336,7 @@ class ClpsProgram:
         return next((line for row in range(start, stop) if isinstance(line := self._row(row), tuple)), None)
 
     def lines(self, rows: Sequence[int]) -> tuple[list[bytes], Fault | None]:
-        """The text of each given row, up to the first that cannot be printed.
-
-        Raises `IndexError` for a row that the table does not have.
-        """
+        """The text of each given row, up to one that cannot be printed.  Raises `IndexError` after the last row."""
         out: list[bytes] = []
         for row in rows:
             if not 0 <= row < self.rows:
@@ -370,6 +365,7 @@ _Piece = bytes | tuple[int, int]
 
 
 def _printer(operation: Operation, rows: int) -> Callable[[int], _Piece]:
+    """Return a function from a row of a column to its text, or to the row's fault and the value that caused it."""
     kind = operation[0]
     if kind == LITERAL:
         text = operation[1]
@@ -412,6 +408,10 @@ def _sized(buffer: Buffer, code: str, rows: int) -> Sequence[Any]:
 
 
 def _text(word: int, variables: Sequence[int], log_types: ClpsLogTypes, strings: ClpsStrings) -> _Piece:
+    """Return one row's message, or its fault and the value that caused it.
+
+    `word`: the stored id of its log type, and the position of its first variable among `variables`.
+    """
     ident, at = _log_type_id(word), _ofs_variable(word)
     if ident >= len(log_types):
         return BAD_LOG_TYPE, ident

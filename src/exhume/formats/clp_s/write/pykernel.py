@@ -187,9 +187,7 @@ class PureEncoder:
         return self.size >= target or max(self._payload_size) >= SPLIT_TEXT or len(self._nodes) >= SPLIT_NODES
 
     def add_leaves(self, leaves: Sequence[LeafValue]) -> Status | None:
-        """Add a record that is given by its leaves instead of JSON, in the order in which their nodes are made.
-        Returns the reason why it is refused, or None.
-        """
+        """Add a record of leaves instead of JSON, in the order of their nodes; return why it is rejected, or None."""
         count = sum(len(leaf.keys) for leaf in leaves)
         if len(self._nodes) + count >= MAX_IDS or any(len(d) + count >= MAX_IDS for d in self._dictionaries[1:]):
             return Status.FULL
@@ -367,6 +365,7 @@ class PureEncoder:
     # --- columns ---
 
     def _commit(self, ordered: list[int], unordered: list[int], values: list[_Value], more: list[_Value]) -> None:
+        """Append a record to the table of its schema; `more` are the values inside structured arrays, in order."""
         order = sorted(ordered)
         key = (len(order), (*order, *unordered))
         table = self._tables.get(key)
@@ -401,6 +400,7 @@ class PureEncoder:
         return found
 
     def _put(self, column: _Column, value: _Value) -> None:
+        """Append a value to the arrays `a`, `b` or `flags` of a column, by its type; `size` counts its stored bytes."""
         match column.type:
             case NodeType.VAR_STRING | NodeType.DICTIONARY_FLOAT:
                 column.a.append(self._entry(0, value.text))

@@ -57,8 +57,7 @@ class ParsedTimestamp:
     exact: bool = True
 
 
-# Every character of a shape is in some group, in order: groups named x... are literals, the others are named after
-# the specifier that prints them, and F and Z stand for a fraction and a zone of any of the accepted spellings.
+# Groups cover all of a shape, in order: x... are literals, others specifiers; F, Z: any accepted fraction or zone.
 _TIME = r"(?P<H>\d\d)(?P<x_h>:)(?P<M>\d\d)(?P<x_m>:)(?P<S>\d\d)"
 _FRACTION = r"(?:(?P<x_f>[.,:])(?P<F>\d{1,9}))?"
 _ZONE = (
@@ -193,6 +192,7 @@ def parse_timestamp(text: str, dialect: TimeDialect, *, quoted: bool = True) -> 
 
 
 def _parse_number(text: str, dialect: TimeDialect, quoted: bool) -> ParsedTimestamp | None:
+    """Return the epoch and pattern of a timestamp that is a number; None if the dialect cannot print it again."""
     quote = '"' if quoted else ""
     if _INTEGER.fullmatch(text):
         value = int(text)
