@@ -173,6 +173,7 @@ def draw(count: int, seed: int) -> list[Callable]:
 
 
 def main() -> int:
+    """Check all docstrings, or print some; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draw", type=int, metavar="N", help="print N docstrings, drawn at random")
     parser.add_argument("--seed", type=int, default=0, help="which ones are drawn")

@@ -64,6 +64,7 @@ class Stub:
 
         class Resolve(ast.NodeTransformer):
             def visit_Name(self, node: ast.Name) -> ast.AST:
+                """A name as the stub spells it, after its import was noted; literal types are written out."""
                 if node.id in vars(builtins):
                     return node
                 source, name = origins(module).get(node.id, (module, node.id))

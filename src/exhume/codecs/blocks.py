@@ -113,6 +113,7 @@ def primed_lz4(dictionary: bytes) -> Decoder:
     prefix = dictionary[-_LZ4_REACH:]
 
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
+        """A `Decoder`: decodes the block after the dictionary as its first literals, and returns the rest."""
         raw = bytes(data)
         if size is None or not raw or size == 0:
             return lz4_block(data, max_size, size)

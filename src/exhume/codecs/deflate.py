@@ -50,6 +50,7 @@ def _igzip_family(name: str, wbits: int, flag: str) -> Decoder:
     fallback = _zlib_family(name, wbits)
 
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
+        """A `Decoder` by ISA-L if it is installed, else by `fallback`."""
         igzip = igzip_lib()
         if igzip is None:
             return fallback(data, max_size, size)

@@ -34,6 +34,7 @@ def _family(name: str, make: Callable[[], Any]) -> Decoder:
     """The decoder of a format of `lzma`; `make` makes the engine for each payload."""
 
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
+        """A `Decoder`: raises `CodecError` for damage, `LimitExceededError` for more than `max_size` bytes."""
         import lzma
 
         # One byte past what may come distinguishes "full" from "too much".  A known size keeps the engine from taking a

@@ -318,6 +318,7 @@ class ElementExpressions:
         raise UnsupportedError("this is not supported by compiled code")
 
     def _named(self, field: Field) -> str:
+        """The code of a field that was read, or of an instance.  Raises `UnsupportedError` for any other field."""
         if field.value is not None and field.condition is None:
             return self._code(without_rest(ex.fold(field.value)), ATOM)
         if field.id not in self.read:

@@ -220,6 +220,7 @@ class Element(ElementExpressions):
                 raise UnsupportedError("this is not supported by compiled code")
 
     def _check(self, field: Field) -> None:
+        """Statements that refuse what `valid` does not allow; a number that fits the stream becomes `bounded`."""
         value: ex.Expr = ex.Name(field.id)
         self.read.add(field.id)
         for condition in conditions(field, value):

@@ -64,6 +64,7 @@ class SingleValue(Values):
         return f"({orders[0]} if big else {orders[1]})"
 
     def _read_number(self, kind: Integer | SimpleKind, into: str, path: str) -> None:
+        """Statements that read a number, such as `n = view[at]` and `at += 1`, after a check that its bytes exist."""
         size, lines = kind.size, self.lines
         with lines.block("if at >= end:" if size == 1 else f"if end - at < {size}:"):
             lines.add(f"raise short({path}, at, end, {size})")
@@ -73,6 +74,7 @@ class SingleValue(Values):
             lines.add(f"({into},) = {self.unpacker(struct_format([kind]), [kind])}(view, at)", f"at += {size}")
 
     def _read_contents(self, field: Field, into: str, path: str) -> None:
+        """Statements that read bytes that are always the same (`contents`), and raise `LayoutError` for others."""
         wanted = contents(field)
         lines = self.lines
         with lines.block(f"if end - at < {len(wanted)}:"):
@@ -152,6 +154,7 @@ class SingleValue(Values):
             self.align()
 
     def _guarded(self, statement: str, path: str, bare: bool) -> None:
+        """A statement that adds the path of the field to errors; alone if `bare`, since the caller does so."""
         if bare:
             self.lines.add(statement)
             return

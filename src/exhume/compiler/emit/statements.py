@@ -47,6 +47,7 @@ class Statements(SingleValue):
             self._read_valid(field, into, self.path(field))
 
     def _read_valid(self, field: Field, into: str, path: str) -> None:
+        """Statements that read one value and check it by `valid`; `start` is set only if its size is not fixed."""
         valid = "valid" in field.raw
         size = fixed_size(field) if field.size is not None or not isinstance(field.one, Structure) else None
         if valid and size is None:
@@ -246,6 +247,7 @@ class Statements(SingleValue):
         return f"{code} if {code} > 0 else 0" if code.isidentifier() else f"max(0, {code})"
 
     def _read_valid_raw(self, field: Field, path: str, nested: bool) -> None:
+        """Statements that read one element into `one` and check it; if `nested`, the loop adds its path to errors."""
         valid = "valid" in field.raw
         if valid:
             self.lines.add("start = at")
@@ -287,6 +289,7 @@ class Statements(SingleValue):
 
 
 def nested_in(kind: Kind) -> Iterator[Structure]:
+    """The structures that a value of a kind may be: itself, or those of the cases of a switch."""
     if isinstance(kind, Structure):
         yield kind
     elif isinstance(kind, Switch):

@@ -99,6 +99,7 @@ def stub_texts(model: Model) -> dict[str, str]:
 
 
 def _module(schema: Type) -> str:
+    """The stub file (`.pyi`) of one specification."""
     stub = _Stub(schema)
     body = [*stub.structure(schema, 0), *stub.names(schema)]
     body += [line for type in schema.all() for line in stub.reader(type)]

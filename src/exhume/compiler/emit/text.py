@@ -97,7 +97,10 @@ def pruned(text: str) -> str:
 
 
 def _pruned(lines: list[str]) -> list[str]:
-    """One function, likewise."""
+    """One function, likewise.
+
+    The groups of a match (`one`) are the indentation, the variables with their `=`, and the value of an assignment.
+    """
     while True:
         read = Counter(words_of("\n".join(lines)))
         found = [(at, one) for at, line in enumerate(lines) if (one := _ASSIGNED.match(line)) and _pairs(one)]

@@ -170,6 +170,7 @@ class TracedReader(TracedStatements, Reader):
         return isinstance(field.one, Bits) and super().fixed(field)
 
     def run(self, fields: list[Field]) -> None:
+        """As in `Reader`; bits get the positions of the bytes that they are in."""
         bits = bool(fields) and isinstance(fields[0].one, Bits)
         if bits:
             self.lines.add("begin = at", f'value.PLACES["{fields[0].id}"] = [view, at, None, []]')

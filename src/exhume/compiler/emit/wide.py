@@ -85,6 +85,7 @@ class WideScan(OutwardScan):
         self.columns.append((f"{self.prefix}{field.id}_valid", "B", f"there_{into}"))
 
     def _read_whole(self, field: Field) -> None:
+        """Statements that read a field that is there: a list, a choice, or a value as in other rows."""
         if field.repeat:
             self._list(field)
             self.read.add(field.id)

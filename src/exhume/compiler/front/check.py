@@ -149,6 +149,7 @@ def _choice(type: Type, on: ex.Expr, cases: list[Any]) -> None:
 
 
 def _arguments(type: Type, of: Kind) -> None:
+    """Check that the arguments of a structure, or of each case of a switch, have the kinds of its parameters."""
     if isinstance(of, Structure):
         for given, param in zip(of.arguments, of.type.params, strict=False):
             what = f"the parameter {param.id} of {of.type.where} is"

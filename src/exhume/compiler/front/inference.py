@@ -245,6 +245,7 @@ def _element(of: Kind, at: Kind) -> Kind:
 
 
 def _called(of: Kind, name: str, given: list[Kind]) -> Kind:
+    """The kind of the result of a method call.  Raises `UnsupportedError` if there is no such method."""
     of = combined(of)
     known = CALLS.get(family(of), {})
     if name not in known:

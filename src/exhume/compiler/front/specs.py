@@ -123,6 +123,7 @@ class Model(Specifications):
 
 
 def _kind_of_field(one: Field) -> Kind:
+    """The kind of one value of a field, by its `type` and its other keys."""
     for key in one.raw:
         if key not in KNOWN and not key.startswith("-"):
             raise UnsupportedError(f"`{key}` is not supported")
@@ -133,6 +134,7 @@ def _kind_of_field(one: Field) -> Kind:
 
 
 def _kind(one: Field, type: Any) -> Kind:
+    """The kind of a value of a type as a specification names it."""
     if isinstance(type, Mapping):
         return _switch(one, type)
     if type is None:

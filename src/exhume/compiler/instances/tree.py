@@ -242,6 +242,7 @@ class Evaluator(ABC):
         raise UnknownError(f"{type(value).__name__} has no {name}")
 
     def _call(self, of: Any, name: str, given: list[Any]) -> Any:
+        """The result of a method call.  Raises `UnknownError` for a `substring` that ends before it starts."""
         of = self.plain(of)
         if name == "substring":
             if not 0 <= given[0] <= given[1]:

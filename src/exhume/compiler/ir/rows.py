@@ -238,6 +238,7 @@ def _rows_are_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool])
 
 
 def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
+    """As `rows_are_plain`, for structures within each other to `depth` levels; `known` has the results so far."""
     for field in type.seq:
         inner = field.one
         if field.condition is not None or not depth:

@@ -209,6 +209,7 @@ class ReadAhead:
         ahead: Callable[[int, int], Callable[[], bytes] | None] | None = None,
         pace: AdaptiveConcurrency | None = None,
     ) -> None:
+        """Begin without runs; the arguments are those that the class describes."""
         self._size, self._gap = size, gap
         self._fetch, self._ahead = fetch, ahead
         self._pace = pace or AdaptiveConcurrency()

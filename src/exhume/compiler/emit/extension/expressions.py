@@ -188,6 +188,7 @@ class Expressions:
         return f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
 
     def _constant(self, value: Any) -> tuple[str, Kind]:
+        """The code and kind of a constant: integers of a word as they are, other values as shared objects."""
         if value is None:
             return "None", OBJECT
         if isinstance(value, bool):

@@ -91,6 +91,7 @@ def _element(node: ast.FunctionDef) -> str:
 
 
 def _array(line: ast.stmt) -> list[tuple[str, str]]:
+    """The column and array code of a line `self.size = array("I")`, as a list of one pair; empty for other lines."""
     match line:
         case ast.Assign(
             targets=[ast.Attribute(attr=column)],

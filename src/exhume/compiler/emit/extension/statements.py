@@ -261,6 +261,7 @@ class Statements(TextStatements):
     # Bytes.
 
     def _formats(self, node: ast.expr) -> tuple[str, ...] | None:
+        """The format of an unpacker, or both where the data decides the byte order; None for other functions."""
         match node:
             case ast.Name(id) if id in self.source.formats:
                 return (self.source.formats[id],)
