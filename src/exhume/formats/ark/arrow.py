@@ -78,6 +78,10 @@ class ArrowForm:
         return [_maybe(convert, value.get(name)) for value in values]
 
     def _field(self, each: Field, inside: tuple[str, ...]) -> tuple[Any, Convert | None]:
+        """Return the Arrow type of a field and the converter of its values, None if they need none.
+
+        `inside` has the names of the object types around the field, to detect recursion.
+        """
         pa = self.pa
         if each.packed_timespec:
             return pa.binary(8), None
@@ -109,6 +113,11 @@ class ArrowForm:
         return value
 
     def _object(self, name: str, inside: tuple[str, ...]) -> tuple[Any, Convert | None]:
+        """Return a struct type and its converter.
+
+        A recursive type becomes JSON text, because Arrow has no recursive types; one without fields becomes a boolean
+        that is always true.
+        """
         if name in inside:
             return self.pa.string(), dumps
         schema = self._registry.schema(name)
@@ -134,6 +143,10 @@ class ArrowForm:
         return self.pa.map_(key_type, value_type), convert
 
     def _variant(self, each: Field, inside: tuple[str, ...]) -> tuple[Any, Convert]:
+        """Return a struct of `index`, `type`, one field `as_INDEX` for each alternative, and `raw`.
+
+        `raw` has the bytes of an alternative that the schema does not declare.
+        """
         plans = {index: (f"as_{index}", name, *self._object(name, inside)) for index, name in each.variants}
         fields = [("index", self.pa.uint8()), ("type", self.pa.string())]
         fields += [(key, type_) for key, _, type_, _ in plans.values()]

@@ -108,6 +108,11 @@ _STATISTICS: Final[dict[str, list[dict[str, Any]]]] = {
 
 
 def _manifest_registry(query: list[dict[str, Any]], statistics: list[dict[str, Any]]) -> str:
+    """Return the JSON text of a schema registry for manifests.
+
+    `query` and `statistics` are the fields of the two schemas that differ between the assumed layouts; the other
+    schemas are the same in each.
+    """
     import json
 
     schemas = [

@@ -118,6 +118,10 @@ def find_declaration(data: bytes, identifier: str) -> ObjectDeclaration:
 
 
 def _declaration_around(data: bytes, at: int, identifier: str) -> ObjectDeclaration | None:
+    """Return the object declaration whose GUID is stored at `at`; None if the bytes are not one.
+
+    The name and the type are the strings before it, the schema registry is the string after it.
+    """
     type_at, type_ = _text_before(data, at)
     if type_ is None:
         return None

@@ -224,6 +224,7 @@ class ArkLogSet(Archive):
         return deduplicated(self._findings(quick, jobs, progress))
 
     def _findings(self, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
+        """Verify each log, then report the split files that none of them uses."""
         from exhume.formats.ark.verify import unreferenced_splits, verify_log
 
         used: set[str] = set()

@@ -59,6 +59,11 @@ class _ShapeWriter:
         return Shape("o", first, len(fields))
 
     def _value(self, each: Field, inside: tuple[str, ...]) -> Shape:
+        """Return the shape of a field's values; the shapes of its elements are added to `self.shapes`.
+
+        The letters of the kinds are those of the kernel (`RbufShape`): w number, ? boolean, g GUID, t time, s bytes or
+        string, l list, a array, m map.
+        """
         if is_fixed(each._replace(optional=False)):
             kind = {"bool": "?", "guid": "g", "system_time_point": "t"}.get(each.type, "w")
             width = struct.calcsize("<" + letter_of(self._registry, each))

@@ -33,6 +33,7 @@ class Selection:
     """The messages selected for an export, with their number and a record of what was skipped."""
 
     def __init__(self, log: ArkArchive, options: Mapping[str, Any], report: ExportReport, progress: Progress) -> None:
+        """Take the options of `exhume export`; a topic that matches no channel is noted in `report`."""
         self.log = log
         self.report = report
         self._progress = progress

@@ -90,6 +90,7 @@ class Acceptance:
     """The filters of all sections before one, joined by AND."""
 
     def __init__(self, filters: Iterable[Filter] = ()) -> None:
+        """Combine the filters: the time range (inclusive nanoseconds) is the intersection of theirs."""
         self.filters: tuple[Filter, ...] = tuple(each for each in filters if not each.is_open or not each.is_understood)
         lows = [each.minimum_ns for each in self.filters if each.minimum_ns is not None]
         step = 0 if assumptions.MAXIMUM_TIME_INCLUSIVE else 1
@@ -127,6 +128,7 @@ class Acceptance:
 
 
 def _matcher(entries: Sequence[str]) -> Callable[[str], bool]:
+    """Return a function that tests a channel name against the entries: literal names or patterns."""
     names = frozenset(entries)
     patterns = []
     for entry in entries:

@@ -90,6 +90,7 @@ class ArkInfo(Info):
         return self.errors
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the values for `exhume info --json`; `duration_s` is in seconds."""
         duration = None
         if self.minimum_ns is not None and self.maximum_ns is not None:
             duration = round((self.maximum_ns - self.minimum_ns) / 1e9, 6)
@@ -206,6 +207,11 @@ def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], boo
 
 
 def _row(reader: ArkLog, channel: Channel, totals: dict[tuple[int, str, str], list[Any]]) -> ChannelInfo:
+    """Return the table row of a channel.
+
+    `totals` has [messages, bytes, first time, last time, is estimated] by (section, column, object GUID). A hidden
+    channel has no messages.
+    """
     count, size, low, high, estimated = totals.get(
         (channel.section, channel.column, channel.identifier), [0, 0, None, None, False]
     )

@@ -52,6 +52,11 @@ def from_json(registry: Registry, type_name: str, value: Any) -> dict[str, Any]:
 
 
 def _from_json(registry: Registry, each: Field, value: Any) -> Any:
+    """Convert one JSON value to the value that the encoder takes for the field `each`.
+
+    Dictionaries with keys that are not strings are lists of [key, value] pairs in JSON. Errors such as `ValueError`
+    become a `WriterError` in `from_json`.
+    """
     if value is None:
         return None
     if each.packed_timespec or each.type == "byte_buffer":
@@ -190,6 +195,10 @@ class _Lines:
         return rows, None
 
     def _row(self, number: int, line: bytes) -> Row:
+        """Convert one line to (channel name, whether it has a value, time in nanoseconds, stored bytes).
+
+        Raises `FormatError` for a line that is not a message; `number` is the line number.
+        """
         try:
             row = json.loads(line)
             time_ns, name = int(row["time_ns"]), str(row["channel"])

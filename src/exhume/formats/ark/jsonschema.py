@@ -36,6 +36,10 @@ def _object(registry: Registry, name: str, inside: tuple[str, ...]) -> dict[str,
 
 
 def _field(registry: Registry, each: Field, inside: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return the JSON Schema of a field; None if viewers have no plain schema for it.
+
+    `inside` has the names of the object types around it, to detect recursion.
+    """
     if each.packed_timespec or each.type == "byte_buffer":
         return BYTES
     match each.type:

@@ -208,6 +208,11 @@ _BASIS: Final = "the manifest names its splits"
 
 
 def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive | None:
+    """Return the manifest whose trailer magic starts at `hit`; None if there is none.
+
+    The footer at the end of the manifest states its length, from which the start is computed. A manifest with damaged
+    content is returned too, with findings.
+    """
     end = hit + len(TRAILER_MAGIC_BYTES)
     if end < TRAILER_FOOTER_SIZE:
         return None
@@ -237,6 +242,11 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive 
 
 
 def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | None:
+    """Return the split file whose header starts at `hit`; None if header or index is not plausible.
+
+    Its length is the largest of what header, index and messages need. The result is partial if the source ends before
+    that, if the index is empty, or if the last messages belong to other data.
+    """
     head = source.read_up_to(hit, HEADER_WINDOW)
     try:
         header = parse_split_header(head, source.span(hit, hit + len(head)))

@@ -404,6 +404,7 @@ def _section(value: Mapping[str, Any]) -> ManifestSection:
 
 
 def _column(value: Mapping[str, Any]) -> Column:
+    """Convert a decoded `ColumnDeclaration`."""
     return Column(
         str(value["name"]),
         str(value["compression_type"]) if value["compression_type"] is not None else "",

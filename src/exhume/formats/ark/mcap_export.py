@@ -255,6 +255,11 @@ class McapChunkMaker:
     """Makes chunks of an MCAP file from the messages of a log; other processes do so too."""
 
     def __init__(self, log: ArkArchive, as_json: bool) -> None:
+        """Number the schemas and channels of the output, and collect its metadata and attachments.
+
+        Channels that came from an MCAP file (`mcap_import`) get their original encoding, schema and metadata back.
+        Schema number 0 means that a channel has none.
+        """
         self._as_json = as_json
         origin = Origin.of(log.manifest.metadata)
         self.header = origin.header or ("", LIBRARY)
@@ -339,6 +344,10 @@ class McapChunkMaker:
     def _messages(
         self, log: ArkLog, query: dict[str, Any], findings: list[Finding]
     ) -> Iterator[tuple[int, int, Any, int, int]]:
+        """Yield (MCAP channel number, time in ns, data, publish time in ns, sequence number) of each message.
+
+        Messages that were imported from MCAP are unwrapped to their original bytes.
+        """
         numbers = self._numbers
         unwrap = {number: unwrapper(channel, self._as_json) for number, channel in self._wrapped.items()}
         for number, time_ns, data in self._stored(log, query, findings, numbers):

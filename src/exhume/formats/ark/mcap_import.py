@@ -165,6 +165,7 @@ class _Chunks:
         return rows.portion(), None
 
     def _add(self, rows: _Rows, records: bytes) -> None:
+        """Append the messages of `records` to `rows`, converted to the bytes that the log stores."""
         numbers, times, stored = rows.numbers, rows.times, rows.stored
         known = self._convert
         for kind, message in records_in(records):
@@ -233,6 +234,10 @@ def _column(channel: Any) -> str:
 
 
 def _import_channel(log: ArkWriter, kind: _Kind, channel: Any) -> ChannelWriter:
+    """Declare an MCAP channel in the log and return its writer.
+
+    Channels that were exported from a log keep their GUID, unless another channel has it already.
+    """
     metadata = dict(channel.metadata)
     column = _column(channel)
     identifier = metadata.get("ark.identifier")
@@ -310,6 +315,7 @@ class _CarriedMetadata:
         self._log.set_metadata(self._prefix + key, value)
 
     def _channels(self) -> None:
+        """Keep schemas and channel metadata that the log's own declarations cannot express."""
         found, kept, used = self._found, [], set()
         for number, channel in sorted(found.channels.items()):
             kind = self._adding.make.kinds[number]
@@ -338,6 +344,10 @@ class _CarriedMetadata:
             self._set("channels", kept)
 
     def _records(self) -> None:
+        """Keep metadata records as log metadata, under a key of their own if their name is unique and plain.
+
+        Records of an exported log (`METADATA_RECORD`, `LOG_RECORD`) become its entries and its name again.
+        """
         times = Counter(record.name for record in self._found.metadata)
         several = []
         for record in self._found.metadata:
@@ -356,6 +366,7 @@ class _CarriedMetadata:
             self._set("metadata", several)
 
     def _attachments(self, file: BinaryIO) -> None:
+        """Keep attachments as metadata, base64-encoded, up to `ATTACHED` bytes in total; count the others as lost."""
         kept: list[dict[str, Any]] = []
         left = ATTACHED
         for unit in self._found.attachments:

@@ -261,12 +261,12 @@ class _Chunks:
         self._out: list[bytes | memoryview] = []
         self._size = 0
         self._builder = library("data_stream").RecordBuilder()
-        self._places: dict[int, list[tuple[int, int]]] = {}
+        self._places: dict[int, list[tuple[int, int]]] = {}  # (time in ns, offset in the chunk) by channel
         self._channels: set[int] = set()
         self._schemas: set[int] = set()
         self._indexes: list[Any] = []
         self._counts: Counter[int] = Counter()
-        self._times: list[tuple[int, int]] = []
+        self._times: list[tuple[int, int]] = []  # first and last time of each chunk
 
     def _declare(self, channel: int, time_ns: int) -> None:
         """Add the records that precede the first message of a channel, and note the place of its next message."""

@@ -102,6 +102,7 @@ class UnitReader:
         return seen
 
     def _records(self, records: bytes, seen: UnitFinds) -> None:
+        """Count the messages in `records` (decompressed), collect the declarations, and count what is damaged."""
         for kind, record in records_in(records):
             if kind == Kind.MESSAGE and not isinstance(record, bytes):
                 seen.counts[record.channel_id] += 1
@@ -194,6 +195,7 @@ def _check_data(file: BinaryIO, at: int, start: int, size: int, report: ExportRe
 
 
 def _check_end(file: BinaryIO, start: int, size: int, end: int, report: ExportReport) -> None:
+    """Check the footer (`size` bytes at `start`), its checksum and the magic after it; `end`: the file's size."""
     file.seek(start)
     record = parsed("Footer", file.read(size))
     if record is None:
@@ -246,6 +248,7 @@ def _record(file: BinaryIO, kind: int, start: int, stop: int, found: McapSurvey,
 
 
 def _look(found: McapSurvey, read: Iterable[list[tuple[Unit, bytes]]], report: ExportReport, jobs: int) -> None:
+    """Read all units and merge their results into `found`; units that cannot be read are removed from it."""
     damaged: dict[int, str] = {}
     for seen in map_pieces(UnitReader(), read, jobs):
         for schema in seen.schemas:

@@ -201,6 +201,11 @@ class Decompressor:
         return codecs.decompress(_PAYLOAD_CODECS[number], data, max_size=budget, size=size)
 
     def _careful(self, stored: bytes, span: Span, findings: list[Finding] | None) -> bytes:
+        """Decode one stored message with all checks, after the fast path failed.
+
+        Without a valid footer, a bare zstd or LZ4 frame is tried. Raises the error of the broken rule; a footer whose
+        codec differs from that of the column is appended to `findings`.
+        """
         try:
             footer = parse_message_footer(stored, span)
         except ExhumeError:

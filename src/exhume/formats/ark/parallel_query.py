@@ -120,6 +120,10 @@ def _read_messages(
     query: dict[str, Any],
     findings: list[Finding],
 ) -> Iterator[R]:
+    """Yield `make(messages)` for batches of `part` messages (None: all in one).
+
+    An error is raised after the batch with the messages before it.
+    """
     found = UntilError(messages(log, **query, findings=findings))
     while not found.ended:
         yield make(islice(found, part))
@@ -214,6 +218,11 @@ def read_each(
 def read_query(
     kind: Callable[..., Query], log: ArkLog, query: dict[str, Any], findings: list[Finding], jobs: int = 1
 ) -> Iterator[Any]:
+    """Yield what the query `kind` makes of `log`, in time order, in `jobs` processes or threads.
+
+    0 jobs: one for each core. `query` has the keyword arguments of `ArkArchive.messages`. Latched messages from before
+    `start_ns` come first; with `reverse`, last.
+    """
     start = query.get("start_ns")
     found = kind(
         log,

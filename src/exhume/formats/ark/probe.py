@@ -24,6 +24,7 @@ def probe(source: Source | Tree) -> Identification | None:
 
 
 def _probe_tree(tree: Tree) -> Identification | None:
+    """Identify a directory by its manifests or, without any, by its split files."""
     found = find_manifests(tree, unfinished=True, below=False)
     if not found:
         return _probe_splits(tree)
@@ -63,6 +64,10 @@ def _probe_splits(tree: Tree) -> Identification | None:
 
 
 def _probe_file(source: Source) -> Identification | None:
+    """Identify a single file from its first byte, its header, its last bytes and its path.
+
+    The confidence (0 to 1) is that of the first test that succeeds. None if no test does.
+    """
     if source.size < 19:
         return None
     span = source.span(0, source.size)

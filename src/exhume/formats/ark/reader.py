@@ -127,6 +127,7 @@ class ArkArchive(ArkLog):
         return {"split_indexes": [self._index_row(reference) for reference in self.references]}
 
     def _index_row(self, reference: SplitReference) -> dict[str, Any]:
+        """Return the row of a split for `stats`; it has `problem` instead of numbers if the split is unreadable."""
         row: dict[str, Any] = {
             "split": reference.identifier, "section": reference.section, "column": reference.column.name
         }  # fmt: skip

@@ -157,6 +157,7 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
     begun: deque[tuple[Source | None, Listing | ExhumeError]] = deque()
 
     def parts() -> Iterator[_Part]:
+        """Yield the parts of all splits; a split that cannot be opened has one part without a header."""
         for number, reference in enumerate(references):
             source = None
             try:
@@ -234,6 +235,7 @@ class _MessageChecker:
         self._reader, self._references = reader, references
 
     def __call__(self, part: _Part) -> _MessageFaults:
+        """Return the messages of `part` that are damaged: (position in the index, error) each."""
         if part.header is None:
             return _MessageFaults(part.is_last, [], None)
         reference = self._references[part.number]

@@ -88,6 +88,7 @@ def salvage(
 
 
 def _write_lines(root: Path, output: Path, limits: Limits, jobs: int, report: SalvageReport) -> None:
+    """Write the messages of the clean log at `root` to `output` as JSON lines, and correct the count in `report`."""
     from exhume.io.local import LocalTree
 
     shown = 0
@@ -202,6 +203,7 @@ class _Salvage:
             report.notes.append("a split that no manifest names can be salvaged separately: pass its file")
 
     def _manifest(self, new: dict[str, SplitDeclaration | None]) -> Manifest:
+        """Return the manifest of the new log; `new` has the new declaration by old GUID, None if nothing is left."""
         old = self.reader.manifest
         sections = []
         for section in old.sections:
@@ -270,6 +272,11 @@ class _Salvage:
                 source.close()
 
     def _rewrite(self, reference: SplitReference, found: SplitSurvey) -> SplitDeclaration | None:
+        """Copy the usable messages of a split to a new split file and return its declaration.
+
+        None if no message is usable. Messages keep their stored bytes and times; one larger than `PORTION` is copied in
+        chunks.
+        """
         report, split = self.report, found.split
         report.notes += [f"split {reference.identifier}: {note}" for note in found.notes]
         report.add_lost("messages", len(found.lost) + found.uncounted_loss)

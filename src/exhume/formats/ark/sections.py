@@ -164,6 +164,10 @@ def split_codec(reference: SplitReference) -> str | None:
 def _messages(
     limits: Limits, split: Split, label: str, parent: str, messages: list[Message], codec: str | None
 ) -> list[Section]:
+    """Return one section for each message; `codec` is None if the column's codec is unknown.
+
+    Only packed messages have a loader: the others are stored as their content.
+    """
     out = []
     packed = codec not in (None, "none")
     plain = "ark_rbuf" if codec is not None else None

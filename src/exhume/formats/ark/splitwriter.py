@@ -44,6 +44,7 @@ class SplitWriter:
     """Appends messages; `flush` makes them durable, `close` sorts the index if need be."""
 
     def __init__(self, path: Path, identifier: str, types: int, max_items: int, max_bytes: int) -> None:
+        """Create the file, with space for `types` mappings, `max_items` index entries and `max_bytes` of data."""
         self.path = path
         self.identifier = identifier
         self.max_items = max_items

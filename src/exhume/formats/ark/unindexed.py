@@ -38,6 +38,11 @@ class MessageCheck:
     """
 
     def __init__(self, reader: ArkLog, reference: SplitReference, split: Split) -> None:
+        """Prepare the codec and a decoder for each channel of `split`.
+
+        A channel whose registry is missing or damaged, or whose codec is unknown, has no decoder: its messages are not
+        decoded.
+        """
         self._reader, self._split, self._identifier = reader, split, reference.identifier
         self.most = reader.limits.payload_size
         """Bytes of a message that may be in memory."""

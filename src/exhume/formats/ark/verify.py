@@ -133,6 +133,7 @@ def _distinct(reader: ArkLog) -> list[SplitReference]:
 
 
 def _check_manifest(reader: ArkLog) -> Iterator[Finding]:
+    """Check the manifest itself: its name, its metadata, its sections, and how often it uses each split."""
     yield from reader.loaded.findings
     span = reader.manifest_span
     source = reader.manifest_source
@@ -196,6 +197,7 @@ def _is_json(text: str) -> bool:
 
 
 def _check_column(reader: ArkLog, column: Any, where: str) -> Iterator[Finding]:
+    """Check a column's codec and object declarations; `where` is its path in the manifest."""
     span = reader.manifest_span
     try:
         column_codec(column.compression)
@@ -270,6 +272,7 @@ def _check_index(reader: ArkLog, reference: SplitReference, split: Split) -> Gen
 
 
 def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding]:
+    """Check that the type mappings of a split are unique and declared in the manifest."""
     shorts: set[int] = set()
     objects: set[str] = set()
     for number, mapping in enumerate(split.header.mappings):
@@ -331,6 +334,10 @@ def _overlapping(index: bytes, bad: frozenset[int]) -> list[int]:
 
 
 def _check_statistics(reader: ArkLog, reference: SplitReference, split: Split, facts: SplitFacts) -> Iterator[Finding]:
+    """Compare the statistics that the manifest states for a split with its index, object by object.
+
+    A split without any stated statistics is not a finding.
+    """
     stated = {each.identifier: each for each in reference.declaration.statistics}
     if not stated:
         return
@@ -375,6 +382,10 @@ def _check_coverage(reader: ArkLog, reference: SplitReference, source: Source) -
 
 
 def _check_messages(reader: ArkLog, reference: SplitReference, split: Split, index: bytes) -> Iterator[Finding]:
+    """Decompress and decode every message of a split; `index` has the raw index entries.
+
+    Entries that the index checks have already reported (flag 1) are skipped.
+    """
     check = MessageCheck(reader, reference, split)
     known = split.known_objects()
     split.source.will_read(split.header.index_end, split.source.size)

@@ -86,6 +86,7 @@ class Catalog:
         storage_options: Mapping[str, Any] | None = None,
         chunks_in: Iterable[str] = (),
     ) -> None:
+        """Use the database `store`; `chunks_in` are folders and URL prefixes below which chunks may be read."""
         self.places: Places = Places(chunks_in)
         """Where chunks may be read."""
         self._store = store
@@ -147,6 +148,7 @@ class Catalog:
             return self._enter(entry)
 
     def _enter(self, entry: ChunkEntry) -> ChunkRecord:
+        """Write the rows of a chunk, in place of earlier rows for the same location."""
         location = entry.location
         self.places.add(location)
         known = self._store.query("SELECT caf_file_id FROM caf_files WHERE location = :location", location=location)
@@ -352,6 +354,12 @@ class Catalog:
         missing: list[Difference],
         extra: dict[str, list[Difference]],
     ) -> Iterator[Difference]:
+        """Compare the chunk at `location` with its rows in the catalog, and yield the differences.
+
+        `record` is the catalog's row for the chunk, None if it has none. Missing and extra members are not yielded but
+        added to `missing` and `extra` (by name), because a member that moved to another chunk is in both. `outside`:
+        the chunk is not among those that the caller named. With `quick`, an unchanged chunk is not compared further.
+        """
         caf_file_id = record.caf_file_id if record is not None else location
         found: dict[str, tuple[int, int]] = {}
         try:

@@ -184,6 +184,11 @@ class SqliteStore(Store):
     """A SQLite file.  Opened read-only unless it may be created."""
 
     def __init__(self, path: str, *, create: bool, data: bytes | None = None) -> None:
+        """Open the file at `path`, or a copy in memory of its content `data`.
+
+        With `create`, make the file and its tables if they are missing. Raises the error of `_guard` for a file that is
+        not a catalog.
+        """
         self.name = path
         if create and data is None and not os.path.exists(path):  # noqa: PTH110 - pathlib raises for odd names
             self._create_file(path)
@@ -315,6 +320,11 @@ class SqlalchemyStore(Store):
     """Any database that SQLAlchemy has a driver for; tested with PostgreSQL."""
 
     def __init__(self, url: str, *, create: bool) -> None:
+        """Connect to the database at `url` and, with `create`, make the tables.
+
+        Raises `MissingDependencyError` without SQLAlchemy or the driver, and `SourceError` if `url` is not a database
+        URL. A view in place of a table is rejected.
+        """
         try:
             import sqlalchemy
         except ImportError as error:

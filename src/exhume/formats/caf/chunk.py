@@ -41,7 +41,9 @@ class Chunk:
         self.limit = limit
         self.max_index: int = min(max_index, MAX_INDEX)
         self.files: dict[str, tuple[int, int]] = {}
+        """Range `[start, end)` of each member in the chunk, by name."""
         self.raw: dict[str, bytes] = {}
+        """Original bytes of the names that are not UTF-8."""
         self.position: int = 0
         self.unreferenced_bytes: int = 0
         """Bytes of the data section that no member covers."""

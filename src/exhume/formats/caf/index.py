@@ -116,6 +116,7 @@ class _Parser:
         self.starts, self.ends, self.keys, self.key_sizes = array("q"), array("q"), array("q"), array("q")
 
     def run(self) -> Index:
+        """Parse the whole index; raises the error of the first broken rule."""
         data = self.data
         pos = self._blank(0)
         if data[pos : pos + 1] != b"{":
@@ -152,6 +153,7 @@ class _Parser:
         )
 
     def _raw_string(self, pos: int) -> tuple[bytes, int]:
+        """Return the bytes between the quotes (escapes not decoded) and the position after the string."""
         match = _STRING.match(self.data, pos)
         if match:
             return match[1], match.end()
@@ -224,6 +226,7 @@ class _Parser:
         return _Members(self._members(pos, path, depth))
 
     def _top(self, pos: int) -> int:
+        """Parse the outermost object, whose brace is at `pos`; if a member is repeated, the last one counts."""
         index = self.index
         members = self._object(pos, "", 1)
         for key, start, end, at in members:
@@ -255,6 +258,7 @@ class _Parser:
         self._problem(checks.UNKNOWN_MEMBER, start, end, path, f"{shorten(key)!r}{hint}")
 
     def _files(self, pos: int) -> int:
+        """Parse the object of `files`, whose brace is at `pos`; unusual entries go through `_odd_entry`."""
         data, names, limits = self.data, self.index.names, self.limits
         pos = self._blank(pos + 1)
         if data[pos : pos + 1] == b"}":
@@ -327,6 +331,11 @@ class _Parser:
     def _offsets_flaw(
         self, name: str, path: str, start: int, end: int, offsets: dict[str, tuple[Any, int, int]]
     ) -> Problem | None:
+        """Return what is wrong with the first invalid offset of an entry; None if both are usable.
+
+        `offsets` has (value, start, end of its bytes) by key; `start` and `end` are those of the entry, for a missing
+        offset.
+        """
         for key in ("start_byte", "end_byte"):
             value, at, after = offsets.get(key, (_MISSING, start, end))
             detail, here = repr(shorten(name)), f"{path}.{key}"
@@ -369,6 +378,7 @@ class _Parser:
         raise self._bad(pos, "a JSON value")
 
     def _array(self, pos: int, path: str, depth: int) -> int:
+        """Parse an array, whose bracket is at `pos`, without keeping its elements."""
         if depth > self.max_depth:
             raise checks.INDEX_TOO_DEEP.error(
                 span=self.where.sub(pos, pos + 1), expected=f"at most {counted(self.max_depth, 'levels')} (limit depth)"

@@ -230,6 +230,10 @@ class _Folders:
 def _add_tar_member(
     writer: CafWriter, tar: tarfile.TarFile, member: tarfile.TarInfo, skipped: list[tuple[str, str]]
 ) -> None:
+    """Add one member of a tar archive, or append its name and the reason to `skipped`.
+
+    A hard link becomes a copy of the index entry of its target.
+    """
     name = _clean(member.name)
     if member.isdir():
         return
@@ -283,6 +287,7 @@ def add_zip(writer: CafWriter, path: str | BinaryIO, progress: Progress = no_pro
 def _add_zip_member(
     writer: CafWriter, archive: zipfile.ZipFile, info: zipfile.ZipInfo, skipped: list[tuple[str, str]]
 ) -> None:
+    """Add one member of a zip archive, or append its name and the reason to `skipped`."""
     name = _clean(info.filename)
     reason = _unsafe(name)
     mode = info.external_attr >> 16

@@ -90,6 +90,11 @@ class CafArchive(MemberArchive):
     source: Source
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, any_version: bool = False) -> None:
+        """Read the footer and, if that is cheap, the index.
+
+        The index is loaded now if it is in the last `TAIL` bytes or if reading it takes one request; otherwise on first
+        use. Raises the error of the rule for a file without a valid footer.
+        """
         super().__init__(source, limits=limits)
         self.any_version = any_version
         self._lock = threading.Lock()
@@ -157,6 +162,7 @@ class CafArchive(MemberArchive):
         return self.source.span(self.data_size, self.data_size + self.index_size)
 
     def _parse(self, data: bytes) -> None:
+        """Parse the index and check its version and the ranges of its entries."""
         where = self._index_span
         try:
             index = parse_index(data, where, self.limits)

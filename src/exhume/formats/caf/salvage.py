@@ -324,6 +324,10 @@ def _write(
     report: SalvageReport,
     progress: Progress,
 ) -> list[Member]:
+    """Write the members to a chunk or, in the mode `FILES`, to a directory, and return those written.
+
+    A member that cannot be read is added to `recovery.lost`; an error of the output or of the network is raised.
+    """
     done: list[Member] = []
     total = sum(member.end - member.start for member in recovery.members)
     copied = 0

@@ -40,6 +40,7 @@ def map_remains(source: Source, end: int, limits: Limits) -> SectionMap:
 
 
 def _remains(source: Source, limits: Limits) -> Iterator[Section]:
+    """Yield the sections of a chunk that cannot be opened: as much as its footer and index still show."""
     size = source.size
     footer = max(0, size - FOOTER_SIZE)
     if size < FOOTER_SIZE:

@@ -70,6 +70,11 @@ def unreferenced(index: Index, data_size: int) -> list[tuple[int, int]]:
 
 
 def _check_layout(archive: OpenChunk, index: Index) -> Iterator[Finding]:
+    """Check that the members cover the data section without gaps and overlaps.
+
+    Files of writers that state inclusive ends have a gap of one byte after each member: that is one finding, not one
+    for each gap.
+    """
     source, data_size = archive.source, archive.data_size
     ranges = live_ranges(index)
     inclusive = ends_are_inclusive(ranges, data_size)
@@ -114,6 +119,7 @@ def ends_are_inclusive(ranges: list[tuple[int, int, int]], data_size: int) -> bo
 
 
 def _check_names(archive: OpenChunk, index: Index, progress: Progress) -> Iterator[Finding]:
+    """Check each name for lossy conversion, unsafe paths, and conflicts with other names on a file system."""
     where = archive.source.span(archive.data_size, archive.data_size + archive.index_size)
     inner: list[tuple[str, int]] = []
     total = len(index.names)

@@ -178,6 +178,7 @@ class CafWriter(Writer):
         return self._chunk
 
     def _publish(self) -> None:
+        """Rename the finished chunks to their names, in order, and report each to `on_chunk`."""
         while self._full:
             chunk = self._full[0]
             chunk.commit()
@@ -280,6 +281,11 @@ class CafWriter(Writer):
         return self._add_pieces(member_name(name, self.order), pieces, length)
 
     def _add_pieces(self, stored: MemberName, pieces: Iterable[bytes], length: int | None) -> int:
+        """Write a member from chunks of bytes and return its size; `length` is its size if known before.
+
+        A member of unknown size that no longer fits is moved to the next chunk. After an error the bytes written are
+        taken back.
+        """
         chunk = self._check(stored, length) if length is None else self._room(stored, length)
         start, size = chunk.position, 0
         try:
@@ -346,6 +352,7 @@ class CafWriter(Writer):
             os.close(fd)
 
     def _add_fd(self, name: MemberName, fd: int, path: str) -> int:
+        """Write the open regular file `fd` as a member and return its size; `path` is for errors."""
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
             raise WriterError("not a regular file", format="caf", span=Span(path, 0, 0))

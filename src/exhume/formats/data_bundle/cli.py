@@ -130,6 +130,7 @@ def outcome(run: Run, archive: DataBundleArchive) -> ExitCode:
 
 
 def _version_entry(found: FileVersion) -> Entry:
+    """Return the list entry of a version; `size` is None for a deletion."""
     from exhume.archive import Entry
 
     kind = "deletion" if found.row is None else "directory" if found.row.meta.is_directory else "file"

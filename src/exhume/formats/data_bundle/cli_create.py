@@ -107,6 +107,7 @@ def create(
 
 
 def _read_user_data(path: str) -> dict[str, UserData]:
+    """Read the JSON file of `--user-data`: `{path: {"type_url": ..., "value_hex": ...}}`."""
     from exhume.errors import WriterError
     from exhume.formats.data_bundle.messages import UserData
     from exhume.io.source import source_error

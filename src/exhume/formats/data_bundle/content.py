@@ -100,6 +100,7 @@ class Content:
         return self._shard.is_large(index, 1 << 64, end - self._shard.starts[index])
 
     def _look_through(self, stretch: _Extent) -> Iterator[_ExtentResult]:
+        """Decode a record that is too large for memory, chunk by chunk; the extent has only this record."""
         (index,) = stretch.records
         place = self._shard.places[index]
         assert place is not None
@@ -119,6 +120,10 @@ class Content:
         yield _ExtentResult(check_fill(self._shard, index, record.end), [], [])
 
     def _stretches(self) -> Iterator[_Extent]:
+        """Yield the extents in which the content is read: about `STRETCH` bytes each.
+
+        A record too large for memory has an extent of its own. The last extent has no known end (2^64).
+        """
         shard = self._shard
         if shard.is_flat:
             stop = min(self._ends[-1] if self._ends else 0, shard.source.size - shard.header.data_offset)
@@ -142,6 +147,10 @@ class Content:
             yield _Extent(starts[first], starts[stop] if stop < len(starts) else 1 << 64, range(first, stop))
 
     def _examine_window(self, stretch: _Extent) -> _ExtentResult:
+        """Decode an extent that fits in memory and checksum the files in it.
+
+        Undecodable records are findings.
+        """
         findings: list[Finding] = []
         pieces: list[tuple[int, memoryview]] = []
         if stretch.records:

@@ -59,6 +59,10 @@ def _stored_name(given: str, base: str | None, *, alone: bool) -> str:
 def _add_folder(
     writer: DataBundleWriter, root: str, name: str, attached: dict[str, UserData], skipped: list[tuple[str, str]]
 ) -> None:
+    """Add the directory `root` as `name` ("" for the top) with everything below it.
+
+    `attached` has user data by path and loses the entries that are used.
+    """
     if name:
         writer.add_directory(name, user_data=attached.pop(name, None))
     for kind, path, inner, size in walk(root, name):

@@ -302,6 +302,7 @@ class DataBundleArchive(MemberArchive):
                 yield {"shard": number, **self._describe(source)}
 
     def _describe(self, source: Source) -> dict[str, Any]:
+        """Return the values in a shard's header, or only `problem` if it is unreadable."""
         try:
             header = read_header(source, self.limits)
         except ExhumeError as error:

@@ -134,6 +134,11 @@ def _write_members(
     progress: Progress,
     jobs: int,
 ) -> None:
+    """Write the chosen file versions to a new bundle or, in the mode `FILES`, to a directory.
+
+    `chosen` maps paths to versions; `pieces` are ranges of content that no file covers, as (shard number, start, stop)
+    in its uncompressed stream. Files with unsafe paths count as lost in `report`.
+    """
     usable: list[tuple[str, FileVersion]] = []
     for path, entry in sorted(chosen.items()):
         try:
@@ -181,6 +186,10 @@ def _note_pieces(history: History, report: SalvageReport, pieces: list[tuple[int
 
 
 def _count(report: SalvageReport, entry: FileVersion, work: Any) -> None:
+    """Call `work`, which writes one file, and count it as recovered or lost.
+
+    Errors of reading and writing files (EX-6xx) are raised: they say nothing about the bundle.
+    """
     kind = "directories" if entry.row is not None and entry.row.meta.is_directory else "files"
     try:
         work()

@@ -48,6 +48,11 @@ def map_bundle(archive: OpenBundle, jobs: int = 1, *, measured: bool = True) -> 
 
 
 def _shard_sections(archive: OpenBundle, number: int, source: Source, jobs: int, measured: bool) -> list[Section]:
+    """Return the sections of one shard: its header, then its records or its flat data.
+
+    The remainder of a shard that cannot be read is one section `UNREAD`. `measured`: decode each record, to find where
+    its stored bytes end.
+    """
     whole = source.span(0, source.size)
     name = source.name
     try:

@@ -48,6 +48,7 @@ class RecordStream:
         self._length, self._most, self._where = length, most, where
 
     def __iter__(self) -> Iterator[bytes]:
+        """Yield the uncompressed content in chunks; `end` is set after the last one."""
         bound, length = self._bound, self._length
         if self._codec == "none" and length is not None:
             bound = min(bound, self._start + length)
@@ -149,6 +150,11 @@ class Shard:
     def __init__(
         self, source: Source, number: int, rows: list[RecordRow], cache: RecordCache, limits: Limits = DEFAULT_LIMITS
     ) -> None:
+        """Read the header and locate the records; `rows` are those of the index, in stream order.
+
+        Offsets of records are relative to the data section in some bundles: if the smallest is 0. Raises the error of
+        the rule if the header states another shard number or a data offset past the end of the file.
+        """
         self.source = source
         self.number = number
         self.limits = limits

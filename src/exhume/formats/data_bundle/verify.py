@@ -172,6 +172,7 @@ class _BundleWalk:
         return out
 
     def _check_header(self, shard: Shard, count: int) -> Iterator[Finding]:
+        """Compare a shard's header with the number of shards (`count`) and the bundle's settings."""
         header, source = shard.header, shard.source
         where = source.span(0, min(source.size, header.data_offset))
         if header.shard_count != count:
@@ -231,6 +232,7 @@ class _BundleWalk:
         )
 
         def one(row: FileRow) -> Finding | None:
+            """Return the finding about a file that cannot be read; None if its CRC-32C matches."""
             try:
                 for _ in self.view.chunks(row):
                     pass

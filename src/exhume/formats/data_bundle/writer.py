@@ -412,6 +412,7 @@ def _read_pieces(pieces: list[_MemberRange]) -> memoryview:
 
 
 def _read(piece: _MemberRange) -> bytes:
+    """Return the bytes of a range; raises `WriterError` if the member's size has changed."""
     member = piece.member
     if member.data is not None:
         return member.data[piece.start : piece.stop]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 def _types(pa: Any) -> dict[str, Any]:
+    """Return the Arrow type of every column that a table can have, by name."""
     words = pa.dictionary(pa.int32(), pa.string())
     return {
         "key": pa.large_binary(),
@@ -125,6 +126,7 @@ def to_arrow(
         return _batch(rows, names)
 
     def pieces() -> Iterator[tuple[Any, Any]]:
+        """Yield (batch, row sizes) for the selected rows, in order."""
         database, report = archive.database, checks.collector(unread)
         if all_versions:
             _count_problems(database, losses)
@@ -173,6 +175,7 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
     texts |= {name: _entities(rows, types[name]) for name in names if name == "columns"}
 
     def column(name: str) -> Any:
+        """Return the Arrow array of one column; negative numbers stand for null."""
         if name in texts:
             return texts[name]
         if name in _WORDS:
@@ -247,6 +250,11 @@ class _RowPlaces:
     """
 
     def __init__(self, rows: LeveldbRows) -> None:
+        """Collect the distinct places of `rows` (a list) and the kind and offset of each row (NumPy arrays).
+
+        Each origin is a run of blocks of a table with one codec number per block, or a single place in a log (then
+        `blocks` is None).
+        """
         import numpy
 
         known: dict[object, int] = {}

@@ -126,6 +126,11 @@ class BlobFile:
             raise checks.BLOB_FILE.error(error.message, span=span, actual=error.actual) from error
 
     def _read(self, offset: int, size: int, stored: bytes | None, span: Span) -> bytes | LargeValue:
+        """Return the value stored in `size` bytes at `offset`.
+
+        `stored` has these bytes if they were already read. A value above the limit `payload_size` becomes a
+        `LargeValue`, which is read in chunks.
+        """
         compression, limits = self.header.compression, self.limits
         if not compression and stored is not None:
             return stored

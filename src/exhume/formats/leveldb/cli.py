@@ -195,6 +195,7 @@ Row = tuple[bytes, "bytes | LargeValue | None"]
 
 
 def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[Row]) -> None:
+    """Print key and value of each row as JSON lines, or as one JSON document with `--json`."""
     from exhume.io.jsonout import dump_bytes, dump_pieces
 
     if run.machine:
@@ -268,6 +269,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelD
     count = 0
 
     def found(make: Callable[[LeveldbRows], T]) -> Iterator[tuple[LevelDbArchive, T]]:
+        """Yield (archive, `make(rows)`) for batches of matching rows, and count the rows."""
         nonlocal count
 
         def chosen(rows: LeveldbRows) -> tuple[int, T]:

@@ -157,6 +157,10 @@ def _indexed_db(key: bytes) -> Any:
 
 
 def _indexed_db_key(reader: _Reader) -> Any:
+    """Return the sort key of an IndexedDB key of Chromium: ((database, store, index), remainder).
+
+    Raises `_NonsenseError` for bytes that are not such a key.
+    """
     head = reader.byte()
     widths = (head >> 5 & 7) + 1, (head >> 2 & 7) + 1, (head & 3) + 1
     database, store, index = (int.from_bytes(reader.take(width), "little") for width in widths)
@@ -186,6 +190,7 @@ def _global_fact(reader: _Reader) -> Any:
 
 
 def _database_fact(reader: _Reader) -> Any:
+    """Return the sort key of a key with metadata of a database: its kind, then numbers or a name."""
     kind = reader.byte()
     if kind < _SIMPLE_FACTS:
         return (kind,)

@@ -130,6 +130,7 @@ class DatabaseDirectory:
         return named or any(table in each.mentioned for each in self.old_manifests)
 
     def _check_logs(self, report: Report) -> None:
+        """Report that the log named by the manifest is missing, or that the options place the logs elsewhere."""
         if self.manifest is None or self.manifest.log_number == 0:
             return
         if any(f.kind == "log" and f.role is Role.LIVE for f in self.files):
@@ -257,6 +258,8 @@ class DatabaseDirectory:
     def _noting(
         self, resolve: Callable[[int, bytes, Versions], V | None]
     ) -> Callable[[int, bytes, Versions], V | None]:
+        """Wrap `resolve` so that an error becomes None (unknown value) and is added to `unread`."""
+
         def noted(family: int, key: bytes, versions: Versions) -> V | None:
             try:
                 value = resolve(family, key, versions)

@@ -160,6 +160,10 @@ def _log_role(number: int, manifest: Manifest | None) -> Role:
 
 
 def _missing_blobs(found: set[int], manifest: Manifest | None, report: Report) -> list[DbFile]:
+    """Report live blob files that are not in the directory, and return entries for them.
+
+    `found` has the file numbers in the directory.
+    """
     out: list[DbFile] = []
     for number, family in (manifest.live_blobs if manifest else {}).items():
         if number not in found:

@@ -124,6 +124,7 @@ def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tup
 
 
 def _linear(table: Table) -> Iterator[FoundBlock]:
+    """Yield the blocks found in one pass over a table: each range whose checksum matches and whose content decodes."""
     at, size = 0, table.source.size
     while at < size:
         window = table.source.read_up_to(at, _SCAN_WINDOW)

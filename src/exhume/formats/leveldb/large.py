@@ -68,6 +68,7 @@ class LargeBlock:
     """A data block in its file; see `Block`."""
 
     def __init__(self, handle: Handle, file: BlockOwner, codec: str, verdict: Verdict, content: StoredContent) -> None:
+        """Read the block once, to find its uncompressed size and its restart count (in the last 4 bytes)."""
         self.handle, self.source, self.codec, self.verdict = handle, file.source, codec, verdict
         self._limits = file.limits
         self._long = min(LONG, file.limits.payload_size)

@@ -63,6 +63,11 @@ def parse_index_first_key(payload: bytes, where: Span) -> list[tuple[bytes, Hand
 
 
 def _complete(entries: Iterable[_Entry], path: str) -> list[tuple[bytes, Handle]]:
+    """Return the full key and handle of each entry.
+
+    A key shares its first bytes with the previous key. A handle that is not stored starts right after the previous
+    block; `change` is the zigzag-encoded difference of their sizes.
+    """
     out: list[tuple[bytes, Handle]] = []
     key, handle = b"", Handle(0, 0)
     for index, one in enumerate(entries):

@@ -180,6 +180,11 @@ class LiveDatabase(DatabaseDirectory):
     def _newest_merged(
         self, start: bytes | None, stop: bytes | None, ceiling: int, column_family: int, strict: bool
     ) -> Iterator[Any]:
+        """Yield the newest visible entry (an `Item`) of each key in `[start, stop)`, in key order.
+
+        `ceiling` is the highest visible sequence number. Deleted keys are omitted. Merge operands are collected up to
+        their base value and resolved together.
+        """
         ranges = [r for r in self.range_deletions() if r.column_family == column_family and r.sequence <= ceiling]
         last: bytes | None = None
         chain: list[Item] = []  # merge operands of the last key, newest first, while there may be more

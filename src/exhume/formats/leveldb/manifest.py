@@ -199,6 +199,7 @@ def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFA
 
 
 def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -> None:
+    """Apply a version edit to `manifest`; contradictions are reported at `where` and do not stop the replay."""
     for name in ("next_file_number", "last_sequence"):
         _raise_counter(manifest, name, getattr(edit, name), where, report)
     if edit.previous_log_number is not None:
@@ -248,6 +249,7 @@ def _raise_counter(holder: Manifest | ColumnFamily, name: str, value: int | None
 
 
 def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, where: Span, report: Report) -> None:
+    """Remove and add the tables of an edit; a table without usable keys is reported and not added."""
     for level, number in edit.deleted:
         manifest.mentioned.add(number)
         known = family.tables.get(number)
@@ -272,6 +274,7 @@ def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, wh
 
 
 def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:
+    """Report tables of one level (above 0) whose key ranges overlap; `whole` is the span of the manifest."""
     for number, family in manifest.families.items():
         order = manifest.order_of(number)
         if not order.known:

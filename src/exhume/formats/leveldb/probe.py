@@ -64,6 +64,7 @@ def owns(name: str) -> bool:
 
 
 def _probe_table(source: Source) -> Identification | None:
+    """Identify a lone blob file or table by its magic number; None if it has none."""
     head = source.read_up_to(0, BlobHeader.size)
     if len(head) == BlobHeader.size and _BLOB_HEAD.unpack(head)[:2] == (BlobHeader.magic, BlobHeader.version):
         return Identification(

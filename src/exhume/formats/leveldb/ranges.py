@@ -128,6 +128,7 @@ def _json_parts(found: list[Version]) -> Iterator[bytes]:
 
 
 def _json_lines(found: list[Version]) -> bytes:
+    """Return one JSON line for each version; the value is null if it cannot be determined."""
     import json
 
     from exhume.io.jsonout import dump_bytes

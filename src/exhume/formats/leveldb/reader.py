@@ -82,6 +82,10 @@ class LevelDbArchive(RecordArchive):
     def __init__(
         self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: SequenceRule | None = None
     ) -> None:
+        """Open a directory, or a lone table.
+
+        Raises the first error of CURRENT or the manifest if the directory has no file of a database.
+        """
         super().__init__(source, limits=limits)
         self._scanned: list[Finding] = []
         self.is_incomplete = False
@@ -94,6 +98,7 @@ class LevelDbArchive(RecordArchive):
             self.database = _lone_table(source, limits)
 
     def info(self) -> LevelDbInfo:
+        """Return the facts from CURRENT, manifest and directory; tables and logs are not read."""
         database, manifest = self.database, self.database.manifest
         counters = {
             name: getattr(manifest, name) if manifest else None

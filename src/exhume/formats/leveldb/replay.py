@@ -247,6 +247,11 @@ class _Run:
         make: Callable[[], LogItems],
         timestamps: dict[int, int],
     ) -> None:
+        """Prepare the replay of `log`.
+
+        `prepared` has the transactions that await a commit, by name, and is shared by all logs; `make` returns an empty
+        run of entries; `timestamps` has the timestamp size in bytes by column family.
+        """
         self._manifest = manifest
         self._prepared = prepared
         self._log = log

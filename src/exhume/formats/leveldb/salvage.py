@@ -55,6 +55,11 @@ def salvage(
 
 
 def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Progress, jobs: int) -> SalvageReport:
+    """Write the output of `mode` and account for the files of the database.
+
+    With `RECORDS`, every version becomes a JSON line; otherwise the newest readable row of each key goes into a new
+    database, in bytewise order.
+    """
     report = SalvageReport("leveldb", str(output))
     found: list[Finding] = []
     collect = checks.collector(found.append)

@@ -94,6 +94,7 @@ def file_sections(
 
 
 def _log_sections(source: Source, file: DbFile, database: Database) -> list[SectionItem]:
+    """Return the sections of a log or manifest: its records, and the bytes between them that no record uses."""
     kind = file.kind
     whole = Section(
         source.name,
@@ -120,6 +121,7 @@ class _Records:
     """The records of a log or manifest as columns: there may be millions."""
 
     def __init__(self, reader: LogReader, payload: str) -> None:
+        """Read all records of `reader`; `payload` is the schema of their content."""
         self._reader, self._payload = reader, payload
         self._name = reader.source.name
         self._starts, self._data, self._ends, self._sizes = array("q"), array("q"), array("q"), array("q")
@@ -160,6 +162,7 @@ class _Records:
             )
 
     def _make(self, number: int) -> Section:
+        """Return the section of the record with this number; its content is loaded only when requested."""
         start, end, size, reader = self._starts[number], self._ends[number], self._sizes[number], self._reader
         alone = (Fragment(start, self._data[number], end, FULL, intact=True),)
         fragments = self._parts.get(number, alone)

@@ -79,6 +79,7 @@ class Table(IndexedFile):
         self.referenced = referenced
         self.column_family = column_family
         self._seen: dict[int, list[Item]] = {}
+        """Entries of the blocks read last, by block number."""
 
     def place(self, handle: Handle, verdict: Verdict, codec: str) -> Place:
         """The place that the entries of a block are reported at."""

@@ -184,6 +184,10 @@ class IndexedFile(BlockFile):
         return out
 
     def _index_shape(self, report: Report) -> _IndexShape:
+        """Return the layout of the index: its handle, type and encoding.
+
+        The shape is empty (no handle) if the layout cannot be determined; the reason is then reported.
+        """
         footer = self.footer
         if footer is None:
             return _IndexShape()
@@ -231,6 +235,10 @@ class IndexedFile(BlockFile):
         return out
 
     def _index_entries(self, handle: Handle, shape: _IndexShape, report: Report) -> BlockIndex:
+        """Return key and block handle of each entry of the index block at `handle`.
+
+        Entries that cannot be parsed are reported and omitted; the index of an unreadable block is empty.
+        """
         block = self.read_block(handle, report)
         if block is None:
             return BlockIndex.of(())

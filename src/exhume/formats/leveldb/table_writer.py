@@ -53,6 +53,7 @@ class TableWriter:
     """
 
     def __init__(self, file: BinaryIO, codec: str = "none", block_size: int = BLOCK_SIZE) -> None:
+        """Start a table; `block_size` is in bytes, before compression."""
         if codec not in CODECS:
             raise WriterError(
                 "tables are written with none or snappy", expected=f"one of {', '.join(CODECS)}", actual=codec

@@ -184,6 +184,10 @@ def resolver_of(operators: Mapping[int, Operator], blobs: Blobs) -> Resolver:
     """
 
     def resolve(family: int, key: bytes, versions: Versions) -> bytes | LargeValue | None:
+        """Return the value of a key; None if it cannot be determined.
+
+        `versions` has (type, stored value), newest first: merge operands, then at most one base value.
+        """
         operands = [whole(value) for kind, value in versions if kind == ValueTypes.MERGE]
         base: bytes | LargeValue | None = None
         if len(operands) < len(versions):

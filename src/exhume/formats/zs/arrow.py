@@ -209,6 +209,11 @@ class _Split(_WholeRecords):
         self.types = {name: makers.get(kind, pa.large_binary)() for name, kind in self.kinds.items()}
 
     def arrays(self, records: Any, names: list[str], losses: Counter[str]) -> list[Any]:
+        """Return one Arrow array for each of `names`, in that order.
+
+        A record with the wrong number of fields is null in every column; a field that is not a number is null itself.
+        `losses` counts these records.
+        """
         import numpy
         from pyarrow import compute
 

@@ -286,6 +286,7 @@ class BlockFile:
             return None
 
     def _unpack(self, block: RawBlock, budget: int) -> bytes:
+        """Decompress a block, whose first byte is its level; raises the error of the rule if bytes are left over."""
         stored = block.body[1:]
         if self.decoder is None:
             raise self.codec_error()

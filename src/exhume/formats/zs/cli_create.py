@@ -123,6 +123,7 @@ def create(
 
 
 def _metadata(text: str, record_format: str | None) -> dict[str, Any]:
+    """Parse the value of `--metadata`: JSON text, or `@FILE` that contains it; add the record format if given."""
     from exhume.formats.zs.head import RECORD_FORMAT, parse_metadata_text
 
     if text.startswith("@"):

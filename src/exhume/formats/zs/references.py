@@ -105,6 +105,7 @@ class References:
     """Checks references and keys: add blocks in file order, then call `finish`."""
 
     def __init__(self, file: BlockFile) -> None:
+        """Start without blocks; the arrays (`_starts` to `_referenced`) get one value for each block added."""
         self._file = file
         self._starts = array("Q")
         self._sizes = array("Q")
@@ -286,6 +287,11 @@ class References:
                 )
 
     def _check_root(self, index: int | None, end: int, *, complete: bool) -> Iterator[Finding]:
+        """Check that the header's root offset and length belong to an index block to which no entry refers.
+
+        `index` is the number of the block at the root offset, None if no block starts there; `end` is where the blocks
+        that were read end.
+        """
         header, source = self._file.header, self._file.source
         if index is None:
             if complete or header.root_offset < end:

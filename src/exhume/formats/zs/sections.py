@@ -61,6 +61,7 @@ def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
 
 
 def _remains(source: Source, limits: Limits) -> Iterator[SectionItem]:
+    """Yield the sections of a file that cannot be opened: as much as its magic and header still show."""
     head = read_head(source, limits)
     start, size = head.blocks_offset, source.size
     if head.magic not in (MAGIC, INCOMPLETE_MAGIC) or start is None:  # each part by itself: the first stops the parser
@@ -122,6 +123,7 @@ def _sections(file: BlockFile, blocks: Iterable[tuple[int, int, int]] | None = N
 
 
 def _head(file: BlockFile) -> Iterator[Section]:
+    """Yield the sections of an intact header: the header, and in it the metadata and the extensions."""
     source, header = file.source, file.header
     yield Section(
         "header",
@@ -194,6 +196,7 @@ class _Blocks:
         return self._framed  # length, level, payload and checksum are all that there is between two blocks
 
     def _make(self, number: int) -> Section:
+        """Return the section of the block with this number."""
         file, level = self._file, self._levels[number]
         kind = kind_of(level)
         start, end = self._bounds[number] - file.source.origin, self._bounds[number + 1] - file.source.origin

@@ -69,6 +69,7 @@ class ExternalSorter:
 
     @staticmethod
     def _write_run(records: Iterable[bytes]) -> IO[bytes]:
+        """Write sorted records to a temporary file, framed as in a data block, and return it at its start."""
         run: IO[bytes] = scratch_file()
         part: list[bytes] = []
         size = 0

@@ -65,6 +65,7 @@ def examine(file: BlockFile, block: RawBlock | LargeBlock, *, quick: bool) -> Ex
 
 
 def _examine_data(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes) -> ExaminedBlock:
+    """Split a decompressed data block into records and check their order."""
     try:
         scan = scan_records(payload)
     except MalformedRecordsError as error:
@@ -175,6 +176,7 @@ class _BlockWalk:
             yield error
 
     def _add(self, found: ExaminedBlock) -> Iterator[Finding]:
+        """Enter a block in the references and the digest of the data, and yield the findings that follow."""
         references = self.references
         yield from references.add_block(found.offset, found.size, found.level)
         if found.large is not None and found.level == 0:

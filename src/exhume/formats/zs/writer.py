@@ -95,6 +95,10 @@ class ZsWriter(Writer):
         default_metadata: bool = True,
         overwrite: bool = False,
     ) -> None:
+        """Open the output and write the header of an unfinished file.
+
+        `_pending` has the index entries of each level that do not fill a block yet.
+        """
         self._compress = compressor(codec, level)
         if block_size < 1:
             raise WriterError("the block size must be at least 1", actual=block_size)
@@ -197,6 +201,10 @@ class ZsWriter(Writer):
             self._submit(frame_records(records))
 
     def _submit(self, payload: bytes) -> None:
+        """Write a data block, or queue it for compression by `jobs` workers.
+
+        At most two blocks for each worker wait in the queue. Raises `WriterError` for a block too large to read.
+        """
         if self._closed:
             raise WriterError("the writer is closed", span=Span(self.name, 0, 0))
         if len(payload) > LARGEST_BLOCK:

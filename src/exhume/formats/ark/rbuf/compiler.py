@@ -74,6 +74,11 @@ class Compiler:
     # Objects
 
     def object_reader(self, name: str) -> Read:
+        """Return the reader of the object type `name`, compiled on first use.
+
+        While it is compiled, the table has a placeholder that calls the finished reader, so that a type can contain
+        itself.
+        """
         name = name.removeprefix("::")
         found = self._objects.get(name)
         if found is not None:
@@ -103,6 +108,11 @@ class Compiler:
         return names, 1 + plan.size, plan.unpack_from
 
     def _object(self, schema: Schema) -> Read:
+        """Return the reader of an object with a header byte: fields, then groups.
+
+        The reader returns a dict of the visible fields, and the offset after the object. Fields of groups that are
+        absent get their defaults.
+        """
         steps = self._steps(schema.fields)
         read_groups = self._groups(schema)
         fill, fill_cost = self._defaults.filler(tuple(f for g in schema.groups for f in g.fields))
@@ -131,6 +141,7 @@ class Compiler:
         return read
 
     def _final_object(self, schema: Schema) -> Read:
+        """Return the reader of an object of a `final` schema: no header byte and no groups."""
         steps = self._steps(schema.fields)
 
         def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
@@ -146,6 +157,11 @@ class Compiler:
         return read
 
     def _groups(self, schema: Schema) -> Step:
+        """Return a step that reads all groups after an object's fields and adds their fields to `out`.
+
+        Unknown groups are skipped and noted; groups of the schema that are absent get defaults. The step raises
+        `DecodeFailure` for a group that occurs twice.
+        """
         plans = {group.identifier: self._group(group.fields) for group in schema.groups}
         fillers = {group.identifier: self._defaults.filler(group.fields) for group in schema.groups}
 
@@ -215,6 +231,10 @@ class Compiler:
     # Fields
 
     def _steps(self, fields: tuple[Field, ...]) -> tuple[Step, ...]:
+        """Return the steps for these fields, with one step for each run of fixed-size fields.
+
+        Constants are not stored.
+        """
         steps: list[Step] = []
         run: list[Field] = []
         for each in fields:
@@ -236,6 +256,10 @@ class Compiler:
         return f"{struct.calcsize('<' + letter)}x" if each.removed else letter
 
     def _fixed_step(self, run: list[Field]) -> Step:
+        """Return one step that reads a run of fixed-size fields with a single `struct` call.
+
+        If the bytes end too soon, the `DecodeFailure` names the first field that does not fit.
+        """
         plan = struct.Struct("<" + "".join(self._letter(f) for f in run))
         unpack, size = plan.unpack_from, plan.size
         names = tuple(f.name for f in run if not f.removed)
@@ -261,6 +285,10 @@ class Compiler:
         return step
 
     def _variable_step(self, each: Field) -> Step:
+        """Return the step of one field that is not part of a run of fixed size.
+
+        A removed field is read and dropped.
+        """
         if each.type == "string" and not each.optional and not each.removed:
             return _text_step(each.name)
         read = self.value_reader(each)
@@ -307,6 +335,7 @@ class Compiler:
         return read
 
     def _plain_reader(self, each: Field) -> Read:
+        """Return the reader of a value that is not optional."""
         if each.packed_timespec:
             return raw_reader(assumptions.PACKED_TIMESPEC_SIZE)
         match each.type:
@@ -351,6 +380,7 @@ class Compiler:
 
 
 def _number_step(name: str, plan: struct.Struct) -> Step:
+    """Return the step of a single number; `plan` is its `struct` form."""
     unpack, size = plan.unpack_from, plan.size
 
     def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:

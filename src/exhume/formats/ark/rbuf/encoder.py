@@ -85,6 +85,11 @@ class _Compiler:
         self._defaults = Defaults(registry, for_wire=True)
 
     def object_writer(self, name: str) -> Write:
+        """Return the writer of the object type `name`, compiled on first use.
+
+        While it is compiled, the table has a placeholder that calls the finished writer, so that a type can contain
+        itself.
+        """
         name = name.removeprefix("::")
         found = self._objects.get(name)
         if found is not None:
@@ -104,6 +109,11 @@ class _Compiler:
         return table[name]
 
     def _object(self, schema: Schema) -> Write:
+        """Return the writer of an object, which takes a mapping of its field names to values.
+
+        The size of a group is filled in once its body is written. The writer raises `EncodeFailure` for unknown or
+        missing fields.
+        """
         known = frozenset(f.name for f in schema.visible_fields())
         parts = self._parts(schema.fields)
         groups = () if schema.final else tuple((g.identifier, self._parts(g.fields)) for g in schema.groups)
@@ -130,6 +140,7 @@ class _Compiler:
         return write
 
     def _parts(self, fields: tuple[Field, ...]) -> tuple[FieldEncoder, ...]:
+        """Return the encoders of these fields, with one encoder for each run of fixed-size fields."""
         parts: list[FieldEncoder] = []
         run: list[Field] = []
         for each in fields:
@@ -152,6 +163,7 @@ class _Compiler:
         return tuple(parts)
 
     def _fixed_part(self, run: list[Field]) -> FieldEncoder:
+        """Return one encoder that writes a run of fixed-size fields with a single `struct` call."""
         letters = [self._letter(f) for f in run]
         pack = struct.Struct("<" + "".join(letters)).pack
         names = tuple(f.name for f in run)
@@ -205,6 +217,7 @@ class _Compiler:
         return write
 
     def _plain_writer(self, each: Field) -> Write:
+        """Return the writer of a value that is not optional."""
         if each.packed_timespec:
             return _write_timespec
         match each.type:
@@ -225,6 +238,11 @@ class _Compiler:
         return _number(self._letter(each))
 
     def _list_writer(self, each: Field) -> Write:
+        """Return the writer of an `arraylist` (with a count) or an `array` (of a fixed size, without).
+
+        Numbers are packed with one `struct` call; if that fails, element by element, so that the error names the
+        element.
+        """
         element = each.value
         assert element is not None
         write = self.value_writer(element)
@@ -259,6 +277,7 @@ class _Compiler:
         return write_list
 
     def _dictionary_writer(self, each: Field) -> Write:
+        """Return the writer of a dictionary, which takes a mapping or a list of pairs."""
         assert each.key is not None
         assert each.value is not None
         write_key, write_value = self.value_writer(each.key), self.value_writer(each.value)
@@ -284,6 +303,10 @@ class _Compiler:
         return write
 
     def _variant_writer(self, each: Field) -> Write:
+        """Return the writer of a variant, which takes a mapping with `index` or `type`, and `value`.
+
+        An index that the schema does not declare needs the encoded bytes as `raw`.
+        """
         writers = {index: self.object_writer(name) for index, name in each.variants}
         by_name = {name: index for index, name in reversed(each.variants)}
 
@@ -337,6 +360,7 @@ def _named(name: str, write: Write) -> FieldEncoder:
 
 
 def _number(letter: str) -> Write:
+    """Return the writer of a number with this `struct` letter."""
     pack = struct.Struct("<" + letter).pack
 
     def write(out: bytearray, value: Any) -> None:

@@ -124,6 +124,7 @@ class _Parser:
     # Declarations
 
     def file(self) -> Registry:
+        """Parse all declarations of a file and return the registry, with type names resolved."""
         while self._peek().kind != "end":
             attributes = self._attributes()
             token = self._next("a declaration")
@@ -163,6 +164,10 @@ class _Parser:
         return name
 
     def _enum(self, *, bitmask: bool) -> None:
+        """Parse an enumeration or a bitmask after its keyword and register it.
+
+        Without a number, a value is one more than the previous one; in a bitmask, twice that.
+        """
         name = self._define(self._name("a name"))
         stored = "uint32"
         if self._accept(":"):
@@ -184,6 +189,7 @@ class _Parser:
         self._enums[name] = EnumType(name, stored, bitmask, values)
 
     def _schema(self, attributes: set[str]) -> None:
+        """Parse a schema after the keyword `schema` and register it; `attributes` may contain `final`."""
         token = self._name("a name")
         name = self._define(token)
         self._expect("{")
@@ -211,6 +217,7 @@ class _Parser:
         self._schemas[name] = schema
 
     def _field(self) -> Field:
+        """Parse a field or a constant of a schema, from its attributes to the semicolon."""
         attributes = self._attributes()
         if self._accept("const"):
             return self._constant()
@@ -237,6 +244,7 @@ class _Parser:
         return found._replace(name=name, constant=True, constant_value=value)
 
     def _type(self, depth: int) -> Field:
+        """Parse a type and return it as a field without a name; `depth` counts the containers around it."""
         token = self._name("a type", qualified=True)
         if depth > MAX_TYPE_DEPTH:
             raise _error(token.line, "types nest too deeply")
@@ -270,6 +278,10 @@ class _Parser:
         return Field("", "object", object_type=token.text, constant_value=f"{self._namespace}\n{token.line}")
 
     def _variants(self, token: _Token) -> tuple[tuple[int, str], ...]:
+        """Parse the alternatives of a variant: (index, name) each.
+
+        An index that is not stated is one more than the previous one. The names are resolved later (see `_resolved`).
+        """
         self._expect("<")
         found: list[tuple[int, str]] = []
         while True:
@@ -301,6 +313,11 @@ class _Parser:
         return Registry(schemas, self._enums)
 
     def _resolved(self, each: Field) -> Field:
+        """Return a field with the type names in it replaced by full names; `enum` types are recognized here.
+
+        Until then, `constant_value` and the names of variants have the namespace and line where the name was used,
+        separated by newlines.
+        """
         if each.key is not None:
             each = each._replace(key=self._resolved(each.key))
         if each.value is not None:

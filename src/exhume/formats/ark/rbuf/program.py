@@ -105,6 +105,7 @@ class _Programmer:
         return row._replace(flags=OPTIONAL) if each.optional else row
 
     def _plain(self, each: Field) -> Row:
+        """Return the row of a value that is not optional; the rows of its parts are added to the program."""
         if is_fixed(each._replace(optional=False)):
             letter = letter_of(self._registry, each)
             kind = "g" if each.type == "guid" and not each.packed_timespec else "x" if letter[-1] == "s" else letter

@@ -330,6 +330,10 @@ def _attributes(raw: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def _parse_schema(raw: Any, path: str) -> Schema:
+    """Convert one entry of the registry's `schemas` list; `path` is its JSON path, for errors.
+
+    Raises the error of `_need` for a missing or invalid property, a repeated group number or a repeated field name.
+    """
     name = _qualified(raw, path)
     path = f"{path} ({shorten(name, 60)})"
     fields = tuple(
@@ -361,6 +365,10 @@ def _parse_schema(raw: Any, path: str) -> Schema:
 
 
 def _parse_field(raw: Any, path: str, depth: int, *, named: bool) -> Field:
+    """Convert one JSON field, or the element or key type of a container (`named` is then False).
+
+    `depth` counts the containers around it. Unknown attributes are ignored.
+    """
     _need(isinstance(raw, dict), "not an object", path)
     _need(depth <= MAX_TYPE_DEPTH, "containers nest too deeply", path)
     name, type_ = raw.get("name"), raw.get("type")

@@ -158,6 +158,7 @@ class _MessageWalk:
     # Objects
 
     def _object(self, schema: Schema, end: int) -> Iterator[str]:
+        """Yield the JSON text of the object at the current position; its bytes end before `end`."""
         start, state = self._at, self._state
         head = 0
         if not schema.final:
@@ -216,6 +217,7 @@ class _MessageWalk:
         return "," if out else lead
 
     def _groups(self, schema: Schema, end: int, lead: str) -> Iterator[str]:
+        """Yield the members of all groups, present or defaulted; `lead` is "," after another member, else ""."""
         known = {group.identifier: group for group in schema.groups}
         seen: set[int] = set()
         more = 1

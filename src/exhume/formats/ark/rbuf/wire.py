@@ -212,6 +212,7 @@ def list_reader(read: Read, count: int | None, letter: str | None, least: int, c
     """
 
     def element_count(buf: bytes, pos: int, end: int, state: State) -> tuple[int, int]:
+        """Return the number of elements and the offset of the first; checks that so many can fit."""
         start = pos
         number = count
         if number is None:
