@@ -86,8 +86,10 @@ def test_datafusion_pushes_columns_down(archive: Any, asked: list[list[str]]) ->
 @pytest.mark.slow
 def test_the_interpreter_exits_with_a_scan_unfinished(archive: Any, unused: str) -> None:
     """A reader that was never advanced is the exception: pyarrow waits for it unless it is closed."""
-    code = f"import exhume; a = exhume.open({archive.name!r}); s = a.to_dataset().scanner(); {unused}"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    opened = f"import exhume; a = exhume.open({archive.name!r})"
+    for options in ("", "batch_rows=10", "batch_rows=10, cache_bytes=0"):  # the latter read ahead while it exits
+        code = f"{opened}; s = a.to_dataset({options}).scanner(); {unused}"
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_pyarrow(archive: Any, asked: list[list[str]]) -> None:

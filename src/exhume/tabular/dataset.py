@@ -8,7 +8,11 @@ This module is imported when it is used (extra `arrow`).
 
 from __future__ import annotations
 
+import atexit
 import re
+import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
@@ -30,6 +34,59 @@ class Table(Protocol):
     @property
     def to_arrow(self) -> Callable[..., Any]:
         """Its table as a `pyarrow.RecordBatchReader`; see `exhume.archive.Archive.to_arrow`."""
+
+
+class Scan:
+    """The batches of a scan, requested by threads of Arrow, which read ahead of the caller.
+
+    A thread of Arrow that runs Python code while the interpreter exits would end the process with SIGABRT, so
+    unfinished scans end before.
+    """
+
+    def __init__(self, batches: Iterator[Any]) -> None:
+        self._batches = batches
+        self._turn = threading.Lock()
+        self._ends = False
+        self.ended = False
+        """Whether Arrow knows that there are no more batches."""
+        _SCANS.add(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        with self._turn:
+            try:
+                if self._ends:
+                    raise StopIteration
+                return next(self._batches)
+            except BaseException:
+                self.ended = True
+                raise
+
+    def end(self) -> None:
+        """Wait for the batch that is being read, and give no more."""
+        self._ends = True
+        with self._turn:
+            pass
+
+
+_SCANS: Final[weakref.WeakSet[Scan]] = weakref.WeakSet()
+"""Scans that Arrow or a caller still has."""
+_STEP_S: Final = 0.01
+
+
+@atexit.register
+def _end_scans() -> None:
+    scans = list(_SCANS)
+    for scan in scans:
+        scan.end()
+    for _ in range(10):  # Arrow requests no batch while no one takes any, so it may never know
+        if all(scan.ended for scan in scans):
+            break
+        time.sleep(_STEP_S)
+    if scans:
+        time.sleep(5 * _STEP_S)  # its threads leave Python
 
 
 class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
@@ -72,8 +129,8 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
             return dataset.InMemoryDataset(table).scanner(columns=columns, filter=filter, **options)
         reader = self._archive.to_arrow(**{**self._options, "columns": [name for name in needed if name not in kept]})
         if needed and self._kept.limit:
-            batches = self._scan_and_cache(reader, needed, kept)
-            reader = pa.RecordBatchReader.from_batches(self._schema_of(needed), batches)
+            reader = self._scan_and_cache(reader, needed, kept)
+        reader = pa.RecordBatchReader.from_batches(self._schema_of(needed), Scan(reader))
         return dataset.Scanner.from_batches(reader, columns=columns, filter=filter, **options)
 
     def _schema_of(self, names: Sequence[str]) -> Any:
