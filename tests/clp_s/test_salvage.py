@@ -108,7 +108,7 @@ def test_a_dictionary_that_claims_any_number_of_entries(count: int, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["/var.dict", "/log.dict", "/array.dict"])
 def test_a_dictionary_gets_the_number_of_its_entries(name: str, tmp_path: Path) -> None:
-    """Where the stated one is damaged: all entries are there, and what is written is sound."""
+    """Where the stated one is damaged: all entries are there, and the output is sound."""
     data = bytearray(tiny().build())
     with exhume.open(bytes(data), format="clp-s") as archive:
         at = next(one.span.start for one in archive.sections() if one.name == name)
