@@ -18,7 +18,8 @@ import pyarrow.dataset
 import pytest
 
 import exhume
-from exhume.errors import EntryNotFoundError, UnsupportedOperationError
+from exhume.errors import EntryNotFoundError, SourceError, UnsupportedOperationError
+from exhume.tabular.dataset import Scan
 from tests.archives import label, own_archives
 
 
@@ -90,6 +91,17 @@ def test_the_interpreter_exits_with_a_scan_unfinished(archive: Any, unused: str)
     for options in ("", "batch_rows=10", "batch_rows=10, cache_bytes=0"):  # the latter read ahead while it exits
         code = f"{opened}; s = a.to_dataset({options}).scanner(); {unused}"
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_scan_that_is_ended_is_not_taken_for_a_whole_one(archive: Any) -> None:
+    """What reads it at the exit of the interpreter gets an error, not the first rows as if they were all."""
+    scan = Scan(archive.to_arrow(batch_rows=10))
+    assert next(scan).num_rows == 10
+    scan.end()
+    with pytest.raises(SourceError, match="the scan is unfinished"):
+        next(scan)
+    with pytest.raises(SourceError, match="the scan is unfinished"):
+        pyarrow.RecordBatchReader.from_batches(archive.to_arrow().schema, scan).read_all()
 
 
 def test_pyarrow(archive: Any, asked: list[list[str]]) -> None:

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
-from exhume.errors import UnsupportedOperationError
+from exhume.errors import SourceError, UnsupportedOperationError
 from exhume.io.caching import Lru
 from exhume.tabular.arrow import import_pyarrow
 
@@ -40,7 +40,7 @@ class Scan:
     """The batches of a scan, requested by threads of Arrow, which read ahead of the caller.
 
     A thread of Arrow that runs Python code while the interpreter exits would end the process with SIGABRT, so
-    unfinished scans end before.
+    unfinished scans fail before.
     """
 
     def __init__(self, batches: Iterator[Any]) -> None:
@@ -48,7 +48,7 @@ class Scan:
         self._turn = threading.Lock()
         self._ends = False
         self.ended = False
-        """Whether Arrow knows that there are no more batches."""
+        """Whether Arrow knows that no more batches come."""
         _SCANS.add(self)
 
     def __iter__(self) -> Iterator[Any]:
@@ -58,14 +58,14 @@ class Scan:
         with self._turn:
             try:
                 if self._ends:
-                    raise StopIteration
+                    raise SourceError("the scan is unfinished: the interpreter exits")
                 return next(self._batches)
             except BaseException:
                 self.ended = True
                 raise
 
     def end(self) -> None:
-        """Wait for the batch that is being read, and give no more."""
+        """Wait for the batch that is being read; the next one raises `SourceError`, lest a part be taken for all."""
         self._ends = True
         with self._turn:
             pass
