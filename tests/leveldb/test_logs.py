@@ -113,7 +113,7 @@ def test_a_range_that_ends_before_it_begins_ends_the_log(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("option", ["true", "false"])
-def test_an_update_in_place_that_a_range_deletion_may_hide(tmp_path: Path, option: str) -> None:
+def test_an_update_in_place_that_a_range_deletion_may_hide(tmp_path: Path, option: str, exhume_cli: Cli) -> None:
     """With `inplace_update_support` an update has the number of the first write, unless it is longer than that."""
     database = Crafted(tmp_path / "db", inplace_update_support=option, allow_concurrent_memtable_write="false")
     keys = (b"hidden", b"longer", b"shrunk", b"merged", b"later", b"beside", b"gone")
@@ -130,6 +130,11 @@ def test_an_update_in_place_that_a_range_deletion_may_hide(tmp_path: Path, optio
     assert found == ([("LDB-114", b"hidden")] if option == "true" else [])
     assert rows.items() - engine.items() == ({(b"hidden", b"543")} if option == "true" else set())
     assert engine.items() <= rows.items()
+    for words in (["list", database.path], ["cat", database.path], ["search", database.path, "h"]):
+        done = exhume_cli(*words)
+        assert ("LDB-114" in done.err, done.code) == ((True, 3) if option == "true" else (False, 0)), words
+    notes = exhume.salvage(database.path, tmp_path / "saved").notes
+    assert ["LDB-114" in note for note in notes] == ([True] if option == "true" else [])
 
 
 def test_a_compressed_log_that_rocksdb_wrote(tmp_path: Path) -> None:

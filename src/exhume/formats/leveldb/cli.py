@@ -141,7 +141,10 @@ def _stderr_report(run: Run, archive: LevelDbArchive) -> Any:
 
 
 def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
-    """The outcome of a listing: a loss if something could not be read, or a value not be determined, which is noted."""
+    """The outcome of a listing: a loss if something could not be read, or a value not be determined or may be hidden.
+
+    Each of these is noted.
+    """
     from exhume.cli.exit_code import ExitCode
     from exhume.findings import Finding
     from exhume.formats.leveldb.checks import UNRESOLVED
@@ -151,12 +154,14 @@ def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
     causes: dict[str, list[Finding]] = {}
     for _, error in database.unread:
         causes.setdefault(error.code, []).append(Finding.from_error(error))
+    told = {type_name(ValueTypes.BLOB_INDEX)} if causes else set()  # as `verify` does
+    for hidden in database.updates_in_place():
+        causes.setdefault(hidden.code, []).append(hidden)
     for found in causes.values():
         run.note(f"{found[0].severity}: {found[0]}{' (and more)' if len(found) > 1 else ''}")
-    told = {type_name(ValueTypes.BLOB_INDEX)} if causes else set()  # as `verify` does
     if unresolved := sorted(database.unresolved - told):
         run.note(f"{UNRESOLVED.severity}: {UNRESOLVED.code} {UNRESOLVED.title}: {', '.join(unresolved)}")
-    return ExitCode.LOSS if database.unresolved or archive.is_incomplete else ExitCode.DONE
+    return ExitCode.LOSS if causes or database.unresolved or archive.is_incomplete else ExitCode.DONE
 
 
 def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: CatOptions) -> ExitCode | None:

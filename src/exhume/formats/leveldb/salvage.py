@@ -281,6 +281,8 @@ def _note_missing(database: Database, report: SalvageReport, *, everything: bool
         report.notes.append(f"{database.missing_log} is missing")
     if not everything and any(report.lost[kind] for kind in _NEWER_MAY_BE_LOST):
         report.notes.append("the lost rows may have replaced or deleted rows that were written")
+    if not everything and (hidden := database.updates_in_place()):
+        report.notes.append(f"a range deletion may hide rows that were written: {hidden[0]}")
 
 
 _NEWER_MAY_BE_LOST = ("logs", "files of Pebble", "tables", "ends of tables", "spans", "versions with a bad checksum")
