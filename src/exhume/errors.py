@@ -117,6 +117,10 @@ class ExhumeError(Exception):
         actual: Any = None,
         spec_ref: str | None = None,
     ) -> None:
+        """Make an error.
+
+        Arguments other than `message` become attributes of the same name; secrets in URLs are masked.
+        """
         message = redact(message)
         super().__init__(message)
         self.message = message

@@ -251,6 +251,7 @@ class Check(NamedTuple):
 
 
 def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it; integers beyond 2**53 become strings, as JavaScript rounds them."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):

@@ -52,6 +52,7 @@ class HashingStream(io.RawIOBase):
         return bool(self._stream.isatty())
 
     def readinto(self, buffer: Any, /) -> int:
+        """Fill `buffer` from the stream, counting and hashing the bytes on the way. Returns their number."""
         view = memoryview(buffer).cast("B")
         read = getattr(self._stream, "read1", self._stream.read)
         data: bytes = read(len(view))
@@ -134,6 +135,7 @@ class Audit(activity.RunObserver):
         self._started = time.time_ns()
 
     def on_open(self, path: activity.Path) -> None:
+        """Record the size and times of each file at `path`, unless it belongs to the outputs of the run."""
         for name in files_of(os.fspath(path)):
             whole = _absolute(name)
             with self._lock:
@@ -149,6 +151,9 @@ class Audit(activity.RunObserver):
         self._add(_absolute(path), start, end)
 
     def _add(self, name: str, start: int, end: int) -> None:
+        """Record that bytes `[start, end)` of the object `name` were read, merged with the range before where they
+        meet.
+        """
         with self._lock:
             spans = self._read.setdefault(name, [])
             if spans and spans[-1][0] <= start <= spans[-1][1]:
@@ -157,6 +162,10 @@ class Audit(activity.RunObserver):
                 spans.append((start, end))
 
     def on_fetch(self, name: str, facts: Mapping[str, Any], start: int, data: bytes) -> None:
+        """Record the range and SHA-256 of a remote answer.
+
+        Details of the first `MOST_ANSWERS` are kept, then their number only.
+        """
         end, digest = start + len(data), hashlib.sha256(data).hexdigest()
         self._add(name, start, end)
         with self._lock:

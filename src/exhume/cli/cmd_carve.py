@@ -173,6 +173,7 @@ def _container_matches(run: Run, search: Search, image: Image, progress: Progres
 
 
 def _write(run: Run, opened: Source, found: Iterable[CarvedArchive], folder: Path) -> None:
+    """Copy each archive that was found in an image to a file of its own in `folder`."""
     from exhume.io.output.tree import OutputTree
 
     with OutputTree(folder, limits=run.limits) as tree:

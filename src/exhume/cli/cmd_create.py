@@ -17,6 +17,7 @@ class CreateGroup(Group):
         return [id for id, described in formats().items() if described.create]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the `create` command of the format `cmd_name`; None if it does not exist or cannot be written."""
         try:
             described = get_format(cmd_name)
         except UnrecognizedFormatError:

@@ -147,6 +147,7 @@ def command(
 def _say_fields(
     run: Run, archive: Any, seen: _SectionMonitor, depth: int | None, selection: Selection, dumping: bool
 ) -> None:
+    """Print the fields of each section in `seen`, to `depth` levels, after its bytes if `dumping`."""
     from exhume.cli.explained import print_bytes, print_fields
 
     told: set[str] = set()
@@ -184,6 +185,7 @@ def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:
 
 
 def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any:
+    """Open a file whose layout the user's `.ksy` file describes, with the specifications that it imports."""
     from exhume.layout.foreign import SpecifiedFile, compile_ksy
     from exhume.layout.ksy_files import one_file
 

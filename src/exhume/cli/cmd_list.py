@@ -107,6 +107,7 @@ def _chosen(run: Run, archive: Archive, options: VerbOptions, glob: str | None) 
 
 
 def _list_short(run: Run, archive: Archive, named: str, glob: str | None, options: VerbOptions) -> None:
+    """Print the name of each entry and nothing else."""
     found = _chosen(run, archive, options, glob)
     if run.machine:
         head = {"target": named, "format": archive.format}
@@ -138,6 +139,7 @@ def _list_long(run: Run, found: Iterator[Entry]) -> None:
 
 
 def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> ExitCode:
+    """Print the table of sections. Returns LOSS if a section could not be read."""
     found = archive.sections(jobs=jobs)
     outcome = run.report_problems(archive)
     if run.machine:

@@ -105,6 +105,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
 
 
 def _print_finding(run: Run, finding: Finding) -> None:
+    """Print a finding on one line, with the advice that applies to this command's options."""
     from exhume.cli.advice import advice_on
 
     options = {option for param in command.params for option in param.opts}

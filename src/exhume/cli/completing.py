@@ -173,6 +173,10 @@ def split_line(line: str, shell: str = "bash") -> list[Word]:
 
 
 def _value(kind: str, text: str, shell: str) -> bytes:
+    """Return the bytes that a token of the command line stands for, without the shell's quotes and escapes.
+
+    `kind` is the way in which it is quoted.
+    """
     if kind == "code":
         return b"".join(_decoded(part[0]) if part["code"] else os.fsencode(part[0]) for part in _PART.finditer(text))
     if kind == "double":

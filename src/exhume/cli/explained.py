@@ -163,6 +163,7 @@ def _first_sentence(section: Any) -> str:
 
 
 def _offset(node: Any) -> str:
+    """Return where a field starts, for the table: `+N` in a decompressed payload, else an offset in the file."""
     if node.span is None:
         return ""
     if node.span.payload is not None:
@@ -171,6 +172,7 @@ def _offset(node: Any) -> str:
 
 
 def _size(node: Any) -> str:
+    """Return how many bytes a field takes, for the table; empty if it has no place."""
     if node.span is None:
         return ""
     if node.span.payload is not None:

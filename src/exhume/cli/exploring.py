@@ -76,6 +76,7 @@ def opener(run: Run, shown: ExploredArchive) -> Callable[[CarvedArchive], Explor
         return None
 
     def open_carved(carved: CarvedArchive) -> ExploredArchive:
+        """Open an archive found in the image, as a page of its own."""
         from exhume.engines.inspect import Inspection
 
         image = shown.source(0)
@@ -130,6 +131,7 @@ class _Cursor:
             self._changed.notify_all()
 
     def _put(self, item: Any) -> None:
+        """Add a row to those that wait for the reader, then pause until more are wanted."""
         with self._changed:
             self._wanted -= 1
             self._waiting.append(item)
@@ -226,6 +228,7 @@ class Records:
     """
 
     def __init__(self, run: Run, source: Source | Tree, described: Format) -> None:
+        """Prepare to read the rows of an archive of the format `described`; nothing is opened yet."""
         self._run, self._source, self._described = run, source, described
         self._archive: Archive | None = None
         self._stop = threading.Event()
@@ -264,6 +267,7 @@ class Records:
         return table
 
     def _page(self, cursor: _Cursor, first: int, count: int, gone: Callable[[], bool]) -> tuple[list[Any], bool] | None:
+        """Return rows `[first, first + count)` and whether more follow, and forget a cursor that was closed meanwhile."""
         try:
             return cursor.page(first, count, gone)
         finally:
@@ -323,6 +327,7 @@ def _defaults(verb: str, described: Format) -> dict[str, Any]:
 
 
 def _members(archive: Archive, query: str) -> Iterator[dict[str, Any]]:
+    """Yield the members whose name contains or matches `query`, all of them if it is empty."""
     if not isinstance(archive, MemberArchive):
         raise EntryNotFoundError("this archive has no members")
     for entry in archive.entries():
@@ -344,6 +349,7 @@ def _record(item: Any) -> dict[str, Any]:
 
 
 def _table(rows: list[dict[str, Any]], first: int, more: bool, hint: str) -> dict[str, Any]:
+    """Return rows of different keys as a table of at most `MOST_COLUMNS` columns, in order of first appearance."""
     columns = list(dict.fromkeys(name for row in rows for name in row))[:MOST_COLUMNS]
     return {
         "columns": columns,

@@ -148,6 +148,7 @@ class FormatCommand(Verb):
         self._extended: list[click.Option] | None = None
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's options, with those that formats contribute to the verb before the last (`--help`)."""
         own = super().get_params(ctx)
         if self._extended is None:
             taken = {param.name for param in own}

@@ -46,6 +46,7 @@ class VerbGroup(Group):
         return sorted(name[4:].replace("_", "-") for name in names if name.startswith("cmd_"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command of a verb or alias; None if there is no such verb."""
         verb = ALIASES.get(cmd_name, cmd_name)
         module = f"cmd_{verb.replace('-', '_')}"
         name = f"{_package.__name__}.{module}"
@@ -159,6 +160,9 @@ def _reader_left() -> ExitCode:
 
 
 def _say_error(error: ExhumeError, argv: list[str]) -> None:
+    """Print an error on standard error: as JSON with `--json` or `--ndjson`, else on one line with advice and, for a
+    query, a mark under the faulty place.
+    """
     if "--json" in argv or "--ndjson" in argv:
         from exhume.io.jsonout import dumps
 

@@ -138,6 +138,7 @@ class _TargetLines:
     """The lines of `--targets-from`, read as they are needed; counted first if the file can be read twice."""
 
     def __init__(self, name: str) -> None:
+        """Count the targets in the file `name`; those on standard input (`-`) cannot be counted in advance."""
         self._name = name
         self.count: int | None = None
         if name != "-":
@@ -166,6 +167,7 @@ class _TargetLines:
 
 
 def _chain(arguments: Iterable[str], listed: Iterable[str], storage: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the targets on the command line, then the listed ones with their patterns expanded."""
     yield from arguments
     for name in listed:
         if is_glob(name):

@@ -79,6 +79,7 @@ class Size(_IntType):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return a size such as `64K`, `1.5G` or `0x400` in bytes."""
         if isinstance(value, int):
             return value
         try:
@@ -96,6 +97,7 @@ class ByteRange(_RangeType):
     name = "range"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int | None]:
+        """Return `A:B` as `(start, stop)`; without A it starts at 0, without B `stop` is None."""
         if not isinstance(value, str):
             return value  # type: ignore[no-any-return]
         first, colon, last = value.partition(":")
@@ -139,6 +141,7 @@ class LocalPath(_TextType):
     name = "path"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path unchanged; a URL is a usage error."""
         from exhume.io.opening import is_url
 
         if is_url(str(value)):

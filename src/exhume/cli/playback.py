@@ -47,6 +47,7 @@ class Recorder(Run):
         self._tell(("document", verb, jsonable(body)))
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
+        """Record the items of a document one by one, so that the player can merge them with those of other targets."""
         from exhume.io.jsonout import dumps
 
         if self.ndjson:
@@ -126,6 +127,7 @@ class _CompactOutput(_RecordedOutput):
         self._pieces.append(text)
 
     def tell(self, event: tuple[Any, ...]) -> None:
+        """Record an event. Consecutive chunks of text are joined into one."""
         kind = event[0]
         if kind in ("out", "item"):  # text comes by itself
             if self._kind != kind:
@@ -148,6 +150,7 @@ class _CompactOutput(_RecordedOutput):
 
 
 def _part(one: One, run: Run, target: Any, options: dict[str, Any]) -> TargetOutput:
+    """Run the verb on one target and return its exit code; its output was recorded by `run`."""
     try:
         outcome = one(run, target, **options)
     except click.UsageError as error:
@@ -214,6 +217,7 @@ class Player:
         self.target = target if isinstance(target, str) else str(target[0])
 
     def _begin(self, verb: str, head: dict[str, Any], key: str) -> None:
+        """Start a JSON document, unless the one in progress has the same verb, header and key and can continue."""
         if self._open == (verb, head, key):
             return
         self.end()
@@ -313,6 +317,7 @@ def one_or_several(run: Run, verb: str, one: One, names: Sequence[str], **option
 
 
 def _headed(run: Run, target: str, *, verb_of: One, options: dict[str, Any]) -> ExitCode | None:
+    """Run the verb below a line with the target's name, followed by an empty line."""
     run.format_of(target)  # a target that cannot be read has no heading
     if not run.machine:
         run.print(f"{run.screen.paint(shown(target), 'target')}:")

@@ -213,6 +213,10 @@ def _after(one: dict[str, Any]) -> str:
 
 
 def _problem(record: dict[str, Any], number: int, before: str | None, line: bytes, wrong: str | None) -> str | None:
+    """Return what is incorrect in a record at its place in the chain of hashes; None if nothing is.
+
+    `before` is the hash of the record before.
+    """
     if not line.endswith(b"\n"):
         return "the record is truncated"
     if wrong is not None:

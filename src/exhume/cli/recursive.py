@@ -132,6 +132,7 @@ def _context() -> click.Context | None:
 
 
 def _found(run: Run, targets: Iterable[str]) -> Iterator[tuple[str, WalkEntry]]:
+    """Yield each file and archive below the targets with its name; a target that cannot be read is one entry."""
     for target in targets:
         try:
             for found in walk(target, storage_options=run.storage_options):

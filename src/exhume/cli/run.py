@@ -261,6 +261,7 @@ class ProgressBar:
     """A rich progress bar that appears after `PROGRESS_AFTER` seconds; a context manager that returns the callback."""
 
     def __init__(self, label: str, *, shown: bool) -> None:
+        """Prepare a bar; it appears with the first report, and only if `shown`."""
         self._shown = shown
         self._label = label
         self._start = time.monotonic()

@@ -62,6 +62,7 @@ def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
 
     @functools.wraps(function)
     def wrapper(**kwargs: Any) -> Any:
+        """Call the verb with a `Run` made of the common options, recorded if `--audit` is given."""
         audit: str | None = kwargs.pop("audit")
         run = Run(**{key: kwargs.pop(key) for key in options if key != "audit"})
         try:

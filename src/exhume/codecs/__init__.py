@@ -84,6 +84,7 @@ CODECS = tuple(_DECODERS)
 
 @functools.cache
 def _decoder(codec: str) -> Decoder:
+    """Import and return the function that decodes `codec`. Raises `UnsupportedFeatureError` for unknown ones."""
     try:
         module, _, name = _DECODERS[codec].partition(":")
     except KeyError:

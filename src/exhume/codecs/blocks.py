@@ -165,6 +165,7 @@ def lz4_frame(data: Buffer, max_size: int, size: int | None) -> Decoded:
 
 @functools.cache
 def _cramjam() -> Any:
+    """Return the module `cramjam`, imported on first use."""
     try:
         import cramjam
     except ImportError as error:

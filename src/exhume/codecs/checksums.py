@@ -88,6 +88,7 @@ class RunningChecksum:
     """A checksum of bytes that come in chunks: `crc32c`, `xxhash32`, `xxhash64`, `xxh3`, or `none`, which is 0."""
 
     def __init__(self, kind: str) -> None:
+        """Start a checksum of `kind`: xxhash32, xxhash64, xxh3, crc32c or none."""
         self._crc: int | None = 0
         self._engine: Any = None
         if kind.startswith("xx"):

@@ -24,7 +24,10 @@ def _ended(name: str, engine: Any, data: Buffer, out: bytes, max_size: int) -> D
 
 
 def _zlib_family(name: str, wbits: int, dictionary: bytes = b"") -> Decoder:
+    """Return a decoder for zlib's `wbits`: negative for raw deflate, 15 for zlib, 31 for gzip."""
+
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
+        """Decompress `data`, at most `max_size` bytes of it."""
         engine = zlib.decompressobj(wbits, zdict=dictionary) if dictionary else zlib.decompressobj(wbits)
         try:
             out = engine.decompress(data, max_size + 1)  # one byte past the budget distinguishes "full" from "too much"

@@ -114,6 +114,7 @@ class FramedPayload:
     """
 
     def __init__(self, places: FrameIndex) -> None:
+        """Reserve the buffer of the payload; its frames are decompressed when they are needed."""
         self.size: int = places.size
         """Bytes of the payload."""
         self._buffer = reserve(self.size)
@@ -171,6 +172,7 @@ class FramedPayload:
         return FrameCache(places)
 
     def _decompress(self, places: FrameIndex, number: int) -> None:
+        """Decompress frame `number` into its place in the buffer, and charge it to the budget."""
         buffer = self._buffer[places.ends[number] : places.ends[number + 1]]
         self._held += len(buffer)  # threads may add at once; only payloads that are too large are counted exactly
         if not self.is_small and self._held > places.max_size:
@@ -187,6 +189,7 @@ class FrameCache:
     """
 
     def __init__(self, places: FrameIndex) -> None:
+        """Keep frames of a payload that is too large to be held as a whole."""
         self._copy = pick("exhume.native.pykernel").copy_parts
         self._places = places
         self._locks: dict[int, threading.Lock] = {}
@@ -268,6 +271,7 @@ class FrameCache:
         return bytearray(size)
 
     def _decompress(self, number: int) -> None:
+        """Decompress frame `number` into a buffer of the cache."""
         places = self._places
         size = places.ends[number + 1] - places.ends[number]
         buffer = self.buffer(size)
@@ -309,6 +313,7 @@ def decompress_shared(
     """
 
     def have(number: int, wait: bool) -> None:
+        """Have frame `number` decompressed; without `wait`, leave it if another thread is doing it."""
         if number not in done:
             lock = locks.setdefault(number, threading.Lock())
             if lock.acquire(wait):
@@ -387,6 +392,7 @@ class PayloadPrefix:
     """All of it may be in memory at once."""
 
     def __init__(self, data: Buffer, size: int) -> None:
+        """Prepare to decompress a payload of `size` bytes from its start, as far as it is needed."""
         self.size = size
         self._buffer = reserve(size)
         self.view = self._buffer.toreadonly()

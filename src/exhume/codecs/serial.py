@@ -56,6 +56,7 @@ class Cursor:
             done += self._next(buffer[done:])
 
     def _next(self, buffer: memoryview) -> int:
+        """Decompress the next bytes of the frame into `buffer`, and return how many."""
         try:
             size = self._reader.readinto(buffer)
         except zstandard.ZstdError as error:
@@ -78,6 +79,7 @@ class Serial:
     """All of it may be in memory at once."""
 
     def __init__(self, read: Reading, stored: int, size: int, max_size: int) -> None:
+        """Reserve the buffer of a payload of one frame, which is decompressed from its start as far as needed."""
         self.size = size
         self._max_size = max_size
         self._buffer = reserve(size)

@@ -25,6 +25,7 @@ def store(codec: str, data: Buffer) -> bytes:
 
 
 def _deflate(view: memoryview) -> bytes:
+    """Return the bytes as uncompressed deflate blocks: last flag, size, inverted size, data."""
     out = bytearray()
     for start in range(0, len(view), STORED_BLOCK["deflate"]) or range(1):
         piece = view[start : start + STORED_BLOCK["deflate"]]
@@ -39,6 +40,7 @@ def _zlib(view: memoryview) -> bytes:
 
 
 def _lzma2(view: memoryview) -> bytes:
+    """Return the bytes as uncompressed LZMA2 chunks: 1 (the first resets the dictionary) or 2, size - 1, data; then 0."""
     out = bytearray()
     for start in range(0, len(view), STORED_BLOCK["lzma2"]):
         piece = view[start : start + STORED_BLOCK["lzma2"]]
@@ -48,6 +50,7 @@ def _lzma2(view: memoryview) -> bytes:
 
 
 def _zstd(view: memoryview) -> bytes:
+    """Return the bytes as one zstd frame of raw blocks."""
     out = bytearray(STORED_HEAD)
     for start in range(0, len(view), STORED_BLOCK["zstd"]) or range(1):
         piece = view[start : start + STORED_BLOCK["zstd"]]

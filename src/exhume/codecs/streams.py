@@ -88,6 +88,7 @@ class _PrefixedFile(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
+        """Fill `buffer` from the prefix first, then from the file; return the number of bytes."""
         data, self._head = self._head, b""
         data = data or self._file.read(len(buffer))
         if len(data) > len(buffer):

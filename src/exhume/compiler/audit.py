@@ -197,6 +197,7 @@ class _Audit:
                 look(self, node)
 
     def _new(self, name: str, node: ast.AST, *, called: bool = False) -> None:
+        """Note that the code binds `name`; refuse private names other than those that generated classes define."""
         if is_private(name) and name not in ("__slots__", "__init__", "__len__", "__getitem__", "__str__"):
             raise _refused(name, node)
         if id(node) not in self.inner:
@@ -252,6 +253,7 @@ class _Audit:
             raise _refused(f"the function {node.name}", node)
 
     def look_at_class(self, node: ast.ClassDef) -> None:
+        """Check a class statement: plain or known base classes, without keywords or decorators."""
         known = all(
             one.id in BASES if isinstance(one, ast.Name) else self._is_plain(one, node.name) for one in node.bases
         )
@@ -288,6 +290,7 @@ class _Audit:
             raise _refused("an import", node)
 
     def _is_attribute(self, of: ast.expr, name: str) -> bool:
+        """Return whether the attribute `name` of `of` is one that generated code may use."""
         if isinstance(of, ast.Name) and of.id == "native":
             return True
         if isinstance(of, ast.Name) and self._is_module(of.id):

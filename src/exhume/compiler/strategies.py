@@ -118,6 +118,7 @@ def invalid_instances(
 
     @st.composite
     def one(draw_fn: st.DrawFn) -> InvalidInstance:
+        """Draw a valid instance and spoil it; up to four tries."""
         chance = _HypothesisRandom(draw_fn)
         for _ in range(4):
             try:

@@ -123,6 +123,7 @@ def carve_each(
 
 
 def _plan(targets: Iterable[str], search: Search, start: int, stop: int | None, span: int) -> Iterator[ImageSpan]:
+    """Divide each image into ranges of `span` bytes to search; an image that cannot be opened is one failed range."""
     for target, size in map_ordered(partial(_size, search, start, stop), targets, OPENERS):
         if isinstance(size, ExhumeError):
             yield ImageSpan(target, 0, 0, True, size)
@@ -134,6 +135,7 @@ def _plan(targets: Iterable[str], search: Search, start: int, stop: int | None, 
 
 
 def _size(search: Search, start: int, stop: int | None, target: str) -> tuple[str, int | ExhumeError]:
+    """Return an image's size, or the error that prevents a search in it."""
     try:
         with search.open(target) as image:
             _refuse_download(image, search, start, image.size if stop is None else stop)

@@ -140,6 +140,7 @@ def _schemas(found: Sequence[Partition]) -> list[Any]:
 
 
 def _schema(one: Partition) -> Any:
+    """Return the Arrow schema of a partition."""
     # In most formats every part has all columns of its archive; in the others a part may have fewer.
     with one.open() as archive:
         module = parts_of(archive)
@@ -158,6 +159,7 @@ def merged_schema(pa: Any, schemas: Iterable[Any]) -> Any:
 
 
 def _common(pa: Any, one: Any, other: Any) -> Any:
+    """Return an Arrow type that holds the values of both: float or integer for numbers, else a string."""
     if one == other or pa.types.is_null(other):
         return one
     if pa.types.is_null(one):
@@ -206,6 +208,7 @@ def conform(table: Any, schema: Any) -> Any:
 
 
 def _cast(pa: Any, column: Any, kind: Any) -> Any:
+    """Return an Arrow column as `kind`; values that cannot be converted become JSON text."""
     try:
         return column.cast(kind, safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -217,6 +220,7 @@ def _cast(pa: Any, column: Any, kind: Any) -> Any:
 
 
 def _frame(table: Any, key: str | None) -> Any:
+    """Return an Arrow table as a pandas frame, indexed by its column `key`."""
     import pandas
 
     frame = table.to_pandas(types_mapper=pandas.ArrowDtype)

@@ -75,6 +75,7 @@ def work(function: Callable[[Any], Any], units: Sequence[Any], delay: float = 0.
 
 
 def _one(function: Callable[[Any], Any], unit: Any) -> TaskResult:
+    """Apply the function to one unit and return its result or error; no exception passes."""
     try:
         return TaskResult(function(unit))
     except ExhumeError as error:
@@ -141,6 +142,7 @@ class Threads:
         self._pool.submit(self._work, task, function, units, delay)
 
     def _work(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
+        """Run a task in a thread of the pool and put its results into the queue."""
         if not self._closed.is_set():
             try:
                 answers = work(function, units, delay)
@@ -160,6 +162,7 @@ class Processes:
     """Processes of this machine, each on its own pipe; one that dies is replaced."""
 
     def __init__(self, count: int) -> None:
+        """Prepare `count` processes; each is started when it is first needed."""
         # Not by fork: the caller may have threads, and inherited locks would hang the child now and then.
         self._context = multiprocessing.get_context("spawn")
         self.slots = count
@@ -183,6 +186,7 @@ class Processes:
             return
 
     def next(self) -> tuple[int, list[TaskResult] | WorkerLost]:
+        """Wait for a worker to answer. Returns its task and results, or `WorkerLost` if it died."""
         pipe: Any = multiprocessing.connection.wait(list(self._busy))[0]
         worker = self._busy.pop(pipe)
         try:
@@ -193,6 +197,7 @@ class Processes:
         return worker.task, answers
 
     def close(self) -> None:
+        """Stop idle workers and terminate busy ones."""
         for worker in [*self._idle, *self._busy.values()]:
             if worker in self._idle:
                 worker.stop()
@@ -224,6 +229,7 @@ class _Worker:
     """One process and our end of its pipe."""
 
     def __init__(self, context: Any) -> None:
+        """Start a process that serves tasks from a pipe."""
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs,), daemon=True, name="exhume-worker")
         with _ignoring_interrupts():
@@ -299,6 +305,7 @@ class Cluster:
         self._asked = -1e9
 
     def _connect(self, distributed: Any, cluster: str) -> Any:
+        """Connect to a dask scheduler by address or scheduler file. Raises `SourceError` if it is not there."""
         where = {"scheduler_file": cluster} if is_scheduler_file(cluster) else {"address": cluster}
         if "scheduler_file" in where and not os.path.isfile(cluster):  # noqa: PTH113 - dask would wait for it for ever
             raise self._gone("no such scheduler file")

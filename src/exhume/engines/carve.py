@@ -35,6 +35,10 @@ class Scanner:
     """
 
     def __init__(self, patterns: Sequence[bytes], *, engine: str | None = None) -> None:
+        """Compile the patterns.
+
+        `engine` is `pyperscan` (an error without that package) or None for the best available.
+        """
         if not patterns or not all(patterns):
             raise ValueError("patterns must not be empty")
         self._patterns = list(patterns)
@@ -77,6 +81,7 @@ class _Hyperscan:
     """A thin wrapper of pyperscan: `scan(data)` yields `(pattern index, end)` for each match."""
 
     def __init__(self, patterns: Sequence[bytes]) -> None:
+        """Compile literal patterns; the tag of each is its index."""
         import pyperscan
 
         flags = pyperscan.Flag.DOTALL
@@ -220,6 +225,7 @@ def find(
     window = REMOTE_WINDOW if image.is_remote else WINDOW
 
     def search(first: int, last: int, progress: Progress = no_progress) -> Iterator[CarvedArchive]:
+        """Yield the archives that start in bytes `[first, last)` of the image. Each thread has a scanner of its own."""
         if not hasattr(own, "scanner"):
             own.scanner = Scanner([signature.magic for _, signature in patterns])
         for hit, index in own.scanner.scan(image, first, last, window, progress):

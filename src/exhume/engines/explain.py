@@ -152,6 +152,7 @@ def explain(
 def _explain_target(
     target: Target, selection: Selection, findings: Iterable[Finding] | None, options: Mapping[str, Any]
 ) -> Iterator[ExplainedSection]:
+    """Open a target, verify it unless `findings` are given, and explain the selected sections."""
     with inspect_archive(target, **options) as archive:
         found = list(archive.verify()) if findings is None else findings
         yield from explain_archive(archive, selection, found)
@@ -346,6 +347,7 @@ class _FindingsByPlace:
     """Findings by the place that they are about."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
+        """Sort findings by file; those inside payloads are sorted when their section is explained."""
         by_file: dict[str, _Near] = {}
         for finding in findings:
             if finding.span is not None:
@@ -379,6 +381,7 @@ class _FindingRanges:
     """Findings in the order of their ranges: all those of a file, or of a payload."""
 
     def __init__(self, placed: Iterable[tuple[Finding, Span]], range_of: Callable[[Span], tuple[int, int]]) -> None:
+        """Sort findings by where they start. `range_of` returns the range of a span, stored or in a payload."""
         self._range = range_of
         self.found = sorted(placed, key=lambda one: range_of(one[1])[0])
         ranges = [range_of(span) for _, span in self.found]

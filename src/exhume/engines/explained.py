@@ -119,6 +119,7 @@ def _has_elements(node: Field) -> bool:
 
 
 def _tree_pieces(node: Field) -> Iterator[str]:
+    """Yield a field and its children as JSON in chunks, so that a long list is never held as one string."""
     if not _has_elements(node):
         yield dumps(field_to_dict(node))
         return
@@ -159,6 +160,7 @@ def own_values(node: Field) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it; long ones are shortened."""
     if isinstance(value, (bytes, bytearray)):
         return shorten(bytes(value), 200)
     if isinstance(value, (bool, int, float, str)):
@@ -264,6 +266,7 @@ def _read(
 
 
 def _stored(found: SectionMap, section: Section, explainer: Explainer, looked: SectionCache | None) -> Field:
+    """Parse the stored bytes of a section; large sections are read in parts as the parser needs them."""
     source = found.sources[section.span.source]
     if section.parse is not None:
         return section.parse(explainer, mapped(source))
@@ -334,6 +337,7 @@ def checked_nearby(section: Section, most: int = NEARBY) -> Section:
         return section
 
     def check(chain: Sequence[Field]) -> Check:
+        """Compare a checksum, unless the bytes that it covers exceed the remaining budget."""
         nonlocal left
         size = covers(chain)
         left -= size

@@ -87,6 +87,7 @@ class PartialInfo(Info):
     omitted_: str = ""
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the facts, followed by verdict and findings if there are any."""
         if not self.findings:
             return dict(self.facts)
         return {
@@ -146,6 +147,7 @@ class Inspection(Archive):
         return self._sections
 
     def outline(self) -> SectionMap:
+        """Return the section map of the format's `outline` if it has one that works, else all sections."""
         archive = self._archive
         if self._sections is None and archive is not None and type(archive).outline is not Archive.outline:
             found = self._attempt(archive.outline)
@@ -154,6 +156,7 @@ class Inspection(Archive):
         return self.sections()
 
     def info(self) -> PartialInfo:
+        """Return the archive's own `info`, or size and header fields if it cannot be opened."""
         found = self._attempt(self._archive.info) if self._archive is not None else None
         if found is not None:
             self.problems += [finding for finding in found.findings if finding not in self.problems]
@@ -185,6 +188,7 @@ class Inspection(Archive):
         return iter(()) if self._archive is None else self._archive.entries()
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        """Verify the archive, keep the verdict, and remember rules that were not checked."""
         from exhume.engines.verify import Verification
 
         verification = Verification(

@@ -31,6 +31,7 @@ class Payloads:
     """What the sections of an archive decompress to, by the number of the section.  Threads may share it."""
 
     def __init__(self) -> None:
+        """Keep whole payloads, and windows of large ones, by section number, least recently used out first."""
         self._lock = threading.Lock()
         self._whole: OrderedDict[int, bytes] = OrderedDict()
         self._sizes: dict[int, int] = {}
@@ -55,6 +56,7 @@ class Payloads:
             return self._is_large(number, section)
 
     def _is_large(self, number: int, section: Section, *, refused: bool = False) -> bool:
+        """Return whether a payload is too large to be held; `refused` when its decoder already said so."""
         if number in self._whole or section.pieces is None:
             return False
         if number not in self._sizes and (section.payload_size is not None or section.span.size > COUNTED or refused):
@@ -62,6 +64,7 @@ class Payloads:
         return refused or self._sizes.get(number, 0) > HELD
 
     def _count(self, number: int, pieces: Iterable[bytes]) -> int:
+        """Return the decompressed size of a payload, or of what can be decompressed; the failure is kept."""
         size = 0
         try:
             for piece in pieces:

@@ -136,6 +136,7 @@ def _compare_digests(archive: Archive, made: Path, limits: Limits, jobs: int) ->
 
 
 def _size(archive: Archive) -> int:
+    """Return the size of an archive in bytes, over all its files."""
     source = archive.source
     if isinstance(source, Source):
         return source.size

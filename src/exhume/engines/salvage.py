@@ -114,6 +114,7 @@ def _files(source: Source | Tree) -> Iterator[Span]:
 
 
 def _best_guess(source: Source | Tree) -> str:
+    """Return the format that a source is most likely of, however damaged it is."""
     try:
         return recognize(source)
     except UnrecognizedFormatError:
@@ -136,6 +137,7 @@ def _refuse_mode(described: Format, source: Source | Tree, mode: SalvageMode) ->
 
 
 def _refuse_in_place(source: Source | Tree, output: Path) -> None:
+    """Raise `WriterError` if the output is the evidence, or a file inside its directory."""
     location = source.location if isinstance(source, Tree) else source.outermost.location
     if location is None or "://" in location:
         return
@@ -194,6 +196,7 @@ def _verifying(progress: Progress) -> Progress:
 
 
 def _parse_lines(path: Path, progress: Progress) -> None:
+    """Check that each line of a JSON lines file parses. Raises `WriterError` at the first that does not."""
     at, size = 0, path.stat().st_size
     with open_input(path) as file:
         for line in file:

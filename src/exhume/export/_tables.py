@@ -307,6 +307,7 @@ def flat_column(pa: Any, column: Any, losses: Any) -> Any:
 
 
 def _escaped(pa: Any, column: Any, losses: Any) -> Any:
+    """Return a column of strings with control characters escaped, counting those changed in `losses`."""
     import pyarrow.compute as pc
 
     count = pc.sum(pc.match_substring_regex(column, CONTROLS)).as_py()

@@ -140,6 +140,7 @@ def export_references(
 
 
 def _url(location: str | None) -> str:
+    """Return the URL of an archive, for references to its bytes."""
     if location is None:
         raise WriterError("references need the URL of the archive: open it by path or URL, or name its URL")
     if "://" in location or "::" in location:

@@ -154,6 +154,7 @@ class JsonLinesFile(TableFile):
             self.file.write(lines_of(batch))
 
     def _write_large(self, names: list[str], batch: Any) -> None:
+        """Write the rows of a batch of large values one chunk at a time; absent values are omitted."""
         present = [column.is_valid() for column in batch.columns]
         for row in range(batch.num_rows):
             values = {
@@ -197,6 +198,7 @@ class ParquetFile(TableFile):
         self._rows = self.gathered = 0
 
     def write(self, batch: Any) -> None:
+        """Keep a batch until there are enough rows or bytes for a row group."""
         self._held.append(batch)
         self._rows += batch.num_rows
         self.gathered += batch.nbytes
@@ -220,6 +222,7 @@ class ParquetFile(TableFile):
         self._writer.write_table(part, row_group_size=part.num_rows)
 
     def close(self) -> None:
+        """Write the last row group and the footer; a file without rows has its schema."""
         if self.file.is_open:
             self.flush()
         self.background.wait()

@@ -136,6 +136,7 @@ def _events(
 
 
 def _flat(value: Any, report: ExportReport) -> Any:
+    """Return a value that a cell can hold: bytes as text, nested values as JSON (counted as lost)."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, (Mapping, list, tuple)):
@@ -167,6 +168,7 @@ def _clock(pa: Any, archive: Archive, schema: Any, time: str | None, start_ns: i
 
 
 def _column_clock(pa: Any, name: str, kind: Any, unit_ns: int | None) -> Clock:
+    """Return a function from a column of timestamps, integers (of `unit_ns` each) or ISO strings to nanoseconds."""
     if pa.types.is_timestamp(kind):
         return Clock(name, name, lambda column: column.cast(pa.timestamp("ns", "UTC")).cast(pa.int64()).to_pylist())
     if pa.types.is_integer(kind):
@@ -245,6 +247,7 @@ def _csv(file: Any, chosen: Sequence[str], report: ExportReport) -> Callable[[di
     writer.writerow(shown)
 
     def write(event: dict[str, Any]) -> None:
+        """Write an event as one line; control characters are escaped and counted as lost."""
         for name, value in event.items():
             if isinstance(value, str) and (plain := escape_controls(value)) != value:
                 event[name] = plain

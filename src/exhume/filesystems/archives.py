@@ -135,6 +135,7 @@ class DataBundleFileSystem(MemberFileSystem):
         return next(_bundle(held).list_directory(path), None) is not None
 
     def _below(self, held: SharedObject[Archive], path: str) -> list[Info] | None:
+        """Return the entries of a directory by name; None if there is no such directory."""
         found = {entry["name"]: entry for entry in self._listed(held, path)}
         if not found and path:
             own = self._of(held, path)
@@ -143,6 +144,7 @@ class DataBundleFileSystem(MemberFileSystem):
         return [found[name] for name in sorted(found)]
 
     def _listed(self, held: SharedObject[Archive], path: str) -> Iterator[Info]:
+        """Yield the entries of a directory: from the path index once it exists, else from the bundle."""
         if "paths" in held.notes:
             for name, folder in self._paths(held).children(path):
                 yield folder_info(name) if folder else self._of(held, name) or {}
@@ -159,6 +161,7 @@ def _members(held: SharedObject[Archive]) -> MemberArchive:
 
 
 def _bundle(held: SharedObject[Archive]) -> DataBundleArchive:
+    """Return the bundle of an open archive, by its type."""
     from exhume.formats.data_bundle.reader import DataBundleArchive
 
     archive = held.item
@@ -193,6 +196,7 @@ class PayloadFileSystem(ArchiveFileSystem):
             return known
 
     def _entry(self, path: str) -> Info | None:
+        """Return a section as a file, a prefix of section names as a folder; None if there is neither."""
         if not path:
             return folder_info("")
         with self._lease() as held:
@@ -218,6 +222,7 @@ class PayloadFileSystem(ArchiveFileSystem):
         return sum(sizes.values()) if total else sizes
 
     def _children(self, path: str) -> list[Info] | None:
+        """Return files and folders directly below a path; None if it is not a folder."""
         with self._lease() as held:
             sections = self._sections(held)
             paths: Paths = held.notes["paths"]
@@ -229,6 +234,7 @@ class PayloadFileSystem(ArchiveFileSystem):
             ]
 
     def _place(self, held: SharedObject[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:
+        """Return the size of a payload and, if it is stored uncompressed, where it is."""
         section = self._sections(held).get(path)
         if section is None:
             if not path or held.notes["paths"].is_folder(path):
@@ -243,6 +249,7 @@ class PayloadFileSystem(ArchiveFileSystem):
         return self._payload(held, path)[start:end]
 
     def _payload(self, held: SharedObject[Archive], path: str) -> bytes:
+        """Return a decompressed payload, from the cache of the open archive if it is there."""
         section = self._sections(held)[path]
         with held.lock:
             cache: Lru[str, bytes] = held.notes.setdefault("payloads", Lru(CACHE_SIZE))
@@ -254,6 +261,7 @@ class PayloadFileSystem(ArchiveFileSystem):
 
 
 def _section_info(section: Section, path: str) -> Info:
+    """Return a section as an fsspec entry."""
     size = section.payload_size if section.load is not None else section.span.size
     more = section.to_dict()
     return {"name": path, "size": size, "type": "file", "section": section.name} | {

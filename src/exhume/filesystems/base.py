@@ -48,6 +48,7 @@ class SharedObject(Generic[T]):
     __slots__ = ("dropped", "identity", "item", "lock", "notes", "users")
 
     def __init__(self, item: T, identity: Any) -> None:
+        """Wrap an open object. `identity` shows whether its file has changed since; `notes` is for its users."""
         self.item = item
         self.identity = identity
         self.notes: dict[str, Any] = {}
@@ -60,6 +61,7 @@ class OpenObjectCache(Generic[T]):
     """Open things by key; the least recently used is closed first, one in use when its last user is done."""
 
     def __init__(self, most: int = MOST_OPEN) -> None:
+        """Keep at most `most` objects open, not counting those in use."""
         self._most = most
         self._forget()
         if hasattr(os, "register_at_fork"):
@@ -92,6 +94,7 @@ class OpenObjectCache(Generic[T]):
             self._give(held)
 
     def _take(self, key: object) -> SharedObject[T] | None:
+        """Return the open object of a key, with one more user; None if it is not open."""
         with self._lock:
             held = self._held.get(key)
             if held is not None:
@@ -122,6 +125,7 @@ class OpenObjectCache(Generic[T]):
         return held
 
     def _give(self, held: SharedObject[T]) -> None:
+        """End one use of an object, and close it if it was dropped and this was the last."""
         with self._lock:
             held.users -= 1
             done = held.dropped and not held.users
@@ -191,6 +195,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
 
     @contextmanager
     def _lease(self) -> Iterator[SharedObject[Archive]]:
+        """Use the open archive inside a `with`; one whose file has changed is dropped."""
         try:
             with OPEN.lease(self._key, self._open_archive, _local_identity) as held:
                 yield held
@@ -199,6 +204,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             raise
 
     def _open_archive(self) -> Archive:
+        """Open the archive; its target is closed if that fails, unless it is the caller's file."""
         from exhume.engines.opening import open_archive
 
         target = self._open_target()
@@ -233,6 +239,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             return held.item.name, held.identity, getattr(source, "identity", None), getattr(source, "size", None)
 
     def _stored_at(self) -> datetime | None:
+        """Return when the archive itself was last modified, if that is known."""
         with self._lease() as held:
             source = held.item.source
             if isinstance(source, RemoteSource):
@@ -303,6 +310,8 @@ def _reader(source: Source, ranges: list[tuple[int, int]]) -> Callable[[], list[
 def _slicer(
     fs: ArchiveFileSystem, held: SharedObject[Archive], path: str, start: int, end: int, spans: list[tuple[int, int]]
 ) -> Callable[[], list[bytes]]:
+    """Return a function that reads `[start, end)` of a member once and cuts `spans` out of it."""
+
     def read() -> list[bytes]:
         data = fs._read(held, path, start, end)  # noqa: SLF001 - same module
         return [data[first - start : last - start] for first, last in spans]

@@ -67,6 +67,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
+        """Return the path inside the catalog, without `cafcat://` and the database's path."""
         if isinstance(path, list):
             return [cls._strip_protocol(one) for one in path]
         text = stringify_path(path)
@@ -121,6 +122,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
     # Asking
 
     def _location(self, path: str) -> Location | None:
+        """Return the newest location of a path; None if the catalog does not have it."""
         if not is_path(path):
             return None
         with self._catalog() as catalog:
@@ -128,6 +130,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         return found[-1] if found else None
 
     def _entry(self, path: str) -> Info | None:
+        """Return a path as a file, or as a folder if others are below it; None if there is neither."""
         if not path:
             return folder_info("")
         found = self._location(path)
@@ -140,6 +143,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         return None if below is None else folder_info(path)
 
     def _children(self, path: str) -> list[Info] | None:
+        """Return files and folders directly below a path; None if there are none."""
         with self._catalog() as catalog:
             found = [
                 folder_info(name) if place is None else _location_info(place)
@@ -204,6 +208,7 @@ def _drop(key: object, locations: set[str]) -> None:
 
 
 def _location_info(place: Location) -> Info:
+    """Return a location as an fsspec entry."""
     return {
         "name": place.file_path,
         "size": place.size,

@@ -107,6 +107,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
+        """Return the path inside the archive, without protocol and slashes at its ends."""
         if isinstance(path, list):
             return [cls._strip_protocol(one) for one in path]
         text = stringify_path(path)
@@ -144,6 +145,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return self._kind(path) == "file"
 
     def _kind(self, path: Any) -> str | None:
+        """Return `file` or `directory`; None if the path does not exist."""
         try:
             found = self._entry(self._strip_protocol(path))
         except FileNotFoundError:  # the archive itself

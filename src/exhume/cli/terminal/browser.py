@@ -123,6 +123,7 @@ class Browser(App[None]):
         return self.query_one(HexView)
 
     def _say_title(self, more: str = "") -> None:
+        """Update the title: target, format, size, verdict and number of findings, and `more`."""
         size = sum(source.size for source in self._outline.sources.values())
         text = Text(f"{shown(self._target)}  {self._archive.format}  {human_size(size)}  ")
         verdict = self.verdict or "not checked (v)"
@@ -152,6 +153,7 @@ class Browser(App[None]):
         self.hex.choose(*(self._match or item.place))
 
     def _show_file(self, name: str) -> None:
+        """Show the bytes of a whole file in the hex view, unless they are there already."""
         source = self._outline.sources[name]
         if self._payload is None and self._source is source and self.hex.length == source.size:
             return
@@ -182,6 +184,7 @@ class Browser(App[None]):
         return found[1] if found is not None else None
 
     def _color(self, item: Item) -> None:
+        """Color the bytes of the fields around `item` in the hex view."""
         number = self._number(item)
         node = self.outline_tree.cursor_node
         if number is None or (item.kind == "section" and (node is None or not node.children)):
@@ -217,6 +220,7 @@ class Browser(App[None]):
 
     @work(thread=True, exclusive=True, group="go")
     def _go_payload(self, item: Item, offset: int) -> None:
+        """Move the outline to the payload field that contains byte `offset`."""
         number = self._number(item)
         if number is None or item.section is None:
             return
@@ -414,6 +418,7 @@ class Browser(App[None]):
         self.call_from_thread(self._opened, number, data)
 
     def _opened(self, number: int, data: Region) -> None:
+        """Show the decompressed payload `data` of section `number` in the hex view."""
         section = self._outline.found[number]
         self._data = data
         self._payload = Item(section.name, "payload", section.span.in_payload(0, data.size), section=section)

@@ -272,6 +272,7 @@ def _joined_span(first: Span | None, last: Span | None) -> Span | None:
 
 
 def _field(section: Section, field: Field) -> Item:
+    """Return a field as an item of the outline; its children are made when it is opened."""
     value = field_value(field)
     label = f"{field.name}: {shorten(value, 48)}" if value else field.name
     children = field.children

@@ -156,6 +156,7 @@ class _Layout:
     """One table on a terminal."""
 
     def __init__(self, screen: Screen, rows: list[Sequence[Any]], header: Sequence[str], *, prose: bool) -> None:
+        """Format the cells; columns of numbers are aligned to the right. `prose` allows the last column to wrap."""
         self._screen = screen
         self._header = list(header)
         self._cells = [[cell(value) for value in row] for row in rows]

@@ -191,6 +191,7 @@ class HexView(ScrollView, can_focus=True):
         )
 
     def _style(self, offset: int) -> Style:
+        """Return the color of one byte: its field's, then damage, then selection, then the cursor."""
         at = bisect_right(self._starts, offset) - 1
         style = FIELDS[at % len(FIELDS)] if at >= 0 and offset < self._ends[at] else FAINT
         is_damaged = any(start <= offset < end for start, end in self._damage)
@@ -275,6 +276,7 @@ class OutlineTree(Tree[Item]):
         return list(node.children)
 
     def _choose(self, node: TreeNode[Item]) -> None:
+        """Expand the parents of a node and put the cursor on it once they are drawn."""
         above = node.parent
         while above is not None:
             above.expand()

@@ -49,6 +49,7 @@ class ClassEmitter(Statements):
     strays = True
 
     def above(self, name: str) -> str:
+        """Return the Python code for `_self`, `_root`, `_parent` or `_io` inside a property."""
         if name == "_self":
             return "self"
         if name == "_root":

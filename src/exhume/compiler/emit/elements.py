@@ -138,6 +138,7 @@ class Element(ElementExpressions):
         return "\n".join([*out, *head.lines, body, *tail.lines]) + "\n"
 
     def _values(self) -> Iterator[tuple[str, str]]:
+        """Yield name and code of each value instance that an element of a list can compute for itself."""
         for one in self.type.instances.values():
             if one.value is not None and one.condition is None:
                 try:

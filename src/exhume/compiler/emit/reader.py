@@ -186,6 +186,7 @@ class Reader(Statements):
         return f"`{self.type.where}` at `at`{what}, and where it ends.  Raises `LayoutError`."
 
     def above(self, name: str) -> str:
+        """Return the Python code for `_self`, `_root`, `_parent` or `_io` inside a reader."""
         if name == "_self":
             return "value"
         if name == "_root":

@@ -123,6 +123,7 @@ class Scan(Reader):
             self.lines.add(f"{' = '.join(absent)} = 0")
 
     def _read_here(self, field: Field, kind: Kind) -> None:
+        """Read a field into a local variable and keep it for the columns; structures are scanned field by field."""
         if isinstance(kind, Structure) and scalar_of(kind) is None:
             self._nested(field, kind)
             return

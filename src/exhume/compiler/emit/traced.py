@@ -43,6 +43,7 @@ class TracedStatements(Statements):
 
     @contextlib.contextmanager
     def checking(self, field: Field, into: str) -> Iterator[None]:
+        """Note in the generated code that a value is read in part, until its checks have passed."""
         place = f'{self.holder}.PLACES["{field.id}"]'
         self.lines.add(f'{self.holder}.PARTIALS["{field.id}"] = {into}')
         self.lines.add(f"{place}[3][-1][1] = at" if field.repeat else f"{place}[2] = at")
@@ -160,6 +161,7 @@ class TracedReader(TracedStatements, Reader):
     joins_optional = False
 
     def sequence(self) -> bool:
+        """Read the fields inside a `try` that keeps the fields read before an error."""
         with self.lines.block("try:"):
             super().sequence()
         with self.lines.block("except FAILURES as error:"):

@@ -45,6 +45,7 @@ class WideScan(OutwardScan):
     """The reading of one such row."""
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
+        """Scan `type` into columns, below the scan `of` if it is nested; `prefix` begins the names of its columns."""
         super().__init__(of, module, type, prefix)
         outer = of if isinstance(of, WideScan) else None
         self.sets: list[Column] = [] if outer is None else outer.sets
@@ -96,6 +97,7 @@ class WideScan(OutwardScan):
             self._read_here(field, field.one)
 
     def _nested(self, field: Field, kind: Structure) -> None:
+        """Scan a structure in place. If it may be absent, expressions cannot use its fields afterwards."""
         before = set(self.inner)
         super()._nested(field, kind)
         if field.condition is not None:  # its fields are not at hand where it is absent

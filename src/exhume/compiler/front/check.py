@@ -187,6 +187,7 @@ def _process(type: Type, field: Field) -> None:
 
 
 def _valid(type: Type, field: Field, valid: Any) -> None:
+    """Check that the values in `valid` can be compared with the field."""
     rules = valid if isinstance(valid, dict) else {"eq": valid}
     for key, said in rules.items():
         for one in said if key == "any-of" else () if key == "in-enum" else (said,):

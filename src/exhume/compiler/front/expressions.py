@@ -163,6 +163,7 @@ class _Parser:
     """Recursive descent over the tokens of one expression."""
 
     def __init__(self, text: str) -> None:
+        """Split `text` into tokens. Raises `UnsupportedError` at a character that starts none."""
         self.text = text
         self.tokens: list[tuple[str, str]] = []
         at = 0
@@ -186,6 +187,7 @@ class _Parser:
         return parsed
 
     def take(self, *wanted: str) -> str | None:
+        """Consume the next token and return its text if it is one of `wanted`; else return None."""
         kind, text = self.tokens[self.at]
         if text in wanted and kind in ("op", "name"):
             self.at += 1
@@ -199,6 +201,7 @@ class _Parser:
             )
 
     def choice(self) -> Expr:
+        """Parse `condition ? then : otherwise`, or an expression of higher precedence."""
         condition = self.either()
         if self.take("?") is None:
             return condition
@@ -222,6 +225,7 @@ class _Parser:
         return Unary("not", self.negated()) if self.take("not") else self.level(0)
 
     def level(self, depth: int) -> Expr:
+        """Parse binary operators from precedence level `depth` (an index of `_LEVELS`) upwards."""
         if depth == len(_LEVELS):
             return self.signed()
         left = self.level(depth + 1)
@@ -259,6 +263,7 @@ class _Parser:
                 return of
 
     def type_name(self) -> str:
+        """Parse the type in `as<type>`."""
         self.need("<")
         name = ""
         while (token := self.tokens[self.at])[1] != ">":
@@ -270,6 +275,7 @@ class _Parser:
         return name
 
     def arguments(self, close: str) -> tuple[Expr, ...]:
+        """Parse expressions separated by commas up to `close`."""
         found: list[Expr] = []
         if self.take(close):
             return ()
@@ -317,6 +323,7 @@ class _Parser:
         raise UnsupportedError(f"expression {self.text!r}: {text or 'its end'!r} was not expected")
 
     def named(self, text: str) -> Expr:
+        """Parse what starts with the name `text`: a boolean, a name, or a value of an enumeration (`a::b`)."""
         if text in ("true", "false"):
             return Literal(text == "true")
         if text.startswith("_") and text not in SPECIAL:
@@ -369,7 +376,10 @@ def _format_parts(text: str) -> Iterator[Expr]:
 
 
 def _unescape(text: str) -> str:
+    """Return a quoted string with its escapes replaced: backslash and `u` with four digits, octal digits, or a letter."""
+
     def one(found: re.Match[str]) -> str:
+        """Return the character of one escape."""
         code = found[1]
         if code[0] == "u" and len(code) == 5:
             return chr(int(code[1:], 16))
@@ -489,6 +499,7 @@ def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Ex
     known, below = known or {}, below or {}
 
     def one(node: Expr) -> Expr:
+        """Return a node simplified: known values put in, operators on literals computed, casts of numbers removed."""
         node = known.get(node, node)
         if isinstance(node, Unary) and isinstance(node.of, Literal):
             value = node.of.value

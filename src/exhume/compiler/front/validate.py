@@ -109,6 +109,7 @@ def _scalar(found: Any, where: str) -> None:
 
 
 def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
+    """Refuse keys that are not `known`, with the nearest one as advice; keys that begin with `-` are free."""
     for key in found:
         if key not in known and not key.startswith("-"):
             near = difflib.get_close_matches(key[:100], known, 1)
@@ -277,6 +278,7 @@ def _documented(raw: Mapping[str, Any], where: str) -> None:
 
 
 def _repeat(raw: Mapping[str, Any], where: str) -> None:
+    """Check that `repeat` has a known value and the key that belongs to it."""
     if raw.get("repeat", "eos") not in ("eos", "expr", "until"):
         raise UnsupportedError("`repeat` is eos, expr or until", where)
     for key in ("expr", "until"):

@@ -107,6 +107,7 @@ class Draft(Solver):
             self.changed = True
 
     def is_free(self, key: Key) -> bool:
+        """Return whether a value or size may still be chosen: nothing has pinned, placed or settled it."""
         what, path = key
         if what == "size":
             stream = self.streams.get(path)

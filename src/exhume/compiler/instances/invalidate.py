@@ -134,6 +134,7 @@ def _near(type: Type, rule: Rule, now: Any) -> Iterator[int]:
 
 
 def _groups(value: int) -> bytes:
+    """Return a number as a varint: seven bits in each byte, the lowest first."""
     out = []
     while value >= 0x80:
         out.append(0x80 | value & 0x7F)

@@ -161,6 +161,7 @@ def uses_of(root: Type) -> dict[Field, FieldUse]:
 
 
 def _expressions(one: Field) -> Iterator[tuple[str, ex.Expr]]:
+    """Yield each expression of a field with its role, such as `size`, `value` or `choice`."""
     for key in KEYS:
         if (expr := expression(one, key)) is not None:
             yield _ROLES.get(key, "value" if key == "value" else "choice"), expr

@@ -219,6 +219,7 @@ class Solver(Walk):
     def _branches(
         self, condition: ex.Expr, then: ex.Expr, otherwise: ex.Expr, scope: Scope
     ) -> list[tuple[bool, ex.Expr]]:
+        """Return both branches of a choice with the truth that each requires; the one that now applies comes first."""
         branches = [(True, then), (False, otherwise)]
         try:
             return branches if self.value(condition, scope) else branches[::-1]
@@ -284,6 +285,7 @@ class Solver(Walk):
         return None if one is None else (node, one)
 
     def _element(self, of: ex.Expr, at: ex.Expr, scope: Scope, wanted: Any) -> Iterator[Solution]:
+        """Yield solutions that give element `at` of a list or byte string the value `wanted`."""
         place = self._place(of, scope)
         try:
             index = self.value(at, scope)
@@ -323,6 +325,7 @@ class Solver(Walk):
             return False
 
     def _stored(self, one: Field, here: Scope, wanted: Any, depth: int) -> Iterator[Solution]:
+        """Yield solutions that give a field the value `wanted`: stored as it is, or computed from other fields."""
         if one.value is not None:
             yield from self.solve(one.value, here, wanted, depth + 1)
             return
@@ -340,6 +343,7 @@ class Solver(Walk):
     def _both(
         self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, wanted: bool, depth: int
     ) -> Iterator[Solution]:
+        """Yield solutions of `left and right` or `left or right` being `wanted`."""
         if (op == "and") is not wanted:  # one side decides
             for side in (left, right):
                 yield from self.solve(side, scope, wanted, depth + 1)

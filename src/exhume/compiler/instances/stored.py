@@ -118,6 +118,7 @@ class Numbers(Draft):
         expr = rules_of(one)["expr"]
 
         def test(number: int) -> bool:
+            """Return whether `expr` is true if the field has the value `number`; False if that is unknown."""
             item: Any = number
             if node is not None:
                 node.values[str(node.type.scalar)] = number

@@ -46,6 +46,7 @@ class Structures(StoredValues):
         return bool(found) and super().present(one, scope)
 
     def case(self, one: Field, kind: Switch, scope: Scope) -> Kind | None:
+        """Return the type of a switch; often one case is wished for, and the value it switches on is set to match."""
         if kind.cases and not self.small and self.read < 150:
             wish = self.memo(scope.path, "case", lambda: self.chance.integer(0, 2 * len(kind.cases)))
             if wish < len(kind.cases):

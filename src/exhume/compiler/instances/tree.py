@@ -24,6 +24,7 @@ class BrokenError(Exception):
     def __init__(
         self, path: str, at: int, rule: str, why: str = "", expr: ex.Expr | None = None, scope: Scope | None = None
     ) -> None:
+        """Describe the rule that the value at `path`, offset `at`, breaks; `expr` in `scope` is its expression."""
         super().__init__(f"{path} at {at}: {why or rule}")
         self.path = path
         self.at = at

@@ -95,6 +95,7 @@ class Walk(Evaluator):
 
     @staticmethod
     def _bits(seq: list[Field], number: int) -> list[Field]:
+        """Return the consecutive bit fields of one bit order that start at field `number`."""
         run: list[Field] = []
         for one in seq[number:]:
             kind = one.one

@@ -34,6 +34,7 @@ def fixed_bytes(field: Field) -> bool:
 
 
 def stored_size(field: Field) -> int:
+    """Return the bytes that a field of fixed size takes."""
     if fixed_bytes(field):
         assert isinstance(field.size, ex.Literal)
         return int(field.size.value)

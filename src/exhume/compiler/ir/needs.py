@@ -195,6 +195,7 @@ def _direct(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
 
 
 def _kept(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
+    """Note what objects must keep (stream, parent, root) for the expressions of a field that is read on request."""
     position = field.value is not None and is_position(field.value)  # computed while reading
     need.keeps_stream |= field.value is None
     for expr in found:

@@ -60,6 +60,7 @@ class ArrowForm:
     """The Arrow schema of a type, and the conversion of its values; `losses` counts values that did not fit."""
 
     def __init__(self, registry: Registry, type_name: str) -> None:
+        """Derive the Arrow fields of a type, and a function for each that converts its values."""
         self.pa: Any = import_pyarrow()
         self.lost: Counter[str] = Counter()
         self._registry = registry
@@ -131,6 +132,7 @@ class ArrowForm:
         return self.pa.struct([(key, type_) for key, type_, _ in plan]), convert
 
     def _map(self, each: Field, inside: tuple[str, ...]) -> tuple[Any, Convert]:
+        """Return the Arrow type of a dictionary, and the function that converts its pairs."""
         assert each.key is not None
         assert each.value is not None
         key_type, key = self._field(each.key, inside)

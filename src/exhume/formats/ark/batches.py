@@ -39,6 +39,7 @@ class Messages:
     """A batch on its way into columns."""
 
     def __init__(self, portion: MessageBatch) -> None:
+        """View the kernel's buffers as arrays; `ends` has where each message ends in `data`."""
         self.numbers: Array = np.frombuffer(portion.numbers, np.uint16)
         self.times: Array = np.frombuffer(portion.times, np.uint64)
         self.sizes: Array = np.frombuffer(portion.sizes, np.uint64)
@@ -88,6 +89,7 @@ class _Queue:
     def __init__(
         self, messages: Messages, column: ColumnWriter, channels: Mapping[int, ChannelWriter], places: Array
     ) -> None:
+        """Queue the messages of one column: `places` has their indexes in `messages`."""
         self._messages, self._column, self._channels = messages, column, channels
         self.places = places
         self._names = {number: channel.declaration.identifier for number, channel in channels.items()}

@@ -144,6 +144,7 @@ class ArkLogSet(Archive):
         limits: Limits = DEFAULT_LIMITS,
         options: dict[str, Any] | None = None,
     ) -> None:
+        """Describe the logs whose manifests are `names` in `tree`; each is opened when it is read."""
         super().__init__(tree, limits=limits)
         self._tree = tree
         self.manifests: tuple[str, ...] = tuple(names)
@@ -213,6 +214,7 @@ class ArkLogSet(Archive):
             yield Entry(kind="log", name=row["log"], details={k: v for k, v in row.items() if k != "log"})
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
+        """Return the sections of all logs in one map; files that logs share have those of each."""
         files: dict[str, tuple[Source, list[Section]]] = {}
         for log in self.logs():
             found = log.sections(jobs=jobs)

@@ -94,6 +94,7 @@ class _ShapeWriter:
         return self.fields(fields, (*inside, name)) if fields else Shape("e")
 
     def _variant(self, each: Field, inside: tuple[str, ...]) -> Shape:
+        """Return the shape of a variant: index, type name and the alternatives' shapes, in consecutive rows."""
         count = len(each.variants) + 3
         first = self.take(count)
         self.shapes[first], self.shapes[first + 1], self.shapes[first + count - 1] = Shape("w", width=1), _TEXT, _TEXT

@@ -99,6 +99,7 @@ def fit(registry: Registry, name: str, value: Mapping[str, Any]) -> dict[str, An
 
 
 def _fit_field(registry: Registry, each: Field, value: Any) -> Any:
+    """Return a value with the missing fields of its type filled in with defaults."""
     if value is None and not each.optional:
         return Defaults(registry, for_wire=True).maker(each)[0]()
     if each.type == "object" and isinstance(value, Mapping):

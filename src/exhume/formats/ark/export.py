@@ -73,6 +73,7 @@ class Selection:
         return {**self.query, "decode": decode, "on_error": "skip" if self._skip else "raise"}
 
     def _counted(self, found: Iterable[tuple[R, int]], findings: list[Finding]) -> Iterator[R]:
+        """Yield the results, and report progress every `PROGRESS_STEP` messages."""
         count = 0
         for made, number in found:
             yield made
@@ -199,6 +200,7 @@ def leaf_paths(registry: Registry, type_name: str) -> Iterator[tuple[str, ...]]:
 def _leaves(
     registry: Registry, type_name: str, path: tuple[str, ...], inside: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each field of a type that becomes a column; nested objects are descended into."""
     for each in registry.schema(type_name).visible_fields():
         here = (*path, each.name)
         inner = each.object_type if _is_plain_object(each) else None

@@ -207,6 +207,7 @@ def _repeats(pattern: Any) -> int:
 
 
 def _operations(pattern: Any) -> Iterable[Any]:
+    """Yield the name of each operation of a parsed regular expression, nested ones included."""
     for operation, argument in pattern:
         yield operation
         name = str(operation)

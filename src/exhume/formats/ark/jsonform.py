@@ -85,6 +85,7 @@ def _from_json(registry: Registry, each: Field, value: Any) -> Any:
 
 
 def _variant(registry: Registry, each: Field, value: Any) -> dict[str, Any]:
+    """Return a variant from its JSON form; an alternative that the type does not have stays raw bytes."""
     known = dict(each.variants)
     name = known.get(value["index"])
     if name is None:
@@ -213,6 +214,7 @@ class _Lines:
         return name, has_value, time_ns, self._packing.pack(self._encoded(name, body) if has_value else body)
 
     def _encoded(self, name: str, value: Any) -> bytes:
+        """Return a message as bytes of the channel's type, or as JSON text if the channel has none."""
         type_name = self._types.get(name)
         if type_name is not None and self._registry is not None:
             encoder = encoder_for(self._registry, type_name)

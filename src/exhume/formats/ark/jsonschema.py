@@ -70,6 +70,7 @@ def message_json(value: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
+    """Return a decoded value as JSON can hold it."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes_value(bytes(value))
     if isinstance(value, Mapping):

@@ -107,6 +107,7 @@ class KernelBatch:
     """The messages of a batch, in the form that the kernel takes."""
 
     def __init__(self, batch: Batch, pieces: list[IndexBlock], form: int) -> None:
+        """Collect what the kernel needs of a batch: for each cursor stored bytes, times, channels and tables."""
         self.cursors: list[SplitCursor] = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
         self.pieces = pieces
         self.stored = [

@@ -130,6 +130,7 @@ def _is_framed(data: bytes) -> bool:
 
 
 def _ends_with_group(content: bytes) -> bool:
+    """Return whether the bytes end with a last group whose length reaches exactly to the end of the bytes."""
     at = len(content) - GROUP_HEADER_SIZE + 1
     while (at := content.rfind(GROUP_LAST, 1, at)) >= 0:
         if group_end(content, at) == len(content):

@@ -145,6 +145,10 @@ class ArkLog(RecordArchive):
         limits: Limits = DEFAULT_LIMITS,
         on_missing: OnMissing = "error",
     ) -> None:
+        """Open the log of a loaded manifest.
+
+        `root` is the directory of its splits; `on_missing` is what to do without one.
+        """
         super().__init__(source, limits=limits)
         self.manifest_source = manifest_source
         self.root = root

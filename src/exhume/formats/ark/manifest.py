@@ -268,6 +268,7 @@ def load_manifest(data: bytes, where: Span) -> LoadedManifest:
 
 
 def _load_embedded(file: SerializableFile, where: Span, findings: list[Finding]) -> LoadedManifest:
+    """Decode a manifest with the schema that it contains."""
     registry = Registry.from_json(file.registry)
     notes: list[Note] = []
     content = where.sub(0, len(file.content))
@@ -395,6 +396,7 @@ def _guid(value: Any) -> str:
 
 
 def _section(value: Mapping[str, Any]) -> ManifestSection:
+    """Return a section of the manifest from its decoded value."""
     query = value.get("acceptance_filter")
     return ManifestSection(
         tuple(_column(each) for each in value["columns"]),

@@ -132,6 +132,7 @@ class Origin:
         }
 
     def _channels(self, prefix: str, value: Any) -> dict[str, OriginalChannel]:
+        """Return the channels of the imported MCAP file, by their Ark identifiers, from the log's metadata."""
         return {
             _text(one["identifier"]): OriginalChannel(
                 _text(one["message_encoding"]),
@@ -145,6 +146,7 @@ class Origin:
         self.records += [(_text(one["name"]), _texts(one["metadata"])) for one in value]
 
     def _attachments(self, _prefix: str, value: Any) -> None:
+        """Add attachments that the import kept in the log's metadata."""
         self.attachments += [
             Attachment(
                 _time(one["create_time"]),
@@ -177,6 +179,7 @@ def unwrapper(channel: Channel, as_json: bool) -> Callable[[bytes, int], Message
     decode = json.loads if as_json else decoder_for(registry, channel.type).decode
 
     def unwrap(stored: bytes, time_ns: int) -> Message:
+        """Return the original message from the wrapper that the import put around it."""
         value: Any = decode(stored)
         try:
             data = value["json"].encode() if "json" in value else value["data"]
@@ -362,6 +365,7 @@ class McapChunkMaker:
     def _stored(
         self, log: ArkLog, query: dict[str, Any], findings: list[Finding], numbers: dict[str, int]
     ) -> Iterable[tuple[int, int, Any]]:
+        """Return `(channel number, time in ns, data)` of each message that the query selects; values if JSON is wanted."""
         if self._as_json:
             parts = read_query(ValueQuery, log, query, findings)
             values = chain.from_iterable(values for values, _ in parts)
@@ -385,6 +389,7 @@ def _is_readable(data: LargeValue, as_it_is: bool, query: Mapping[str, Any], fin
 
 
 def _metadata(channel: Channel, as_json: bool) -> dict[str, str]:
+    """Return the metadata of an exported channel, by which an import restores it."""
     found = {
         "ark.identifier": channel.identifier,
         "ark.latched": "true" if channel.latched else "false",

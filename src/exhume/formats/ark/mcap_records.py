@@ -256,6 +256,7 @@ class _Chunks:
     """The chunks of a piece."""
 
     def __init__(self, declared: Declared) -> None:
+        """Start the first chunk of a file with these declarations."""
         self._declared = declared
         self._records = library("records")
         self._out: list[bytes | memoryview] = []
@@ -376,6 +377,7 @@ class JoinedFile:
     """A file made of pieces, with the summary of all of them."""
 
     def __init__(self, file: BinaryIO, head: McapPiece, declared: Declared) -> None:
+        """Start a file with its first chunk; `declared` is what the header declares."""
         self._file = file
         self._summary = head.summary
         self._declared = declared

@@ -185,6 +185,7 @@ def _framed(file: BinaryIO, end: int, found: McapSurvey, report: ExportReport) -
 
 
 def _check_data(file: BinaryIO, at: int, start: int, size: int, report: ExportReport) -> None:
+    """Compare the checksum of the data section, which its last record stores, with that of bytes `[0, at)`."""
     file.seek(start)
     record = parsed("DataEnd", file.read(size))
     if record is None:

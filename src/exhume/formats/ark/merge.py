@@ -44,6 +44,7 @@ class Cursor:
         return self.advance(reverse)
 
     def _fetch(self) -> IndexBlock | None:
+        """Return the next block of index entries that is not empty; None after the last."""
         assert self._blocks is not None
         for block in self._blocks:
             if block.time:

@@ -174,6 +174,7 @@ class _BatchTask(Generic[R]):
     def _values(
         self, query: Query, batch: Batch, numbers: list[int], pieces: list[IndexBlock], stack: ExitStack
     ) -> Iterator[R]:
+        """Yield the results of one batch, read with cursors of this task's own, which `stack` closes."""
         cursors = []
         for cursor in batch.cursors:
             assert isinstance(cursor, SplitCursor)

@@ -41,6 +41,7 @@ class ArkArchive(ArkLog):
         on_missing: OnMissing = "error",
         by_manifest: bool = False,
     ) -> None:
+        """Open the log of a loaded manifest; `by_manifest` is whether the user named the manifest file itself."""
         super().__init__(source, manifest_source, root, loaded, limits=limits, on_missing=on_missing)
         self._by_manifest = by_manifest
         self._info: ArkInfo | None = None
@@ -147,6 +148,7 @@ class ArkArchive(ArkLog):
         }
 
     def entries(self) -> Iterator[Entry]:
+        """Yield one entry per channel."""
         for row in self.channel_table():
             yield Entry(
                 kind="channel",
@@ -197,6 +199,7 @@ class ArkArchive(ArkLog):
     def read_arrow_tables(
         self, tables: Sequence[str], *, topic: Topics = None, **options: Unpack[ChannelTableOptions]
     ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
+        """Return the schemas of these channel tables, and a function that reads them together in one pass."""
         from exhume.formats.ark import arrow
         from exhume.formats.ark.multi_table import together
 
@@ -204,6 +207,7 @@ class ArkArchive(ArkLog):
         return together(self, {name: found[name] for name in tables}, **options)
 
     def close(self) -> None:
+        """Close the log, its manifest and the splits that sections opened."""
         if self._section_map is not None:
             for source in self._section_map.sources.values():
                 source.close()
@@ -219,4 +223,5 @@ def _open_again(
     limits: Limits,
     on_missing: OnMissing,
 ) -> ArkArchive:
+    """Open the same log in another process."""
     return ArkArchive(*files, loaded, limits=limits, on_missing=on_missing)

@@ -262,6 +262,7 @@ class _Salvage:
                 source.close()
 
     def _copy(self, identifier: str) -> None:
+        """Copy an undamaged split unchanged."""
         source = self.reader.split_source(identifier)  # of its own: the caller closes that of the survey
         try:
             path = self.root / "splits" / identifier

@@ -189,6 +189,8 @@ def _messages(
 
 
 def _loader(limits: Limits, split: Split, start: int, stored: int, codec: str) -> Callable[[], bytes]:
+    """Return a function that decompresses the message stored at `start`."""
+
     def load() -> bytes:
         data = split.source.read_at(start, stored)
         return Decompressor(codec, limits).decode(data, lambda: split.source.span(start, start + stored))

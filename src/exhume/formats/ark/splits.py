@@ -253,6 +253,10 @@ class Split:
     def _block(
         self, entries: bytes, places: Sequence[int], known: bytes, wanted: bytes, *, reverse: bool
     ) -> IndexBlock:
+        """Return parsed index entries as a block.
+
+        `places` are their slots; `known` and `wanted` mark channels by number.
+        """
         taken, times, offsets, sizes, objects, bad = ark_entries(entries, self.source.size, known, wanted)
         block = IndexBlock(times, offsets, sizes, objects, range(len(times)) if taken is None else taken, bad, places)
         return block.reversed() if reverse else block

@@ -157,6 +157,7 @@ class SplitWriter:
             self._write_data()
 
     def _write_data(self) -> None:
+        """Write the data that was gathered since the last call."""
         if self._parts:
             self._file.write_at(self._written, self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
             self._written += self._pending

@@ -187,6 +187,7 @@ def _check_section(reader: ArkLog, number: int) -> Iterator[Finding]:
 
 
 def _is_json(text: str) -> bool:
+    """Return whether a string is JSON."""
     import json
 
     try:
@@ -372,6 +373,7 @@ def _check_statistics(reader: ArkLog, reference: SplitReference, split: Split, f
 
 
 def _check_coverage(reader: ArkLog, reference: SplitReference, source: Source) -> Iterator[Finding]:
+    """Yield a finding for each range of a split that no section explains."""
     from exhume.formats.ark.sections import split_codec, split_sections
     from exhume.layout.sections import SectionMap
 
@@ -416,6 +418,7 @@ def named_splits(reader: ArkLog, root: Tree) -> set[str]:
 
 
 def _named_elsewhere(reader: ArkLog, root: Tree, name: str) -> set[str]:
+    """Return the splits that another manifest in the directory names."""
     from exhume.formats.ark.manifest import load_manifest
 
     if PurePosixPath(name).name.lower() == reader.manifest.identifier:

@@ -83,6 +83,7 @@ class ChannelWriter:
     __slots__ = ("_append", "_encode", "column", "declaration", "encoder", "written")
 
     def __init__(self, column: ColumnWriter, declaration: ObjectDeclaration, encoder: Encoder | None) -> None:
+        """Write to one channel of a column. Without an encoder, messages are bytes."""
         self.column: ColumnWriter = column
         self.declaration: ObjectDeclaration = declaration
         self.encoder: Encoder | None = encoder
@@ -117,6 +118,7 @@ class ColumnWriter:
     def __init__(
         self, log: ArkWriter, name: str, compression: str, level: int | None, max_items: int, max_bytes: int
     ) -> None:
+        """Write the channels of one column into its splits, each of at most `max_items` messages and `max_bytes` bytes."""
         self.log = log
         self.name = name
         self.compression = compression
@@ -235,6 +237,7 @@ class ArkWriter(Writer):
         hide: Filter = ACCEPT_ALL,
         guids: Callable[[], str] = new_guid,
     ) -> None:
+        """Start a log below the directory `target`; see the class for the arguments."""
         self.root: Path = Path(target)
         if os.path.lexists(self.root) and not _may_hold_logs(self.root):
             raise exists_error(self.root)
@@ -364,6 +367,7 @@ class ArkWriter(Writer):
     def _add_channel(
         self, column: ColumnWriter, declaration: ObjectDeclaration, encoder: Encoder | None
     ) -> ChannelWriter:
+        """Declare a channel in a column. Raises `WriterError` if its identifier exists there."""
         if any(each.identifier == declaration.identifier for each in column.objects):
             raise WriterError(
                 "a channel of this identifier exists already in the column", actual=declaration.identifier
@@ -397,6 +401,7 @@ class ArkWriter(Writer):
         return path
 
     def _make_directories(self) -> None:
+        """Make the directories of the log; those that are new are synchronized with their parents."""
         for path in (self.root, self.root / "manifests", self.root / "splits"):
             if not path.is_dir():
                 with naming(path):
@@ -491,6 +496,7 @@ def _check_compression(name: str) -> None:
 
 
 def _checked_guid(text: str) -> str:
+    """Return a GUID in lower case. Raises `WriterError` if it is not one."""
     try:
         guid_bytes(text)
     except ValueError as error:

@@ -106,6 +106,7 @@ class Catalog:
         """
 
         def entries() -> Iterator[tuple[str, ChunkEntry | ExhumeError]]:
+            """Yield each chunk with its entry, or with the error that prevents reading it."""
             for done, chunk in enumerate(chunks):
                 progress(done, len(chunks), "chunks")
                 try:
@@ -209,6 +210,7 @@ class Catalog:
         return row
 
     def _wrong(self, what: str, value: Any) -> SourceError:
+        """Return the error for a row of the database that no catalog contains."""
         return SourceError(
             f"the catalog contains {what}",
             code="EX-616",

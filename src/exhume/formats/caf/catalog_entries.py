@@ -100,6 +100,7 @@ class Places:
     """
 
     def __init__(self, below: Iterable[str]) -> None:
+        """Allow locations below these folders and URL prefixes."""
         self._folders: list[str] = []
         self._prefixes: list[str] = []
         self._named: set[str] = set()
@@ -123,6 +124,7 @@ class Places:
             )
 
     def _below(self, location: str) -> bool:
+        """Return whether a location is below one of the allowed folders or prefixes, without `..` that leave them."""
         if is_remote(location):
             parts = unquote(location).replace("\\", "/").split("/")
             heads = [one for one in self._prefixes if location.startswith(one) and ".." not in parts]
@@ -181,6 +183,7 @@ def list_chunks(targets: Iterable[str], storage_options: Mapping[str, Any] | Non
 
 
 def _chunks_of(storage_options: Mapping[str, Any] | None, target: str) -> list[str]:
+    """Return the `.caf` files of a directory or prefix, or the target itself if it is a file."""
     with open_target(target, storage_options=storage_options) as opened:
         if not isinstance(opened, Tree):
             return [target]

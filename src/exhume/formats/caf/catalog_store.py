@@ -79,6 +79,7 @@ class SqliteGuard:
     """
 
     def __init__(self, connection: sqlite3.Connection, name: str, size: int, *, reading: bool) -> None:
+        """Bound what statements on a connection may cost and do, in proportion to the database's `size`."""
         self._connection, self._name = connection, name
         steps = STEPS + STEPS_PER_BYTE * size if reading else WRITING_STEPS
         self._left = self._most = steps // _TICK
@@ -113,6 +114,7 @@ class SqliteGuard:
 
 
 def _may_read(action: int, first: str | None, second: str | None, database: str | None, view: str | None) -> int:
+    """Authorize reading of known tables, functions and pragmas, and nothing inside views. Called by SQLite."""
     if view is None and (
         action in _READING
         or (action == sqlite3.SQLITE_READ and first in _READABLE)
@@ -256,6 +258,7 @@ class SqliteStore(Store):
             self._connection.execute(sql, bound)
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Insert rows."""
         marks = ", ".join("?" for _ in columns)
         sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - the names are ours
         with self._guard():
@@ -264,6 +267,7 @@ class SqliteStore(Store):
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
+        """Run the body of a `with` as one transaction, rolled back after an error."""
         self.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -368,6 +372,7 @@ class SqlalchemyStore(Store):
         self._guards.append(SqliteGuard(connection, self.name, size, reading=not create))
 
     def _create(self) -> None:
+        """Create tables and indexes that do not exist."""
         text = self._sql.text
         with self._connection.begin():
             for statement in TABLES:
@@ -386,6 +391,7 @@ class SqlalchemyStore(Store):
             raise _failed(self.name, getattr(error, "orig", None) or error) from error
 
     def query(self, sql: str, **bound: Any) -> Iterable[Sequence[Any]]:
+        """Run a query within the limits; returns all rows."""
         with self._guard():
             for guard in self._guards:
                 guard.start()

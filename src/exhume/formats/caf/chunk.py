@@ -36,6 +36,7 @@ class Chunk:
     """An `AtomicFile` with members; keeps its own position, so that a failed member can be taken back."""
 
     def __init__(self, path: Path, *, order: IndexOrder, limit: int, max_index: int, overwrite: bool) -> None:
+        """Start a chunk of at most `limit` bytes at `path`, which appears when it is published."""
         self.path = path
         self.order: IndexOrder = order
         self.limit = limit

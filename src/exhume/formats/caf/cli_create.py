@@ -86,6 +86,7 @@ def create(
 
 
 def _identity(output: str) -> set[tuple[int, int]]:
+    """Return device and inode of the output if it exists, so that it is not packed into itself."""
     try:
         from pathlib import Path
 
@@ -96,6 +97,7 @@ def _identity(output: str) -> set[tuple[int, int]]:
 
 
 def _enter(catalog: str, writer: CafWriter) -> None:
+    """Add the chunks just written to a catalog."""
     from exhume.formats.caf.catalog import open_catalog
 
     with open_catalog(catalog, create=True) as opened:

@@ -144,6 +144,7 @@ class _Parser:
         return match.end() if match else pos
 
     def _bad(self, pos: int, expected: str, what: str = "") -> ExhumeError:
+        """Return the error for unexpected JSON at `pos`."""
         found = self.data[pos : pos + _SHOWN]
         return checks.BAD_JSON.error(
             what,
@@ -172,6 +173,7 @@ class _Parser:
         return self._text(raw, pos, end), end
 
     def _text(self, raw: bytes, start: int, end: int) -> str:
+        """Return a JSON string's text; bytes that are not UTF-8 are a problem and become U+FFFD."""
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -182,6 +184,7 @@ class _Parser:
     def _problem(
         self, rule: Rule, start: int, end: int, path: str, detail: str = "", expected: Any = None, actual: Any = None
     ) -> Problem:
+        """Add a problem with bytes `[start, end)` of the index."""
         problem = Problem(rule, start, end, detail, path or None, expected, actual)
         self.index.problems.append(problem)
         return problem
@@ -421,6 +424,7 @@ class _Members:
 
 
 def _encoding_hint(data: bytes) -> str:
+    """Return which encoding other than UTF-8 the index seems to have; empty if none."""
     if data.startswith(b"\xef\xbb\xbf"):
         return "it starts with a byte order mark"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or data.startswith(b"\0", 1):

@@ -111,6 +111,7 @@ _planned = partial(tuple.__new__, PlannedFile)
 def _scan(
     root: str, name: str, exclude: Collection[tuple[int, int]], skipped: list[tuple[str, str]]
 ) -> list[PlannedFile]:
+    """Return the files below a directory; what cannot be packed is added to `skipped` with a reason."""
     found: list[PlannedFile] = []
     for folder in iter_folders(root, name, exclude):
         if folder.is_empty:
@@ -309,6 +310,7 @@ def _clean(name: str) -> str:
 
 
 def _unsafe(name: str) -> str:
+    """Return why a name cannot be used as a path; empty if it can."""
     try:
         safe_parts(os.fsencode(name).decode("utf-8", "replace"))
     except UnsafePathError as error:

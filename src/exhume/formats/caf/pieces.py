@@ -44,6 +44,7 @@ def find_pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, in
 
 
 def _png(source: Source, start: int, stop: int) -> int | None:
+    """Return where a PNG ends, by its chunks; None if they do not fit."""
     at = start + 8
     while at + 12 <= stop:
         head = source.read_at(at, 8)
@@ -56,6 +57,7 @@ def _png(source: Source, start: int, stop: int) -> int | None:
 
 
 def _jpeg(source: Source, start: int, stop: int) -> int | None:
+    """Return where a JPEG ends, by its segments; None if they do not fit."""
     at = start + 2
     while at + 4 <= stop:
         head = source.read_at(at, 4)
@@ -68,6 +70,7 @@ def _jpeg(source: Source, start: int, stop: int) -> int | None:
 
 
 def _pdf(source: Source, start: int, stop: int) -> int | None:
+    """Return where a PDF ends: after the last end marker that belongs to it."""
     end = _offset_after(source, start, stop, b"%%EOF")
     while end is not None:  # updates are appended to the file, each with an end marker of its own
         following = source.read_up_to(end, min(_STEP, stop - end))
@@ -101,6 +104,7 @@ def _stream(make: Callable[[], object]) -> Callable[[Source, int, int], int | No
     """The end of a compressed stream, found by decoding it in small steps (nothing is kept)."""
 
     def measure(source: Source, start: int, stop: int) -> int | None:
+        """Return where a compressed stream ends, by decompressing it; None if it does not."""
         engine: object = make()
         for at in range(start, stop, 4096):
             piece = source.read_at(at, min(4096, stop - at))

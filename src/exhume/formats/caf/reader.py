@@ -216,6 +216,7 @@ class CafArchive(MemberArchive):
             yield self._entry(index, ordinal, name)
 
     def _entry(self, index: Index, ordinal: int, name: str) -> Entry:
+        """Return a member as an entry; one with a faulty range has the problem instead of sizes."""
         flaw = index.flaws.get(ordinal)
         if flaw is not None:
             return Entry("file", name, details={"problem": flaw.rule.code, "reason": flaw.rule.title})
@@ -284,6 +285,7 @@ class CafArchive(MemberArchive):
     # -- bytes
 
     def read_member(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
+        """Return bytes `[start, stop)` of a member; negative numbers count from its end."""
         first, end = self.range_of(name)
         if start or stop is not None:
             begin, finish, _ = slice(start, stop).indices(end - first)
@@ -302,6 +304,7 @@ class CafArchive(MemberArchive):
         return (self.source, *self.range_of(name))
 
     def stored_ranges(self, names: Sequence[str]) -> tuple[Source, Sequence[int], Sequence[int]] | None:
+        """Return where members are stored, as starts and ends; None if a member is unknown or the index is faulty."""
         index = self.index
         if index.flaws:
             return None
@@ -343,6 +346,7 @@ class CafArchive(MemberArchive):
     # -- the whole
 
     def info(self) -> CafInfo:
+        """Return counts, sizes and the order of the index."""
         from exhume.formats.caf.verify import index_order, unreferenced
 
         index = self.index

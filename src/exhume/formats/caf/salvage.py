@@ -300,6 +300,7 @@ def _free_names(names: list[str]) -> Callable[[str], str]:
     taken = set(names)
 
     def free(name: str) -> str:
+        """Return a name that is not taken, for one occurrence of a name stored several times."""
         number = 1
         while True:
             which = "first occurrence" if number == 1 else f"occurrence {number}"
@@ -333,6 +334,7 @@ def _write(
     copied = 0
 
     def attempt(member: Member, put: Callable[[Member], Any]) -> None:
+        """Write a member with `put`; if it cannot be read, it is counted as lost and the next follows."""
         try:
             put(member)
         except ExhumeError as error:

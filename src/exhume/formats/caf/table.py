@@ -139,6 +139,7 @@ class Index:
 
 
 def _range_rule(start: int, end: int, data_size: int, file_size: int) -> tuple[Rule, str]:
+    """Return the rule that a range outside the data section breaks, and what was expected."""
     inside = f"a range in [0, {data_size})"
     if start < 0:
         return checks.NEGATIVE_START, inside

@@ -164,6 +164,7 @@ def clashes(names: list[tuple[str, int]]) -> list[tuple[int, int]]:
     found: list[tuple[int, int, int]] = []
 
     def close() -> None:
+        """Leave the innermost open prefix, report its clash, and pass the lowest ordinal on to the outer one."""
         key, ordinal, first = open_ones.pop()
         if first >= 0:
             found.append((first, -len(key), ordinal))

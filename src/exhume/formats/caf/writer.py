@@ -115,6 +115,7 @@ class CafWriter(Writer):
         progress: Progress = no_progress,
         max_index: int = MAX_INDEX,
     ) -> None:
+        """Start the first chunk; see the class for the arguments."""
         if order not in ORDERS:
             raise WriterError("unknown index order", format="caf", expected=" or ".join(ORDERS), actual=order)
         if not FOOTER_SIZE + MIN_INDEX <= chunk_size <= HARD_LIMIT:
@@ -155,6 +156,7 @@ class CafWriter(Writer):
         return self.target.with_name(f"{self.target.stem}-{number:04d}{self.target.suffix}")
 
     def _open_chunk(self, number: int) -> Chunk:
+        """Return a new chunk with this number."""
         return Chunk(
             self.chunk_path(number),
             order=self.order,
@@ -230,6 +232,7 @@ class CafWriter(Writer):
         return index <= self._max_index and size + index + FOOTER_SIZE <= self.chunk_size
 
     def _room(self, name: MemberName, size: int) -> Chunk:
+        """Return the chunk that has space for a member: the current one, or a new one."""
         chunk = self._check(name, size)
         if chunk.fits(name, size):
             return chunk
@@ -434,6 +437,7 @@ class CafWriter(Writer):
 
 
 def _wrong_length(name: MemberName, length: int, got: str) -> WriterError:
+    """Return the error for a member with more or fewer bytes than announced."""
     return WriterError(
         "the announced length is wrong",
         format="caf",

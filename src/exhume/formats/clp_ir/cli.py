@@ -178,6 +178,7 @@ def _search(
 
 
 def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: ClpIrSearchOptions) -> ExitCode:
+    """Print how many events match, in total or per time span."""
     if options.count_by_time:
         spans: Counter[int] = Counter()
         for archive in archives:

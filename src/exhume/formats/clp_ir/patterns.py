@@ -44,6 +44,7 @@ WEEKDAYS: Final = (b"Monday", b"Tuesday", b"Wednesday", b"Thursday", b"Friday", 
 
 
 def _program(steps: list[Step]) -> bytes:
+    """Return the steps of a time format as bytes for the kernel; long literals are divided."""
     out = bytearray()
     for op, width, text in steps:
         if op == LITERAL:
@@ -221,6 +222,7 @@ def _offsets(zone: tzinfo) -> Zone:
     """Return a function from a time in ms to `(start, stop, offset_ms, name)`, the same within `[start, stop]`."""
 
     def at(time_ms: int) -> tuple[int, bytes]:
+        """Return the UTC offset in ms and the name of the zone at a time."""
         shown = _EPOCH + timedelta(milliseconds=time_ms)
         try:
             local = shown.astimezone(zone)

@@ -260,6 +260,7 @@ _DELETE = json.dumps("\x7f")[1:-1]
 
 
 def _is_utf8(text: bytes) -> bool:
+    """Return whether bytes are UTF-8."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
@@ -268,6 +269,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _compiled(pattern: Wildcard) -> re.Pattern[bytes]:
+    """Return a wildcard pattern as a regular expression that matches from the start."""
     parts = [
         b"".join(b"." if any_byte else re.escape(bytes((byte,))) for byte, any_byte in zip(letters, marks, strict=True))
         for letters, marks in pattern.parts

@@ -110,6 +110,7 @@ class ClpIrArchive(StreamArchive):
     schema = SCHEMA
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        """Read the preamble and its metadata."""
         super().__init__(source, limits=limits)
         self.stream: Stream = begin(source)
         self.preamble = read_preamble(self.stream, limits)

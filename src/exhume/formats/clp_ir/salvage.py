@@ -171,6 +171,7 @@ class _Salvage:
             self.report.add_span(self.stream.span(start, end), outcome, what, why, code)
 
     def _account_frames(self) -> None:
+        """Account for the stored bytes: the frames read, then lost or ignored bytes."""
         stored, size = self.units.stream.stored, self.source.size
         damage = self.units.damage
         self.report.add_span(self.source.span(0, stored), Outcome.RECOVERED, "zstd frames")

@@ -202,6 +202,7 @@ def _write(writer: ClpIrWriter, lines: Lines, keys: tuple[str, str]) -> None:
 
 
 def _event(line: bytes, keys: tuple[str, str]) -> tuple[int, str]:
+    """Return time in ms and message of a JSON line; `keys` are their names."""
     found = parse_object(line)
     time, message = found.pop(keys[0], None), found.pop(keys[1], None)
     if time is None or message is None:

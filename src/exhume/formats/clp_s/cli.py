@@ -46,6 +46,7 @@ def listing(function: Any) -> Any:
 
     @functools.wraps(function)
     def wrapper(run: Any, inputs: tuple[str, ...], **options: Any) -> Any:
+        """Call the command with the listed inputs in place of the options that select and name them."""
         from exhume.cli.run import storage_options
         from exhume.formats.clp_s.write.inputs import Naming, list_inputs
 

@@ -119,6 +119,7 @@ _TYPES = {int: "integer", float: "float", str: "string", bool: "boolean"}
 
 
 def _say_values(run: Run, query: str, name: str, field: str, values: Sequence[Value], format: str) -> ExitCode:
+    """Print the result of an aggregate such as `min`: one value per line, or a document."""
     if run.machine:
         rows = [{"type": _TYPES[type(value)], "value": value} for value in values]
         run.document("search", {"format": format, "query": query, "aggregate": name, "field": field, "values": rows})
@@ -129,6 +130,7 @@ def _say_values(run: Run, query: str, name: str, field: str, values: Sequence[Va
 
 
 def _say_distinct(run: Run, query: str, field: str, distinct: Distinct, format: str) -> ExitCode:
+    """Print distinct values, one per line."""
     if run.machine:
         return _say_values(run, query, "unique", field, distinct.values(), format)
     code = ExitCode.NO
@@ -220,6 +222,7 @@ class _SearchRuns:
 
 
 def _explain(run: Run, searches: _SearchRuns, format: str) -> ExitCode:
+    """Print how each archive would be searched, without searching it."""
     plans = [{"target": one.archive.name, **one.plan.explain()} for one in searches]
     if run.machine:
         run.document("search", {"format": format, "query": searches.query, "plans": plans})
@@ -270,6 +273,7 @@ def _spans(one: Search, hits: MatchingRows, width: int) -> Mapping[int, int]:
 
 
 def _say_spans(run: Run, query: str, spans: Counter[int], width: int, format: str) -> ExitCode:
+    """Print how many events match in each time span of `width` ms."""
     rows = [{"timestamp": start, "count": spans[start]} for start in sorted(spans)]
     if run.machine:
         run.document("search", {"format": format, "query": query, "interval_ms": width, "counts": rows})

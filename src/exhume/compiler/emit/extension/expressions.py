@@ -79,6 +79,7 @@ class Expressions:
     """Expressions within one function."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
+        """Translate expressions of the module `source`; `every` has all modules by name, `table` the shared constants."""
         self.source = source
         self.every = every
         self.table = table
@@ -200,6 +201,7 @@ class Expressions:
         return self.table.constant(value), OBJECT
 
     def _tuple(self, node: ast.expr, items: list[ast.expr]) -> tuple[str, Kind]:
+        """Return C code for a tuple: a shared constant if all items are literals, else one made where it is."""
         try:
             return self.table.constant(ast.literal_eval(node)), OBJECT
         except ValueError:

@@ -110,6 +110,7 @@ class Table:
     _slots: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def _value(self, *one: object) -> str:
+        """Return code for a Python object of the table of constants, which contains equal ones once."""
         key = (*one, type(one[-1]).__name__, repr(one[-1]))
         if key not in self._numbers:
             self._numbers[key] = len(self.values)

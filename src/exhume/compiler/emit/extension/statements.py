@@ -45,6 +45,9 @@ class Statements(TextStatements):
     """Statements of one function, as lines."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
+        """Translate the functions of the module `source`; `every` has all modules by name, `table` the shared
+        constants.
+        """
         super().__init__(source, every, table)
         self.readers: dict[tuple[str, str], str] = {}
         """The compiled readers, by module and name."""
@@ -178,6 +181,7 @@ class Statements(TextStatements):
         self._put(targets[0], value)
 
     def _put(self, target: ast.expr, value: ast.expr) -> None:
+        """Assign the value of an expression, or of a call of a scanning reader, to `target`."""
         if isinstance(value, ast.Call) and (found := self.reader_of(value)) is not None:
             if not found[1].startswith("scan_"):
                 raise UncoveredError("a reader within an expression")
@@ -363,6 +367,7 @@ class Statements(TextStatements):
         return ", ".join(out)
 
     def _read(self, found: tuple[str, str], call: ast.expr, one: ast.expr, after: ast.expr) -> None:
+        """Call a compiled reader; assign its value to `one` and the offset after it to `after`."""
         assert isinstance(call, ast.Call)
         text = f"{self.readers[found]}({self.arguments(found, call)}, &reached)"
         self._store(one, text, self.result(found))

@@ -118,6 +118,7 @@ class Compiler:
         fill, fill_cost = self._defaults.filler(tuple(f for g in schema.groups for f in g.fields))
 
         def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            """Read an object: header byte, fields, then its groups or their defaults."""
             if pos >= end:
                 raise short(pos, 1, end)
             head = buf[pos]
@@ -145,6 +146,7 @@ class Compiler:
         steps = self._steps(schema.fields)
 
         def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            """Read an object of a final type, which has neither header nor groups."""
             if state.depth <= 0:
                 raise DecodeFailure(NESTING, pos, end, expected=f"at most {MAX_DEPTH} objects in one another")
             state.depth -= 1
@@ -166,6 +168,7 @@ class Compiler:
         fillers = {group.identifier: self._defaults.filler(group.fields) for group in schema.groups}
 
         def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+            """Read groups up to the last; unknown ones are skipped, missing ones get their defaults."""
             seen: set[int] = set()
             more = 1
             while more:
@@ -201,6 +204,7 @@ class Compiler:
         single = [(self._steps((f,)), *self._defaults.filler((f,))) for f in fields if not f.constant]
 
         def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+            """Read the fields of a group. Fields that an older writer did not know get their defaults."""
             if end - pos >= least:
                 # Fields of variable size can still run out of bytes, but only in the middle of one: that is damage
                 # unless a field ends exactly where the group does.
@@ -269,6 +273,7 @@ class Compiler:
             return _number_step(names[0], plan)
 
         def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+            """Read consecutive fields of fixed size at once."""
             stop = pos + size
             if stop > end:
                 for name, width in sizes:
@@ -296,6 +301,7 @@ class Compiler:
         if each.removed:
 
             def drop(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+                """Read past a field that the schema removed."""
                 notes, state.notes = state.notes, None  # no notes about a dropped value
                 try:
                     return read(buf, pos, end, state)[1]
@@ -356,6 +362,7 @@ class Compiler:
         return number_reader(letter_of(self._registry, each))
 
     def _list_reader(self, each: Field) -> Read:
+        """Return the reader of a list or an array of fixed size."""
         element = each.value
         assert element is not None
         return list_reader(
@@ -367,6 +374,7 @@ class Compiler:
         )
 
     def _dictionary_reader(self, each: Field) -> Read:
+        """Return the reader of a dictionary."""
         key, value = each.key, each.value
         assert key is not None
         assert value is not None
@@ -384,6 +392,7 @@ def _number_step(name: str, plan: struct.Struct) -> Step:
     unpack, size = plan.unpack_from, plan.size
 
     def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+        """Read one number."""
         stop = pos + size
         if stop > end:
             failure = short(pos, size, end)
@@ -399,6 +408,7 @@ def _text_step(name: str) -> Step:
     """Read text, the most common field of variable size, without a call in between."""
 
     def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+        """Read one string."""
         try:
             out[name], pos = read_text(buf, pos, end)
         except LayoutError as error:

@@ -27,6 +27,7 @@ class Decoder:
     """Decodes values of one type.  Thread-safe; get it from `decoder_for`."""
 
     def __init__(self, registry: Registry, name: str) -> None:
+        """Compile the reader of the type `name`. Raises a NESTING error if types nest too deeply."""
         self.registry = registry
         self.type = name
         compiler = Compiler(registry)

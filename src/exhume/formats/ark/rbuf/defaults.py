@@ -72,6 +72,7 @@ class Defaults:
         return _PLAIN.get(each.type, int), 1
 
     def _object(self, name: str) -> tuple[Make, int]:
+        """Return a function that makes the default of a type, and what each call costs."""
         found = self._objects.get(name)
         if found is None:
             schema = self._registry.schema(name)

@@ -50,6 +50,7 @@ class Encoder:
     """Encodes values of one type.  Thread-safe; get it from `encoder_for`."""
 
     def __init__(self, registry: Registry, name: str) -> None:
+        """Compile the writer of the type `name`. Raises `WriterError` if types nest too deeply."""
         self.registry = registry
         self.type = name
         try:
@@ -121,6 +122,7 @@ class _Compiler:
         name = schema.name
 
         def write(out: bytearray, value: Any) -> None:
+            """Write an object: header byte, fields, then each group with its size."""
             if not isinstance(value, Mapping):
                 raise EncodeFailure("not an object", f"the fields of {name}", shorten(value))
             if len(value) > len(known) or not known.issuperset(value):
@@ -174,6 +176,7 @@ class _Compiler:
         booleans = tuple(f.name for f in run if f.type == "bool")
 
         def many(out: bytearray, value: Mapping[str, Any]) -> None:
+            """Write consecutive fields of fixed size at once."""
             try:
                 for name in booleans:
                     if not isinstance(value[name], (bool, int)):
@@ -193,6 +196,7 @@ class _Compiler:
         return FIXED[each.type]
 
     def _removed_part(self, each: Field) -> FieldEncoder:
+        """Return the writer of a field that the schema removed: its default is written."""
         if each.optional:
             return lambda out, value: out.append(0)
         write = self.value_writer(each)
@@ -253,6 +257,7 @@ class _Compiler:
         letter = self._letter(element) if plain and element.type != "bool" else None
 
         def write_list(out: bytearray, value: Any) -> None:
+            """Write a list; numbers are packed at once."""
             if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__"):
                 raise EncodeFailure("not a list", each.type, shorten(value))
             count = len(value)
@@ -283,6 +288,7 @@ class _Compiler:
         write_key, write_value = self.value_writer(each.key), self.value_writer(each.value)
 
         def write(out: bytearray, value: Any) -> None:
+            """Write a dictionary, from a mapping or from pairs."""
             if isinstance(value, Mapping):
                 pairs: Any = value.items()
             elif isinstance(value, (list, tuple)):
@@ -311,6 +317,7 @@ class _Compiler:
         by_name = {name: index for index, name in reversed(each.variants)}
 
         def write(out: bytearray, value: Any) -> None:
+            """Write a variant, chosen by index or by type name."""
             if not isinstance(value, Mapping):
                 raise EncodeFailure("not a variant", '{"index", "value"}', shorten(value))
             index = value.get("index")
@@ -348,6 +355,7 @@ def _named(name: str, write: Write) -> FieldEncoder:
     """Write one field of an object."""
 
     def part(out: bytearray, value: Mapping[str, Any]) -> None:
+        """Write the field `name` of an object; errors get the name in their path."""
         if name not in value:
             raise _missing(name)
         try:
@@ -375,6 +383,7 @@ def _number(letter: str) -> Write:
 
 
 def _write_string(out: bytearray, value: Any) -> None:
+    """Write a string: its size in bytes, then UTF-8."""
     if not isinstance(value, str):
         raise EncodeFailure("not a string", None, shorten(value))
     try:
@@ -393,6 +402,7 @@ def _write_bytes(out: bytearray, value: Any) -> None:
 
 
 def _write_guid(out: bytearray, value: Any) -> None:
+    """Write a GUID as its 16 bytes."""
     if not isinstance(value, (str, uuid.UUID)):
         raise EncodeFailure("not a GUID", None, shorten(value))
     try:

@@ -58,6 +58,7 @@ def parse_idl(text: str) -> Registry:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
+    """Split IDL into tokens with their lines. Raises at a character that starts none."""
     at, line = 0, 1
     while at < len(text):
         match = _TOKEN.match(text, at)
@@ -76,6 +77,7 @@ def _error(line: int, what: str, actual: str | None = None, expected: str | None
 
 class _Parser:
     def __init__(self, tokens: list[_Token]) -> None:
+        """Prepare to parse tokens into schemas and enumerations."""
         self._tokens = tokens
         self._at = 0
         self._namespace = ""
@@ -91,6 +93,7 @@ class _Parser:
         return _Token("end", "end of text", self._tokens[-1].line if self._tokens else 1)
 
     def _next(self, expected: str) -> _Token:
+        """Consume and return the next token; `expected` is for the error at the end of the text."""
         token = self._peek()
         if token.kind == "end":
             raise _error(token.line, "unexpected end of the text", expected=expected)
@@ -115,6 +118,7 @@ class _Parser:
         return token
 
     def _integer(self, what: str) -> int:
+        """Consume an integer, decimal or with a prefix such as `0x`; `what` names it in errors."""
         token = self._next(what)
         try:
             return int(token.text, 0) if token.kind == "number" else int("")
@@ -147,6 +151,7 @@ class _Parser:
         return self._resolve()
 
     def _attributes(self) -> set[str]:
+        """Consume any number of `[[a, b]]` and return the names in them."""
         found: set[str] = set()
         while self._accept("[["):
             while True:
@@ -157,6 +162,7 @@ class _Parser:
         return found
 
     def _define(self, token: _Token) -> str:
+        """Register the name of a type in the current namespace and return it in full."""
         name = f"{self._namespace}::{token.text}" if self._namespace else token.text
         if name in self._scopes:
             raise _error(token.line, "defined twice", name)
@@ -236,6 +242,7 @@ class _Parser:
         )
 
     def _constant(self) -> Field:
+        """Parse `type NAME = value;` as a constant field."""
         found = self._type(0)
         name = self._name("a constant's name").text
         self._expect("=")
@@ -301,6 +308,7 @@ class _Parser:
     # References
 
     def _resolve(self) -> Registry:
+        """Return the registry, with the types of all fields resolved."""
         schemas = {
             name: schema._replace(
                 fields=tuple(self._resolved(each) for each in schema.fields),
@@ -337,6 +345,7 @@ class _Parser:
         return each
 
     def _lookup(self, text: str, namespace: str, line: int, *, enums: bool) -> tuple[str, str]:
+        """Return the full name and kind of a type, searched for from the inner namespace outward."""
         scopes = [""] if text.startswith("::") else _outward(namespace)
         bare = text.removeprefix("::")
         for scope in scopes:

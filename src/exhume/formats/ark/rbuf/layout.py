@@ -45,6 +45,7 @@ __all__ = [
 
 
 def _object_headers() -> dict[int, ObjectHeader]:
+    """Return the headers of all valid first bytes of an object."""
     found = {}
     for byte in range(256):
         try:

@@ -47,6 +47,7 @@ class _Programmer:
     """Writes rows; an object type has one row, to which all fields of that type lead, its own among them."""
 
     def __init__(self, registry: Registry) -> None:
+        """Prepare to write the program of a type of `registry`, as rows and strings for the kernel."""
         self._registry = registry
         self._sizes = Sizes(registry)
         self._rows: list[Row] = []
@@ -89,6 +90,7 @@ class _Programmer:
         return self._bodies[name]
 
     def _fields(self, fields: tuple[Field, ...]) -> tuple[int, int]:
+        """Add a row for each field; return the first row and their number."""
         wire = [each for each in fields if not each.constant]
         first = self._take(len(wire))
         for number, each in enumerate(wire):
@@ -128,6 +130,7 @@ class _Programmer:
         return Row("a" if each.type == "array" else "l", 0, child, each.array_size, least, cost)
 
     def _dictionary(self, each: Field) -> Row:
+        """Return the row of a dictionary; rows of key and value follow each other."""
         assert each.key is not None
         assert each.value is not None
         child = self._take(2)
@@ -137,6 +140,7 @@ class _Programmer:
         return Row(kind, 0, child, 0, least, cost_of(each.key) + cost_of(each.value) + 2)
 
     def _variant(self, each: Field) -> Row:
+        """Return the row of a variant; those of its alternatives follow each other."""
         first = self._take(len(each.variants))
         for number, (index, name) in enumerate(each.variants):
             text = f'{{"index":{index},"type":{dumps(name)},"value":'

@@ -181,6 +181,7 @@ class Registry:
     """Schemas and enumerations by qualified name."""
 
     def __init__(self, schemas: Mapping[str, Schema], enums: Mapping[str, EnumType], text: str | None = None) -> None:
+        """Make a registry; `text` is its JSON form, if it was parsed from one."""
         self.schemas: dict[str, Schema] = dict(schemas)
         self.enums: dict[str, EnumType] = dict(enums)
         self._text = text
@@ -292,6 +293,7 @@ def _need(condition: bool, what: str, path: str) -> None:
 
 
 def _parse_registry(document: Any, text: str) -> Registry:
+    """Return a registry from its JSON document. Raises at two different definitions of one name."""
     _need(isinstance(document, dict), "not an object", "")
     schemas: dict[str, Schema] = {}
     enums: dict[str, EnumType] = {}
@@ -305,6 +307,7 @@ def _parse_registry(document: Any, text: str) -> Registry:
 
 
 def _list(raw: dict[str, Any], key: str, path: str) -> list[Any]:
+    """Return the list `raw[key]`, empty if absent. Raises if it is something else."""
     value = raw.get(key)
     if value is None:
         return []
@@ -320,6 +323,7 @@ def _qualified(raw: Any, path: str) -> str:
 
 
 def _attributes(raw: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return attributes as a mapping, from either form: a list of names, or an object."""
     found = raw.get("attributes")
     if found is None:
         return {}
@@ -410,6 +414,7 @@ def _parse_field(raw: Any, path: str, depth: int, *, named: bool) -> Field:
 
 
 def _parse_variants(raw: dict[str, Any], path: str) -> tuple[tuple[int, str], ...]:
+    """Return the alternatives of a variant as `(index, type name)`."""
     found = []
     for each in _list(raw, "variant_types", path):
         _need(isinstance(each, list) and len(each) == 2, "variant_types holds no pairs", path)
@@ -421,6 +426,7 @@ def _parse_variants(raw: dict[str, Any], path: str) -> tuple[tuple[int, str], ..
 
 
 def _parse_enum(raw: Any, path: str) -> EnumType:
+    """Return an enumeration from its JSON form."""
     name = _qualified(raw, path)
     enum_class = raw.get("enum_class")
     _need(isinstance(enum_class, str) and enum_class in INTEGERS, "enumeration without an integer enum_class", path)

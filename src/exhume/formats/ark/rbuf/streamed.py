@@ -91,6 +91,7 @@ def value_pieces(decoder: Decoder, data: LargeValue, span: Span) -> Iterator[str
 
 
 def _texts(decoder: Decoder, data: LargeValue, span: Span, notes: list[Note] | None) -> Iterator[str]:
+    """Yield a message as JSON in chunks. Raises if its bytes are not consumed exactly."""
     walk = _MessageWalk(decoder, data, notes)
     try:
         yield from walk.message(decoder.type)
@@ -109,6 +110,7 @@ class _MessageWalk:
     """One pass over the bytes of a message."""
 
     def __init__(self, decoder: Decoder, data: LargeValue, notes: list[Note] | None) -> None:
+        """Prepare to read one message from front to back."""
         self._registry = decoder.registry
         self._data = data
         self._bytes = ForwardReader(data)
@@ -289,6 +291,7 @@ class _MessageWalk:
                 yield dumps(struct.unpack(plan, self._fixed(struct.calcsize(plan), end))[0])
 
     def _count(self, end: int) -> int:
+        """Read the number of elements or bytes that follow."""
         try:
             number, _ = self._framed(read_count, COUNT_SIZE, end)
         except LayoutError as error:
@@ -308,6 +311,7 @@ class _MessageWalk:
         return size
 
     def _string(self, end: int) -> Iterator[str]:
+        """Yield a string as JSON in chunks."""
         yield '"'
         for text in self._decoded(self._counted(read_text, "length of a string", end)):
             if not self._quiet:
@@ -346,6 +350,7 @@ class _MessageWalk:
             yield from large_pieces(_part(self._data, start, start + size))
 
     def _variant(self, each: Field, end: int) -> Iterator[str]:
+        """Yield a variant as JSON; one of an unknown type with its raw bytes."""
         start = self._at
         try:
             body, index, size = self._framed(flat_variant_header, VARIANT_HEADER_SIZE, end)
@@ -368,6 +373,7 @@ class _MessageWalk:
         yield "}"
 
     def _list(self, each: Field, end: int) -> Iterator[str]:
+        """Yield a list as JSON; numbers are converted many at a time."""
         element, start = each.value, self._at
         assert element is not None
         number = self._count(end) if each.type == "arraylist" else each.array_size
@@ -390,6 +396,7 @@ class _MessageWalk:
         yield "]"
 
     def _joined(self, values: Iterable[Iterator[str]]) -> Iterator[str]:
+        """Yield values with commas between them; errors get the index in their path."""
         number = 0
         try:
             for number, value in enumerate(values):
@@ -401,6 +408,7 @@ class _MessageWalk:
             raise
 
     def _dictionary(self, each: Field, end: int) -> Iterator[str]:
+        """Yield a dictionary as a JSON object if its keys are strings, else as a list of pairs."""
         key, value, start = each.key, each.value, self._at
         assert key is not None
         assert value is not None
@@ -413,6 +421,7 @@ class _MessageWalk:
         keys: set[int] = set()
 
         def pair(field_of_key: Field, field_of_value: Field) -> Iterator[str]:
+            """Yield one key with its value."""
             if not as_map:
                 yield "["
                 yield from self._value(field_of_key, end)

@@ -61,6 +61,7 @@ class DecodeFailure(Exception):  # noqa: N818 - internal, always turned into the
     def __init__(
         self, rule: Rule, start: int, end: int, detail: str = "", expected: Any = None, actual: Any = None
     ) -> None:
+        """Describe the rule that bytes `[start, end)` break; readers add the field path while they unwind."""
         super().__init__(rule.title)
         self.rule, self.start, self.end, self.detail = rule, start, end, detail
         self.expected, self.actual = expected, actual
@@ -179,6 +180,8 @@ def guid(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
 
 
 def raw_reader(size: int) -> Read:
+    """Return a reader of `size` bytes."""
+
     def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
         if pos + size > end:
             raise short(pos, size, end)
@@ -188,6 +191,7 @@ def raw_reader(size: int) -> Read:
 
 
 def number_reader(letter: str) -> Read:
+    """Return a reader of a number, by its letter in `struct`."""
     plan = struct.Struct("<" + letter)
     unpack, size = plan.unpack_from, plan.size
 
@@ -241,6 +245,7 @@ def list_reader(read: Read, count: int | None, letter: str | None, least: int, c
         return read_numbers
 
     def read_list(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        """Read the elements one by one."""
         number, pos = element_count(buf, pos, end, state)
         out: list[Any] = []
         append = out.append
@@ -263,6 +268,7 @@ def dictionary_reader(read_key: Read, read_value: Read, as_map: bool, least: int
     """
 
     def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        """Read a dictionary, as a dict if `as_map`, else as pairs."""
         start = pos
         try:
             count, pos = read_count(buf, pos, end)
@@ -294,6 +300,7 @@ def variant_reader(readers: Mapping[int, tuple[str, Read]]) -> Read:
     """The reader of a variant, made from the name and the reader of each alternative."""
 
     def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        """Read a variant; one of an unknown type keeps its raw bytes."""
         try:
             body, index, size = flat_variant_header(buf, pos, end)
         except LayoutError as error:

@@ -101,6 +101,7 @@ class Distinct:
     def _add_printed(
         self, column: Column, mask: bytes | None, *, is_json: bool = False, has_strings: bool = True
     ) -> None:
+        """Add the values of a column as the kernel prints them; `mask` selects rows."""
         program = ClpsProgram([column.operation(raw=True)], column.rows)
         fault = self.found.add(program, mask, is_json, has_strings)
         if fault is not None:
@@ -153,6 +154,7 @@ def _of_table(hits: MatchingRows, nodes: frozenset[int]) -> Iterator[Column]:
 
 
 def _extreme_of(column: Column, mask: bytes | None, *, largest: bool) -> Number | None:
+    """Return the smallest or largest number of a column in the rows of `mask`; None if it has none."""
     if column.type in _INTEGERS or column.type in _FLOATS:
         number: Number | None = clps_extreme(column.values, mask, column.type in _FLOATS, largest)
         return _as_printed(column, number)

@@ -228,6 +228,7 @@ class _TypeNarrowing:
         self.added: list[tuple[object, int]] = []
 
     def run(self, condition: Condition) -> Condition:
+        """Return the condition with the types of its tests narrowed by their neighbors."""
         if isinstance(condition, ColumnTest):
             return self._test(condition)
         children = []

@@ -41,6 +41,7 @@ class Evaluator:
     """
 
     def __init__(self, data: TableData, plan: Plan, start: int = 0, stop: int | None = None) -> None:
+        """Evaluate conditions on rows `[start, stop)` of a table; masks are integers with a byte per row."""
         self.data = data
         self.plan = plan
         self.start, self.stop = start, data.num_messages if stop is None else stop
@@ -146,6 +147,7 @@ class Evaluator:
         return self._texts(column, operand.text, wanted)
 
     def _floats(self, column: Column, op: str, operand: Operand) -> int:
+        """Return the mask of rows whose float compares with the operand."""
         if operand.real is None:
             return 0
         if column.type != NodeType.DICTIONARY_FLOAT:
@@ -315,6 +317,7 @@ class RunSearch:
     """
 
     def __init__(self, archive: TableArchive, plan: Plan) -> None:
+        """Search the tables of an archive many at a time."""
         self.archive, self.plan = archive, plan
         self.together: KernelTables = KernelTables(archive, prints=False)
         self._printing = SharedValue(lambda: KernelTables(archive))

@@ -157,6 +157,7 @@ class _Frame:
     __slots__ = ("depth", "level", "negated", "opener", "operands", "operator", "position", "scope")
 
     def __init__(self, opener: str, position: int, scope: Column | None, parent: _Frame | None = None) -> None:
+        """Open a level of the query: a parenthesis, a `column: { … }`, or the query itself."""
         self.opener = opener
         self.position = position
         self.scope = scope  # the column that surrounding `column: { … }` levels put before every path

@@ -178,6 +178,7 @@ class SchemaRequirements:
         return Check(test, None, types) if types else test.inverted
 
     def _one_column(self, test: ColumnTest, node: int | None) -> Requirement:
+        """Return what a test of one column requires, given the node of that column in the schema."""
         rest = self._named[id(test)][1]
         if test.op == MISSING:
             return node is None
@@ -294,6 +295,7 @@ class ArrayTest:
         return bool(same) == self.equal
 
     def _members(self, item: _Members, depth: int) -> bool:
+        """Return whether an object inside an array passes the test at this depth of its keys."""
         if depth >= len(self.keys):
             return False
         for name, value in item:

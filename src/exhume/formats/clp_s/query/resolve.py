@@ -42,6 +42,7 @@ class Resolver:
     """Finds the tree nodes that columns name; filters on absent columns are removed."""
 
     def __init__(self, tree: SchemaTree) -> None:
+        """Prepare to find the columns of `tree` that paths in queries name."""
         self.tree = tree
         self.types: list[int] = [LITERAL_TYPES.get(NodeType(t), 0) if t in _KNOWN else 0 for t in tree.types]
         self.all_types: int = 0
@@ -103,6 +104,7 @@ class Resolver:
         return found
 
     def _walk(self, test: ColumnTest) -> Nodes:
+        """Return the nodes that a test's path names, and the keys below the last node."""
         column, tree = test.column, self.tree
         nodes: set[int] = set()
         rest: tuple[Key, ...] = ()
@@ -128,6 +130,7 @@ class Resolver:
         return children
 
     def _spend(self, steps: int) -> None:
+        """Count steps in the tree. Raises `LimitExceededError` after `MAX_STEPS`."""
         self._steps += steps
         if self._steps > MAX_STEPS:
             raise LimitExceededError(

@@ -60,6 +60,7 @@ class MatchingRows:
     __slots__ = ("_rows", "count", "data", "mask")
 
     def __init__(self, data: TableData, mask: bytes | None) -> None:
+        """Describe the matching rows of one table."""
         self.data: TableData = data
         self.mask = mask
         """A byte for each row of the table, 1 for those that match; None when all do."""
@@ -112,6 +113,7 @@ class _SharedSearch:
         data: SharedValue[TableData],
         nodes: Collection[int] | None = None,
     ) -> None:
+        """Search a table by windows that several threads take; they share its data and its renderer."""
         self._plan, self._table, self._part, self._data, self._nodes = plan, table, part, data, nodes
         self._windowed = TableWindows(table)
         self._renderer = SharedValue(lambda: data.get().renderer(nodes=nodes))

@@ -294,6 +294,7 @@ class TextSearch:
         return b"\x12" if kind == FLOAT else b"\x11"
 
     def _matching_log_types(self, pattern: bytes) -> frozenset[int]:
+        """Return the log types that match a pattern, found once."""
         found = self._found_log_types.get(pattern)
         if found is None:
             found = frozenset(self._log_types(Wildcard(pattern, self.ignore_case)))
@@ -301,6 +302,7 @@ class TextSearch:
         return found
 
     def _matching_variables(self, pattern: bytes) -> frozenset[int]:
+        """Return the encoded dictionary variables that match a pattern, found once."""
         found = self._found_variables.get(pattern)
         if found is None:
             ids: Iterable[int] = self._variables(Wildcard(pattern, self.ignore_case))

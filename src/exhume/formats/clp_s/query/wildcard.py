@@ -43,6 +43,7 @@ class Wildcard:
     __slots__ = ("_match", "codes", "ignore_case", "literal", "pattern")
 
     def __init__(self, pattern: bytes, ignore_case: bool = False) -> None:
+        """Parse a pattern; `codes` are its bytes, with numbers above 255 for `*` and `?`."""
         self.pattern: bytes = pattern
         self.ignore_case: bool = ignore_case
         codes = parse_pattern(pattern)
