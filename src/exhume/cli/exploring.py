@@ -267,7 +267,7 @@ class Records:
         return table
 
     def _page(self, cursor: _Cursor, first: int, count: int, gone: Callable[[], bool]) -> tuple[list[Any], bool] | None:
-        """Return rows `[first, first + count)` and whether more follow, and forget a cursor that was closed meanwhile."""
+        """Return rows `[first, first + count)` and whether more follow; forget a cursor that was closed meanwhile."""
         try:
             return cursor.page(first, count, gone)
         finally:

@@ -47,10 +47,7 @@ class PayloadStream:
         size: int | None = None,
         trailing: bool = False,
     ) -> None:
-        """Prepare to decompress the chunks `stored`.
-
-        `max_size` is the budget, `size` the expected size, `trailing` allows bytes after the end.
-        """
+        """Prepare to decompress the chunks `stored`; `trailing` allows bytes after the end."""
         self.consumed: int = 0
         """Stored bytes that the stream took, once it has ended."""
         self._codec, self._max_size, self._size, self._trailing = codec, max_size, size, trailing
@@ -80,7 +77,6 @@ class PayloadStream:
         return CodecError(said, expected=counted(self._size or 0, "bytes"), actual=actual)
 
     def _after(self, left: int) -> CodecError:
-        """Return the error for `left` bytes after the end of the compressed stream."""
         return CodecError(
             f"{self._codec}: bytes after the end of the compressed stream",
             expected=counted(self.consumed, "bytes"),
@@ -88,7 +84,6 @@ class PayloadStream:
         )
 
     def _fed(self) -> Iterator[bytes]:
-        """Yield the stored bytes in chunks of at most `PIECE`, counting them in `consumed`."""
         for piece in self._stored:
             for at in range(0, len(piece), PIECE):
                 part = bytes(piece[at : at + PIECE])
@@ -163,7 +158,7 @@ class StoredContent:
         max_size: int,
         size: int | None = None,
     ) -> None:
-        """Describe stored bytes without reading them: `chunks(start, stop)` yields them, `stored` is their number."""
+        """Describe stored bytes without reading them; `chunks(start, stop)` yields them."""
         self.codec, self._chunks, self._stored, self._max_size = codec, chunks, stored, max_size
         self._size = stored if codec == "none" else size
 
@@ -346,9 +341,6 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
     held, made = ForwardReader(pieces), _Window()
 
     def long(length: int) -> int:
-        """Return a length that starts with four bits of the token; each further byte adds to it, until one is below
-        255.
-        """
         more = 255 if length == 15 else 0
         while more == 255:
             more = held.number(1)
@@ -378,8 +370,6 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
 
 
 def _inflater(wbits: int, flag: str) -> Callable[[], Any]:
-    """Return a maker of decompressors for a form of deflate: isa-l if it is installed, else zlib."""
-
     def make() -> Any:
         from exhume.codecs.deflate import igzip_lib
 
@@ -390,8 +380,6 @@ def _inflater(wbits: int, flag: str) -> Callable[[], Any]:
 
 
 def _from_xz(name: str) -> Callable[[], Any]:
-    """Return a maker of decompressors by their name in `exhume.codecs.xz`, which is imported on first use."""
-
     def make() -> Any:
         from exhume.codecs import xz
 

@@ -40,7 +40,7 @@ def _zlib(view: memoryview) -> bytes:
 
 
 def _lzma2(view: memoryview) -> bytes:
-    """Return the bytes as uncompressed LZMA2 chunks: 1 (the first resets the dictionary) or 2, size - 1, data; then 0."""
+    """Return the bytes as uncompressed LZMA2 chunks: 1 (first: resets the dictionary) or 2, size - 1, data; then 0."""
     out = bytearray()
     for start in range(0, len(view), STORED_BLOCK["lzma2"]):
         piece = view[start : start + STORED_BLOCK["lzma2"]]

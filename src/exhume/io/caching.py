@@ -19,6 +19,7 @@ class Lru(Generic[K, V]):
     """
 
     def __init__(self, limit: int, drop: Callable[[V], object] | None = None) -> None:
+        """Keep values of at most `limit` bytes in all; `drop` is called with each that is removed."""
         self.limit = limit
         self._drop = drop
         self._held = 0

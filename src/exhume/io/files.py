@@ -58,6 +58,7 @@ def pwrite(fd: int, data: memoryview, offset: int) -> int:
 
 @contextlib.contextmanager
 def _at(fd: int, offset: int) -> Iterator[None]:
+    """Move the file position to `offset` for the body of a `with`, and back; one thread at a time."""
     with _seeking:
         before = os.lseek(fd, 0, os.SEEK_CUR)
         os.lseek(fd, offset, os.SEEK_SET)
@@ -172,6 +173,7 @@ class RawFile(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
+        """Return whether the file can be positioned; pipes cannot."""
         try:
             os.lseek(self.fileno(), 0, os.SEEK_CUR)
         except OSError:  # a FIFO
@@ -182,6 +184,7 @@ class RawFile(io.RawIOBase):
         return False
 
     def _at(self, error: OSError, size: int) -> OSError:
+        """Return an error of the system with file name and position."""
         try:
             position = os.lseek(self._fd, 0, os.SEEK_CUR)
         except OSError:

@@ -74,6 +74,7 @@ class SplitSource(Source):
         return SplitSource, (self.pieces,)
 
     def _read(self, offset: int, size: int) -> bytes:
+        """Read a range that may cross segments."""
         parts = []
         number = bisect_right(self._starts, offset) - 1
         while size > 0:
@@ -84,6 +85,7 @@ class SplitSource(Source):
         return b"".join(parts)
 
     def _read_piece(self, number: int, offset: int, size: int) -> bytes:
+        """Read from one segment, which is opened for this read if it is not kept open."""
         kept = self._open.get(number)
         if kept is not None:
             return kept.read_at(offset, size)
@@ -185,6 +187,7 @@ class EvidenceSource(Source):
         return self.name
 
     def _read(self, offset: int, size: int) -> bytes:
+        """Read decompressed bytes of the image, one thread at a time."""
         with self._lock:
             if self._handle is None:
                 raise SourceError("the file is closed", span=self.span(offset, offset + size), code="EX-605")

@@ -129,6 +129,7 @@ def dump_pieces(value: Any) -> Iterator[str]:
 
 
 def _is_long(value: Any) -> bool:
+    """Return whether a value is, or contains, a string or byte string that should be printed in chunks."""
     if isinstance(value, LargeValue) and not value.fits:
         return True
     if isinstance(value, (str, bytes, bytearray, memoryview, LargeValue)):

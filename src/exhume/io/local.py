@@ -105,6 +105,7 @@ class FileSource(Source):
             start = last
 
     def parent(self, levels: int = 1) -> Tree | None:
+        """Return the directory `levels` above the file; None above the root."""
         path = os.path.abspath(self._path)
         for _ in range(levels):
             path, below = os.path.dirname(path), path
@@ -150,6 +151,7 @@ class FileObjectSource(Source):
         return self._size
 
     def _read(self, offset: int, size: int) -> bytes:
+        """Read from the caller's file object, one thread at a time."""
         with self._lock:
             try:
                 self._file.seek(offset)
@@ -179,6 +181,7 @@ class LocalTree(Tree):
     def __init__(
         self, path: str | os.PathLike[str], prefix: str = "", *, seen: dict[str, list[tuple[str, str]]] | None = None
     ) -> None:
+        """Describe a directory, nothing is listed yet; `seen` has the listings that subtrees share."""
         self.name: str = os.fspath(path)
         self._prefix = prefix
         self._seen = {} if seen is None else seen
@@ -229,6 +232,7 @@ class LocalTree(Tree):
         return list(self._below("", deep=False))
 
     def _resolve(self, name: str) -> str:
+        """Return the path of a file. Raises `UnsafePathError` if a link leads outside the directory."""
         path = os.path.join(self.name, check_relative(name, self.name))
         root = os.path.realpath(self.name)
         if os.path.commonpath((root, os.path.realpath(path))) != root:
@@ -265,6 +269,7 @@ class LocalTree(Tree):
 
 
 def _kind(entry: os.DirEntry[str]) -> str:
+    """Return the kind of a directory entry: link, directory, file or other."""
     if entry.is_symlink():
         return "link"
     if entry.is_dir(follow_symlinks=False):

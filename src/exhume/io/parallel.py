@@ -26,6 +26,7 @@ class _Call(Generic[T, R]):
     __slots__ = ("_done", "_error", "_item", "_result")
 
     def __init__(self, item: T) -> None:
+        """Prepare one call; its lock is held until the result is there."""
         self._item = item
         self._done = threading.Lock()
         self._done.acquire()
@@ -100,6 +101,7 @@ class OrderedCalls(Generic[T, R]):
     """
 
     def __init__(self, function: Callable[[T], R], jobs: int) -> None:
+        """Call `function` in up to `jobs` threads, this one included."""
         self._function = function
         self._most = jobs - 1
         self._waiting: deque[_Call[T, R]] = deque()

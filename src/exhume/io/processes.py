@@ -67,6 +67,10 @@ class _Workers(Generic[T, R]):
     """The processes of one map, started as threads request them."""
 
     def __init__(self, function: Callable[[T], R], call: bytes) -> None:
+        """Keep the worker processes of one map; each thread of the caller has its own.
+
+        `call` is the pickled function.
+        """
         self._function, self._call = function, call
         self._caller = threading.get_ident()
         self._threads: dict[int, int] = {}

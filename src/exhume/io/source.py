@@ -205,6 +205,7 @@ class PositionedFile(io.RawIOBase):
         return self._position
 
     def read(self, size: int = -1, /) -> bytes:
+        """Read up to `size` bytes from the position; negative: to the end."""
         left = max(0, self._size - self._position)
         size = left if size is None or size < 0 else min(size, left)
         data = self._read_span(self._position, self._position + size) if size else b""
@@ -264,6 +265,7 @@ class WindowSource(Source):
     """A range of another source; `origin` keeps offsets absolute."""
 
     def __init__(self, base: Source, start: int, end: int, name: str | None = None) -> None:
+        """Show bytes `[start, end)` of `base` as a source. Raises `TruncatedError` if they reach outside."""
         if not 0 <= start <= end <= base.size:
             raise TruncatedError(
                 "the window reaches outside the file",

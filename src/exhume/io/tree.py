@@ -188,6 +188,7 @@ class StoppableTree(Tree):
         spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         listing: bool = False,
     ) -> None:
+        """Pass the announcement on to the underlying tree."""
         self._base.will_read(names, tails=tails, sizes=sizes, spans=spans, listing=listing)
 
     def subtree(self, name: str) -> Tree:

@@ -136,6 +136,7 @@ def build(text: str, folder: Path) -> Path:
 
 
 def _run(command: list[str], folder: Path, what: str) -> None:
+    """Run a compiler. Raises `NotBuiltError` with its first error line; `what` names it."""
     try:
         done = subprocess.run(  # noqa: S603 - the compiler that built this Python
             command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
@@ -166,6 +167,7 @@ def loaded(path: Path, package: str) -> Any:
 
 
 def _loaded(path: Path, package: str) -> ModuleType:
+    """Load a compiled extension module from its path."""
     name = f"{package}._native"
     loader = importlib.machinery.ExtensionFileLoader(name, str(path))
     try:

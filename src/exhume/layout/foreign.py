@@ -221,6 +221,7 @@ class Specification:
         return self._traced(module_texts(self.model, traced=True))
 
     def _traced(self, readers: Mapping[str, str]) -> Callable[[View], Any]:
+        """Return the function that reads data with the positions of its fields."""
         texts = {f"{id}.py": text for id, text in readers.items()}
         plain = str(load(self.texts, self.id, self.model, self.outside).__package__)
         module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id, self.model, self.outside, plain)
@@ -332,6 +333,7 @@ class SpecifiedFile:
     unchecked: Mapping[str, Sequence[Finding]] = MappingProxyType({})
 
     def __init__(self, source: Source, specification: Specification) -> None:
+        """Describe a file whose layout is a user's specification."""
         specification.check_parameters(())
         self.name: str = source.name
         self.format: str = f"ksy:{specification.id}"

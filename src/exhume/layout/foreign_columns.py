@@ -68,6 +68,10 @@ class ArrowColumns:
         return self._one(field, field.one, name, path, many, absent)
 
     def _one(self, field: Field, kind: Kind, name: str, path: str, many: Sequence[int], absent: Any) -> Any:
+        """Return the Arrow array of values of one kind.
+
+        `many` are the rows, `absent` the mask of those without a value.
+        """
         if isinstance(kind, Structure):
             return self._structure(kind.type, f"{name}_", path, many, absent)
         if isinstance(kind, Switch):
@@ -77,6 +81,7 @@ class ArrowColumns:
         return self._numbers(kind, self._whole(name, many), path, absent)
 
     def _structure(self, type: Type, prefix: str, path: str, many: Sequence[int], absent: Any) -> Any:
+        """Return a struct array, with the fields' columns named by `prefix`."""
         found = {}
         self.around.append(type)
         for field in self.tabulator.varied(type, f"{path}."):
@@ -90,6 +95,7 @@ class ArrowColumns:
         return [0] * len(many) if absent is None else [None if one else 0 for one in absent.tolist()]
 
     def _numbers(self, kind: Kind, numbers: Any, path: str, absent: Any) -> Any:
+        """Return an array of numbers or enumeration names."""
         plain = isinstance(kind, Integer) and kind.enum is None and kind.size == 0
         if plain or (isinstance(kind, (Integer, Bits)) and kind.enum is not None):
             values = numbers.tolist()
@@ -99,6 +105,7 @@ class ArrowColumns:
         return self.pa.array(numbers, mask=absent).cast(self.tabulator.numeric(kind))
 
     def _bytes(self, field: Field, kind: Kind, name: str, many: Sequence[int], absent: Any) -> Any:
+        """Return an array of strings or byte strings, cut out by their start and end columns."""
         pa, view = self.pa, self.rows.view
         starts, ends = (getattr(self.rows, f"{name}_{which}")[: len(many)] for which in ("start", "end"))
         held: list[Any] = [bytes(view[a:b]) for a, b in zip(starts, ends, strict=True)]
@@ -162,6 +169,7 @@ def computes(kind: Kind) -> bool:
 
 
 def _computes(kind: Kind, seen: set[Type]) -> bool:
+    """Return whether a kind, or anything in it, has value instances."""
     if isinstance(kind, Switch):
         kinds = [*(one for _, one in kind.cases), *([] if kind.default is None else [kind.default])]
         return any(_computes(one, seen) for one in kinds)

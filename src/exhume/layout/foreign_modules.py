@@ -79,6 +79,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of packages that were compiled by this process."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Find a module of a package that was compiled from specifications; None for all other packages."""
         package, _, module = fullname.partition(".")
         known = _PACKAGES.get(package)
         if known is None or (module or "__init__") not in known:
@@ -198,6 +199,7 @@ def _load_native(package: str, id: str, native: tuple[Extension, Path], left: fr
 
 
 def _import(package: str, id: str) -> ModuleType:
+    """Import a compiled module. Raises `SpecificationError` if its code is nested too deeply."""
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
     try:

@@ -54,6 +54,7 @@ class SpecificationRows:
     """The rows of one list of a file; `arguments` are the parameters of the specification."""
 
     def __init__(self, specification: Readers, source: Source, path: str, arguments: Sequence[Any]) -> None:
+        """Read the list at `path` of a file in batches; `arguments` are those of the specification."""
         self.specification = specification
         self.source = source
         self.path = path
@@ -84,6 +85,7 @@ class SpecificationRows:
         return tabulator.pa.RecordBatchReader.from_batches(tabulator.schema, self._closing(first, batches))
 
     def _closing(self, first: Any, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the first batch and the others, and close the source at the end."""
         with self.source:
             held = [first]
             del first
@@ -154,6 +156,7 @@ class SpecificationRows:
         return tabulator, (batch.slice(at, rows) for at in range(0, batch.num_rows, rows))
 
     def _batch(self, tabulator: Tabulator, rows: Any) -> Any:
+        """Return rows as an Arrow batch; errors of generated code get the place of the file."""
         try:
             return tabulator.batch(rows)
         except ExhumeError:

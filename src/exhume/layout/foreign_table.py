@@ -82,6 +82,7 @@ class Tabulator:
     """
 
     def __init__(self, field: Described, size: int) -> None:
+        """Prepare to make columns of the list `field`, within a budget for `size` bytes of input."""
         self.pa: Any = import_pyarrow()
         self.field = field
         self.size = size
@@ -151,6 +152,7 @@ class Tabulator:
         return self._of_fields(rows, [*self.varied(type, path), *_computed(type)], path, depth)
 
     def _of_fields(self, rows: Sequence[Any], fields: Sequence[Described], path: str, depth: int) -> dict[str, Any]:
+        """Return the Arrow arrays of the fields of structures, by name; omitted ones are absent."""
         found: dict[str, Any] = {}
         for field in fields:
             self.room.take(rows)

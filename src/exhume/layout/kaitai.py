@@ -175,6 +175,7 @@ class Region:
         return self._data, self._from
 
     def _pieces(self, at: int, size: int) -> list[bytes]:
+        """Return the bytes at `at` in the chunks in which they can be read."""
         found = []
         while size > 0 and (piece := self._read(at, size)):
             found.append(piece)

@@ -143,6 +143,7 @@ class SpecFiles:
         return id
 
     def _imports(self, id: str) -> list[str]:
+        """Return the imports of a specification. Raises if one is not a path."""
         imports = self.specs[id]["meta"].get("imports", [])
         for name in imports if isinstance(imports, list) else [imports]:
             if not isinstance(name, str) or _IMPORT.fullmatch(name) is None:
@@ -155,6 +156,7 @@ class SpecFiles:
         return list(imports)
 
     def _find(self, name: str, importing: str) -> Path:
+        """Return the file of an import: next to the importing one, then in the import folders."""
         beside = [] if name.startswith("/") else [self.paths[importing].parent]
         for folder in (*beside, *self.folders):
             path = Path(os.path.normpath(folder / f"{name.lstrip('/')}.ksy"))
@@ -276,6 +278,7 @@ def _document(events: Iterator[Any], lines: Lines, room: FileBudget) -> Any:
 
 
 def _key(holder: Mapping[str, Any], value: Any, event: Any) -> str:
+    """Return a YAML key as a string. Raises if it is in `holder` already."""
     if isinstance(value, (dict, list)):
         raise _YamlError("a key that is not a string", event)
     key = str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)

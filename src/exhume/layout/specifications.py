@@ -141,6 +141,7 @@ def _text(value: Any) -> str:
 
 
 def _type_text(item: dict[str, Any]) -> str:
+    """Return the type of a field as the explain page names it."""
     kind = item.get("type")
     if isinstance(kind, dict):
         kind = "switch on " + str(kind.get("switch-on"))

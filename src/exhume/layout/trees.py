@@ -91,6 +91,7 @@ class Trees(list[Field]):
     """The trees of the elements of a list, each made when it is looked at and not kept."""
 
     def __init__(self, indexes: Sequence[int], make: Callable[[int], Field]) -> None:
+        """Describe fields with these indexes; `make` makes one when it is needed."""
         super().__init__()
         self._indexes = indexes
         self._make = make

@@ -16,6 +16,7 @@ VERSION = 53
 
 
 def _load() -> tuple[Any, str]:
+    """Return the compiled kernel, or None with the reason: forced, absent, broken or stale."""
     if os.environ.get("EXHUME_PURE", "") not in ("", "0"):
         return None, "forced"
     try:

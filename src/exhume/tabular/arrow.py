@@ -142,6 +142,7 @@ def rebatched_each(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Ite
 
 
 def _joined(held: list[Any]) -> Any:
+    """Return batches as one."""
     import pyarrow as pa
 
     if len(held) == 1:
@@ -224,6 +225,7 @@ def text_array(pa: Any, values: Any, losses: Counter[str] | None = None) -> Any:
 
 
 def _decoded(value: bytes | None, losses: Counter[str] | None) -> str | None:
+    """Return bytes as a string; those that are not UTF-8 are replaced, and counted in `losses`."""
     if value is None:
         return None
     try:
@@ -342,6 +344,7 @@ def member_table(
     hashing = digest == "sha256" and bool({"digest", "problem", "reason"} & set(names))
 
     def piece(part: list[Member]) -> _Rows:
+        """Return the rows of some members; reading stops at an error, which is returned with them."""
         found = _Rows([], Counter())
         for entry in part:
             try:
@@ -351,6 +354,7 @@ def member_table(
         return found
 
     def rows() -> Iterator[dict[str, Any]]:
+        """Yield the rows of all members in order."""
         listed = archive.entries() if entries is None else entries
         parts = batched(listed, min(PIECE_MEMBERS, batch_rows), _content, PIECE_BYTES)
         for found in map_ordered(piece, parts, jobs if hashing else 1, leave=True):

@@ -44,6 +44,7 @@ class Scan:
     """
 
     def __init__(self, batches: Iterator[Any]) -> None:
+        """Give Arrow these batches, one thread at a time."""
         self._batches = batches
         self._turn = threading.Lock()
         self._ends = False
@@ -78,6 +79,7 @@ _STEP_S: Final = 0.01
 
 @atexit.register
 def _end_scans() -> None:
+    """End all unfinished scans before the interpreter exits, as threads of Arrow may not enter Python afterwards."""
     scans = list(_SCANS)
     for scan in scans:
         scan.end()

@@ -79,6 +79,7 @@ class _Rows:
         self.bytes += 4 * len(TYPES)
 
     def batch(self, pa: Any, made: Any) -> Any:
+        """Return the rows as an Arrow batch with one map column per kind of value."""
         arrays = []
         for kind, field in enumerate(made):
             offsets = pa.array(self.offsets[kind], pa.int32())

@@ -69,6 +69,7 @@ class Disk:
     """
 
     def __init__(self, kind: str | None = None, number: int = 0, how: str = "EIO") -> None:
+        """Fail call `number` of `kind` (None: only count calls) in the manner `how`."""
         self.calls: Counter[str] = Counter()
         self.struck: str | None = None
         self._where = (kind, number)
@@ -102,6 +103,7 @@ class Disk:
 
         @functools.wraps(real)
         def call(*args: Any, **more: Any) -> Any:
+            """Count the call, and let it fail if it is the chosen one. Other threads pass."""
             if threading.get_ident() != self._thread:
                 return real(*args, **more)
             if self._is_own(kind, args):
@@ -121,6 +123,7 @@ class Disk:
         return kind == "open" and isinstance(args[0], str | os.PathLike) and os.fspath(args[0]).startswith(_PROGRAM)
 
     def _pass(self, kind: str, real: Callable[..., Any], args: tuple[Any, ...], more: dict[str, Any]) -> Any:
+        """Make the call, and keep track of descriptors that are not part of the test."""
         result = real(*args, **more)
         if kind == "open":
             self._own.add(result)

@@ -90,6 +90,7 @@ def _databundle(path: Path) -> None:
 
 
 def _ark(path: Path) -> None:
+    """Write an Ark log with fixed identifiers."""
     numbers = itertools.count(1)
     guids = lambda: str(uuid.UUID(int=next(numbers) | 4 << 76 | 2 << 62))  # noqa: E731 - counted, not drawn
     with exhume.create(path, "ark", split_items=6, guids=guids) as writer:
@@ -214,6 +215,7 @@ def check_faults(folder: Path, count: int, chance: random.Random) -> Iterator[Ro
 
 
 def _extract(archive: Path, path: Path) -> None:
+    """Extract all members of an archive."""
     from exhume.engines.extract import extract
 
     with exhume.open(archive) as opened, OutputTree(path) as tree:

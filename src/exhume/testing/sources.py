@@ -13,6 +13,7 @@ class CountingSource(Source):
     """Passes reads on and records them: `requests` is a list of half-open ranges, as a remote store would see them."""
 
     def __init__(self, base: Source) -> None:
+        """Count the requests to `base`."""
         self._base = base
         self.name: str = base.name
         self.origin: int = base.origin
@@ -33,6 +34,7 @@ class CountingSource(Source):
         return self._base.read_at(offset, size)
 
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Read ranges like a remote source: near ones are joined into one request."""
         out = [b""] * len(ranges)
         for start, end, members in plan_reads(ranges, max_gap=COALESCE_GAP, max_size=COALESCE_SIZE):
             data = self.read_at(start, end - start)
@@ -61,6 +63,7 @@ class MisreportingSource(Source):
     def __init__(
         self, base: Source, lie: Callable[[int, int, bytes], bytes], *, claimed_size: int | None = None
     ) -> None:
+        """Change the bytes of `base` by `lie(offset, size, data)`, and its size to `claimed_size`."""
         self._base, self._lie = base, lie
         self.name: str = base.name
         self._size = base.size if claimed_size is None else claimed_size

@@ -80,6 +80,7 @@ def invalid_from_ksy(
 
 
 def _type(ksy: Ksy, type: str, imports: Mapping[str, Any] | None) -> Type:
+    """Return a type of a specification: a mapping, a path, or the name of one of this package."""
     if isinstance(ksy, Mapping):
         id = str(ksy["meta"]["id"])
         return type_of(Model({**(imports or {}), id: ksy}, foreign=True), _path(id, type))
@@ -95,6 +96,7 @@ def _path(id: str, type: str) -> str:
 
 @functools.cache
 def _own(id: str, type: str) -> Type:
+    """Return a type of one of this package's specifications, with its imports."""
     found: dict[str, Any] = {}
     waiting = [id]
     while waiting:

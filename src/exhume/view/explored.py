@@ -114,6 +114,7 @@ class ExploredArchive:
         thread.start()
 
     def _guarded(self, work: Callable[[], None]) -> None:
+        """Do the work of a thread; an error becomes the state of the page."""
         try:
             work()
         except (ExhumeError, OSError, MemoryError) as error:
@@ -151,6 +152,7 @@ class ExploredArchive:
         self._start(self._verify)
 
     def _verify(self) -> None:
+        """Verify the archive, and keep its first findings and the counts of all."""
         if isinstance(self.archive, Archive):
             for finding in self.archive.verify(progress=self._told):
                 self._counts[finding.severity] += 1
@@ -215,6 +217,7 @@ class ExploredArchive:
         }
 
     def _doing(self) -> str:
+        """Return the progress that the page shows in place of a verdict."""
         if not isinstance(self.archive, Archive):
             return "by a specification"
         if self._state == "failed":
@@ -424,6 +427,7 @@ class ExploredArchive:
 
 
 def _touches(finding: Finding, span: Span) -> bool:
+    """Return whether a finding concerns bytes of a span."""
     where = finding.span
     return (
         where is not None and where.source == span.source and where.start < span.end

@@ -19,6 +19,7 @@ class ExploredImage(ExploredArchive):
     kind = "image"
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, verifies: bool = True) -> None:
+        """Explore the bytes of an image; the search for archives starts with the page."""
         self._limits = limits
         self._carved: list[CarvedArchive] = []
         self._image = source
@@ -26,6 +27,7 @@ class ExploredImage(ExploredArchive):
         self.verifies = verifies
 
     def _verify(self) -> None:
+        """Search for archives; each one that is found appears on the page at once."""
         found = find(self._image, start=0, stop=self._image.size, limits=self._limits, progress=self._told)
         for carved in found:
             self._carved.append(carved)
@@ -37,6 +39,7 @@ class ExploredImage(ExploredArchive):
         return {self._image.name: self._image}
 
     def _doing(self) -> str:
+        """Return the progress that the page shows in place of a verdict."""
         if self._state == "failed":
             return "not searched completely"
         done, total, _ = self._progress or (0, None, "")

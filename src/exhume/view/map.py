@@ -177,6 +177,7 @@ def draw_strip(source: Source, found: SectionMap, problems: Sequence[Finding]) -
 def _strip(
     drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Tile], problems: Sequence[Finding]
 ) -> float:
+    """Draw one file as a strip of its sections with its problems; returns the position below it."""
     drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} {counting('bytes', source.size)}", DIM))
     y += 20
     inner = WIDTH - 2 * MARGIN
@@ -265,6 +266,7 @@ def _fit(text: str, room: int) -> str:
 
 
 def _legend(drawing: Drawing, y: float) -> float:
+    """Draw the colors with their meaning; returns the position below."""
     x: float = MARGIN
     problems = (("error", DAMAGE), ("not checked", UNCHECKED))
     for label, color in [*((str(kind), color) for kind, color in COLORS.items()), *problems]:

@@ -112,6 +112,7 @@ def _table(
 
 
 def _value(value: Any) -> str:
+    """Return a value of `info` as text."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key}: {_value(one)}" for key, one in list(value.items())[:MOST_ROWS])
     if isinstance(value, list | tuple):

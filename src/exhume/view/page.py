@@ -137,6 +137,7 @@ class PageWriter:
                 space.grid[index] = self._chunk(source.read_at(at, min(CHUNK, space.size - at)), damaged=damaged)
 
     def _chunk(self, data: bytes, *, damaged: bool) -> int:
+        """Write bytes, compressed and in base64, as a script element; returns its number."""
         text = base64.b64encode(compress("zlib", data)).decode("ascii")
         self._file.write(f'<script type="text/plain" id="c{self._chunks}">{text}</script>\n')
         self._room[damaged] -= len(text)
@@ -170,6 +171,7 @@ class PageWriter:
         return out
 
     def _bytes_of(self, source: Source, item: ExplainedSection, near: Iterable[Span], *, damaged: bool) -> None:
+        """Embed the bytes of a section, or those near its fields if the page has no space for all."""
         start, end = item.section.span.start, item.section.span.end
         if self._selection.start is not None and self._selection.end is not None:
             start, end = max(start, self._selection.start), min(end, self._selection.end)
@@ -192,6 +194,7 @@ class PageWriter:
         return self._chunk(text.encode("ascii"), damaged=damaged)
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
+        """Return a finding as the page's script reads it, with the address space that it is in."""
         span = finding.span
         out = {"code": finding.code, "severity": str(finding.severity), "text": str(finding), "space": None}
         if span is None:

@@ -203,6 +203,7 @@ def _groups(file: IO[str], case: CaseReport) -> None:
 
 
 def _recovered(file: IO[str], case: CaseReport) -> None:
+    """Write the table of recovered archives."""
     if not case.recovered:
         return
     file.write("<h2>Recovered</h2>\n")
@@ -222,6 +223,7 @@ def _of(one: RecoveryOutcome) -> str:
 
 
 def _outcome(one: RecoveryOutcome) -> list[str]:
+    """Return recovered and lost items, proof and notes of a recovery."""
     if one.report is None:
         return ["nothing", "", f"not salvaged: {one.error}", ""]
     counts = [
@@ -298,6 +300,7 @@ def _others(file: IO[str], case: CaseReport) -> None:
 
 
 def _timeline(file: IO[str], runs: Sequence[Mapping[str, Any]]) -> None:
+    """Write the table of runs from audit records."""
     if not runs:
         return
     rows = [
@@ -309,6 +312,7 @@ def _timeline(file: IO[str], runs: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _terms(file: IO[str]) -> None:
+    """Write the explanation of the terms used."""
     rows = [[_ColoredVerdict(verdict), meaning] for verdict, meaning in MEANS.items()]
     rows += [[f"verified by {proof}", meaning] for proof, meaning in RESTS_ON.items()]
     file.write("<h2>Terms</h2>\n" + _table(["term", "meaning"], rows))
@@ -348,6 +352,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
 
 
 def _cell(value: str) -> str:
+    """Return the HTML of a table cell."""
     if isinstance(value, _Code):
         return f"<code>{_text(value)}</code>"
     if isinstance(value, _ColoredVerdict):

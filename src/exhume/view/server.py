@@ -214,6 +214,7 @@ class _Query:
     """The parameters of a request, and whether its sender is gone; what is missing or no number is refused."""
 
     def __init__(self, text: str, gone: Callable[[], bool] = bool) -> None:
+        """Parse a query string; `gone` is whether the client has closed the connection."""
         self.gone = gone
         try:
             self._values: Mapping[str, list[str]] = parse_qs(text, keep_blank_values=True, max_num_fields=20)
@@ -221,6 +222,7 @@ class _Query:
             raise RefusedError("400 Bad Request", "too many parameters") from error
 
     def text(self, name: str, default: str | None = None) -> str:
+        """Return a parameter, or `default` if it is absent. Raises `RefusedError` without one."""
         found = self._values.get(name)
         if found is None:
             if default is None:

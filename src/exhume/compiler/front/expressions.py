@@ -376,7 +376,7 @@ def _format_parts(text: str) -> Iterator[Expr]:
 
 
 def _unescape(text: str) -> str:
-    """Return a quoted string with its escapes replaced: backslash and `u` with four digits, octal digits, or a letter."""
+    """Return a quoted string with its escapes replaced: `u` and four digits, octal digits, or a letter."""
 
     def one(found: re.Match[str]) -> str:
         """Return the character of one escape."""

@@ -365,7 +365,7 @@ class McapChunkMaker:
     def _stored(
         self, log: ArkLog, query: dict[str, Any], findings: list[Finding], numbers: dict[str, int]
     ) -> Iterable[tuple[int, int, Any]]:
-        """Return `(channel number, time in ns, data)` of each message that the query selects; values if JSON is wanted."""
+        """Return `(channel number, time in ns, data)` of each selected message; values if JSON is wanted."""
         if self._as_json:
             parts = read_query(ValueQuery, log, query, findings)
             values = chain.from_iterable(values for values, _ in parts)

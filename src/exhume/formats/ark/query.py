@@ -59,7 +59,6 @@ class Query:
         on_error: OnError,
         findings: list[Finding] | None,
     ) -> None:
-        """Describe what to read. Times are nanoseconds in `[start_ns, stop_ns)`; `reverse` reads the newest first."""
         self.reader = reader
         self.wanted = topic_matcher(topics)
         self.all_topics: bool = topics is None
@@ -170,7 +169,6 @@ class Query:
         return stop
 
     def _damaged(self, batch: Batch, number: int, within: int) -> ExhumeError:
-        """Return the error of entry `within` of a cursor's block; raise it unless damage is skipped."""
         cursor = batch.cursors[number]
         assert isinstance(cursor, SplitCursor)
         block = batch.blocks[number]
@@ -374,7 +372,6 @@ class SplitCursor(Cursor):
         return self.query.large and len(block.size) == 1 and block.size[0] > self.query.most
 
     def _lone(self, block: IndexBlock, holes: bool) -> Iterator[Any]:
-        """Yield one message that is too large to be read together with others. With `holes`, damage yields None."""
         offset, size = block.offset[0], block.size[0]
         try:
             large = self.large(offset, size)
@@ -441,7 +438,6 @@ class SplitCursor(Cursor):
         return None, error
 
     def _value(self, decoder: Any, data: bytes, offset: int, size: int) -> dict[str, Any]:
-        """Decode a message; if that fails, decode it again with its position, so that the error has it."""
         try:
             found: dict[str, Any] = decoder.decode(data)
         except ExhumeError:

@@ -118,7 +118,7 @@ class ColumnWriter:
     def __init__(
         self, log: ArkWriter, name: str, compression: str, level: int | None, max_items: int, max_bytes: int
     ) -> None:
-        """Write the channels of one column into its splits, each of at most `max_items` messages and `max_bytes` bytes."""
+        """Write the channels of one column into splits of at most `max_items` messages and `max_bytes` bytes."""
         self.log = log
         self.name = name
         self.compression = compression

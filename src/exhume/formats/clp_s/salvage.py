@@ -162,6 +162,7 @@ class _KeptTables:
                 self.add(tables, next(Framing().several([payload_of(tables, payload)])))
 
     def _load(self, stream: _KeptStream) -> Iterator[bytes]:
+        """Decompress a stream and yield the bytes of its tables in order."""
         payload = decompress("zstd", self.stored(stream), max_size=stream.size) if stream.size else b""
         at = 0
         for table in stream.tables:
@@ -294,6 +295,7 @@ def _findings(draft: Path, limits: Limits, jobs: int) -> set[tuple[str, Severity
 
 
 def _packets(found: Fragments, dropped: frozenset[int]) -> Iterator[tuple[int, bytes]]:
+    """Yield type and body of the metadata packets of the new archive: those found, or defaults."""
     kept = {packet.type for packet in found.packets} - dropped
     made = dict(_default_packets(found))
     for kind in sorted({*kept, *made}):
@@ -302,6 +304,7 @@ def _packets(found: Fragments, dropped: frozenset[int]) -> Iterator[tuple[int, b
 
 
 def _default_packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
+    """Yield type and body of packets that stand for lost ones."""
     yield PacketType.ARCHIVE_INFO, b"\x81\xacnum_segments\x01"
     yield PacketType.ARCHIVE_FILE_INFO, b""
     types = set(found.parsed_tree.types) if found.parsed_tree is not None else set()
@@ -379,6 +382,7 @@ def _tell_partial(report: SalvageReport, found: list[Partial], kept: _KeptTables
 
 
 def _deliver(draft: Path, output: Path, mode: SalvageMode, limits: Limits, jobs: int) -> None:
+    """Write the draft archive to the output, as it is or as JSON lines."""
     with AtomicFile(output) as file:
         if mode is SalvageMode.RECORDS:
             with FileSource(draft) as source:

@@ -58,6 +58,7 @@ def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
 
 
 def _header_alone(source: Source) -> list[Section]:
+    """Return the sections of an archive if only its header can be read."""
     stop = min(HEADER_SIZE, source.size)
     sections = [Section("header", source.span(0, stop), schema="clp_s::file_header")]
     if stop < source.size:
@@ -67,6 +68,7 @@ def _header_alone(source: Source) -> list[Section]:
 
 
 def _files_alone(tree: Tree) -> Iterator[tuple[Source, list[Section]]]:
+    """Yield each file of a directory without a readable header as one section."""
     for name in filter(owns, tree.files()):
         source = tree.source(name)
         if name == HEADER_FILE:
@@ -167,6 +169,7 @@ def _loader(archive: TableArchive, place: StoredRange) -> Callable[[], bytes]:
 
 
 def _measured(archive: TableArchive, place: StoredRange) -> int:
+    """Return the decompressed size of a section. Raises if it exceeds the budget."""
     most, size = archive.limits.expansion_budget(place.size), 0
     for _, part in zstd_measured(place.source.chunks(place.start, place.end) if place.size > 0 else ()):
         size += part
@@ -186,7 +189,10 @@ def _streams_pieces(archive: TableArchive) -> Iterator[bytes]:
 
 
 def _streams_loader(archive: TableArchive) -> Callable[[], bytes]:
+    """Return a function that decompresses all streams and joins them."""
+
     def load() -> bytes:
+        """Return all streams as one payload."""
         total = sum(stream.size for stream in archive.table_metadata.streams)
         archive.limits.check("payload_size", total)
         return b"".join(archive.stream_payload(index) for index in range(len(archive.table_metadata.streams)))

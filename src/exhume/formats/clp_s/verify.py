@@ -122,6 +122,7 @@ def _stages(archive: TableArchive, files: Sequence[StoredRange], quick: bool, jo
 def _section_tasks(
     archive: TableArchive, files: Sequence[StoredRange], small: SharedValue[SmallTables | None], quick: bool
 ) -> Iterator[Task]:
+    """Yield the tasks that check the frames of each section, and one that checks the structures in them."""
     for entry in files:
         if entry.name not in archive.section_problems and not entry.is_cut:
             yield Task(partial(_frames, archive, entry, quick))
@@ -284,6 +285,7 @@ def _table_metadata(archive: TableArchive) -> Iterator[Finding]:
 
 
 def _hidden(archive: TableArchive) -> Iterator[Finding]:
+    """Yield a finding for each column that is not below the roots, so that no reader shows it."""
     tree = archive.schema_tree
     for node in tree.children[layout.ROOT]:
         if node == tree.object_root or tree.types[node] == NodeType.METADATA:
@@ -295,6 +297,7 @@ def _hidden(archive: TableArchive) -> Iterator[Finding]:
 
 
 def _is_utf8(text: bytes) -> bool:
+    """Return whether bytes are UTF-8."""
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -318,6 +321,7 @@ class _Dictionary:
     """A dictionary whose entries are checked in parts, and then looked through for repeated ones in shares."""
 
     def __init__(self, archive: TableArchive, name: str, jobs: int) -> None:
+        """Prepare to check a dictionary, a large one in parts that run in parallel."""
         self._archive, self._name = archive, name
         self._parts = 1
         with suppress(ExhumeError):  # reported by the first part

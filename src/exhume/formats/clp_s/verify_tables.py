@@ -140,6 +140,7 @@ class SharedLoad(Generic[T]):
     """
 
     def __init__(self, load: Callable[[], T], share: Callable[[], object], tasks: int) -> None:
+        """Load data once for `tasks` tasks and release it after the last. `share` readies what the data needs."""
         self._load, self._share = load, share
         self._left = tasks
         self._lock = threading.Lock()
@@ -388,6 +389,7 @@ def _in_windows(table: Table) -> Iterator[Finding]:
 
 
 def _window_faults(rows: WindowRows, first: int) -> list[tuple[object, Finding]]:
+    """Return the faults of one window of a table, each with the column or code by which they are counted."""
     data = rows.window(range(len(rows.layout.nodes)))
     found: list[tuple[object, Finding]] = []
     for index in checked_columns(rows.layout):

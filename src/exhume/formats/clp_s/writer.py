@@ -355,6 +355,7 @@ class ClpSWriter(Writer):
         self._reject_trailing(events, b"")
 
     def _reject_trailing(self, events: Ingest, piece: bytes) -> None:
+        """Refuse bytes after the end of an event stream."""
         error = events.trailing(piece)
         if error is None:
             return
@@ -372,6 +373,7 @@ class ClpSWriter(Writer):
         return stop
 
     def _refuse(self, status: Status, start: int, stop: int, snippet: bytes, detail: str = "") -> None:
+        """Raise for a bad record, or count it as skipped, as `on_error` decides."""
         name = self._series.unit.name if self._series.unit else STDIN
         error = BadRecordError(name, self._line, status, Span(name, start, stop), snippet[:80], detail)
         if self.options.on_error == "fail":

@@ -30,6 +30,7 @@ class View:
     """Shards of a bundle, read through one set of record rows.  Thread-safe."""
 
     def __init__(self, tree: Tree, records: Callable[[int], list[RecordRow]], limits: Limits = DEFAULT_LIMITS) -> None:
+        """Read the shards in `tree`; `records` returns the rows of a shard's records."""
         self.tree = tree
         self.limits = limits
         self._records = records

@@ -176,6 +176,7 @@ def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: C
 
 
 def _row(archive: DataBundleArchive, rows: Mapping[str, FileRow], name: str, sequence: int) -> FileRow:
+    """Return the row of a member as it was at a sequence number. Raises `EntryNotFoundError`."""
     row = rows.get(name)
     if row is None:
         raise EntryNotFoundError(

@@ -61,6 +61,7 @@ def bundle_side(
     """
 
     def read(part: list[FileRow]) -> list[Finding]:
+        """Read these files completely and return the problems; without `found`, raise the first."""
         wrong: list[Finding] = []
         for row in part:
             try:
@@ -87,6 +88,7 @@ def bundle_side(
 
 
 def _row_side(row: FileRow) -> DiffEntry:
+    """Return a row as one side of the comparison."""
     meta = row.meta
     user_data = meta.user_data.to_dict() if meta.user_data else None
     return (
@@ -114,6 +116,7 @@ def directory_side(path: str | os.PathLike[str], *, jobs: int = 1) -> dict[str, 
 
 
 def _sum_file(path: str) -> tuple[int, int]:
+    """Return size and CRC-32C of a file."""
     size = 0
     crc: int | None = None
     try:

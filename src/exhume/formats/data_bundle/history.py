@@ -184,6 +184,7 @@ class History:
     """Every version of every file row, and past states of the bundle."""
 
     def __init__(self, tree: Tree, database: Database, limits: Limits) -> None:
+        """Read every version of every row of the index; unresolved ones become problems."""
         self.database = database
         self.problems: list[Finding] = []
         found = database.versions(leveldb_checks.collector(self.problems.append))

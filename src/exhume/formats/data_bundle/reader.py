@@ -93,6 +93,10 @@ class DataBundleArchive(MemberArchive):
         sequence_rule: str | None = None,
         check: bool = True,
     ) -> None:
+        """Open a bundle; the index is read when it is first needed.
+
+        `check` compares the CRC-32C of files that are read.
+        """
         super().__init__(source, limits=limits)
         from exhume.formats.leveldb.model import SequenceRule
 
@@ -179,6 +183,7 @@ class DataBundleArchive(MemberArchive):
         return None if found is None else f"crc32c:{found}"
 
     def detail_values(self, entry: Entry) -> Mapping[str, Any]:
+        """Return the values of the table's columns that only bundles have."""
         attached = entry.details.get("user_data")
         values = {name: entry.details.get(name) for name in ("shard", "shard_offset")}
         if attached is not None:
@@ -191,6 +196,7 @@ class DataBundleArchive(MemberArchive):
         return values
 
     def will_read(self, entries: Sequence[Entry]) -> None:
+        """Prefetch the ranges of these members, one range per shard."""
         ranges: dict[int, tuple[int, int]] = {}
         for entry in entries:
             shard, start = entry.details.get("shard"), entry.details.get("shard_offset", 0)
@@ -219,6 +225,7 @@ class DataBundleArchive(MemberArchive):
         return self.view.read(self.row(name), start, stop)
 
     def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK, *, jobs: int = 1) -> Iterator[bytes]:
+        """Yield a member in chunks of at most `chunk_size` bytes; a directory has none."""
         row = self.row(name)
         if row.meta.is_directory:
             return

@@ -113,6 +113,7 @@ def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: 
 
 
 def _choose_unproven(found: list[FileVersion], best: dict[str, FileVersion], report: SalvageReport) -> None:
+    """Choose versions for paths without a proven one: intact bytes under a name that is not proven."""
     for entry in found:
         if entry.checksum_status is None or entry.path in best or UNPROVEN + entry.path in best:
             continue
@@ -177,6 +178,7 @@ def _piece_name(number: int, start: int, end: int) -> str:
 
 
 def _note_pieces(history: History, report: SalvageReport, pieces: list[tuple[int, int, int]]) -> None:
+    """Report pieces of shards that no row names."""
     for number, _, _ in pieces:
         report.set_verified_by(VerifiedBy.NONE if history.view.shard(number).is_flat else VerifiedBy.STRUCTURE)
     if pieces:
@@ -205,6 +207,7 @@ def _count(report: SalvageReport, entry: FileVersion, work: Any) -> None:
 
 
 def _write_file(history: History, tree: OutputTree, path: str, entry: FileVersion) -> None:
+    """Write a recovered file or directory below the output directory."""
     assert entry.row is not None
     if entry.row.meta.is_directory:
         tree.make_directory(path)
@@ -213,6 +216,7 @@ def _write_file(history: History, tree: OutputTree, path: str, entry: FileVersio
 
 
 def _add(history: History, writer: DataBundleWriter, path: str, entry: FileVersion) -> None:
+    """Add a recovered file or directory to the new bundle."""
     assert entry.row is not None
     meta = entry.row.meta
     if meta.is_directory:
@@ -223,6 +227,7 @@ def _add(history: History, writer: DataBundleWriter, path: str, entry: FileVersi
 
 
 def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) -> None:
+    """Write each version found as a JSON line."""
     with AtomicFile(output) as file:
         for entry in found:
             file.file.write(json.dumps({"path": entry.path, **entry.to_dict()}).encode() + b"\n")
@@ -316,6 +321,7 @@ def _account_rest(report: SalvageReport, source: Source, start: int, end: int) -
 
 
 def _shards(tree: Tree) -> dict[int, str]:
+    """Return the shards of a bundle by number, from the names of its files."""
     from exhume.formats.data_bundle.names import shard_number
 
     found = {}

@@ -43,6 +43,10 @@ class RecordStream:
     def __init__(
         self, source: Source, start: int, bound: int, codec: str, *, length: int | None, most: int, where: Span
     ) -> None:
+        """Decompress a record in chunks; it starts at `start` and ends before `bound`.
+
+        `length` is its size if that is known, else `most` bounds it.
+        """
         self.end: int = start
         self._source, self._start, self._bound, self._codec = source, start, bound, codec
         self._length, self._most, self._where = length, most, where
@@ -184,6 +188,7 @@ class Shard:
         """Where each record's stored bytes must have ended: at the next stored record, or at the end of the file."""
 
     def _bounds(self) -> list[int]:
+        """Return, for each record, where the next known record starts: its stored bytes end there at the latest."""
         out, bound = [0] * len(self.places), self.source.size
         for index in range(len(self.places) - 1, -1, -1):
             out[index] = bound
@@ -269,6 +274,7 @@ class Shard:
             index += 1
 
     def _read_flat(self, start: int, stop: int, chunk: int) -> Iterator[bytes]:
+        """Yield bytes `[start, stop)` of a shard that is stored without records."""
         base = self.header.data_offset
         if base + stop > self.source.size:
             span = self.source.span(min(base + start, self.source.size), self.source.size)
@@ -368,6 +374,7 @@ class Shard:
         self._measured[index] = size, end
 
     def _measure(self, index: int) -> tuple[int, int]:
+        """Return the size of a record's data, and where its stored bytes end."""
         if not self.is_large(index, 1 << 64):
             try:
                 record = self.decode(index)

@@ -73,6 +73,7 @@ class _BundleWalk:
     """One run over a bundle."""
 
     def __init__(self, archive: OpenBundle) -> None:
+        """Prepare to check the rows of a bundle against its shards."""
         self.archive = archive
         self.config: BundleConfig | None = None
         self.files: list[FileRow] = []

@@ -254,6 +254,7 @@ def _rows(archive: KeyedStream, losses: Counter[str] | None) -> Iterator[list[wi
     names: dict[str, str] = {}
 
     def pairs(value: dict[str, Any], lead: str) -> Iterator[wide.Pair]:
+        """Yield the column name and value of each leaf; nested keys are joined by dots."""
         for key, one in value.items():
             if (name := names.get(key)) is None:
                 name = names[key] = escaped(key)

@@ -96,6 +96,7 @@ def _number(forms: tuple[tuple[int, int, str], ...], value: int) -> bytes:
 
 
 def _sized(tags: tuple[int, int, int], value: bytes) -> bytes:
+    """Return a string with the shortest of three tags that can store its length."""
     forms = ((8, NUMBERS.len_text1), (16, NUMBERS.len_text2), (32, NUMBERS.len_text4))
     for tag, (bits, form) in zip(tags, forms, strict=True):
         if len(value) < 1 << bits:

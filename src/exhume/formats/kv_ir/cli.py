@@ -141,6 +141,7 @@ def _cat(run: Run, archive: KvIrArchive, options: CatOptions) -> None:
     if run.machine:
 
         def items() -> Iterator[dict[str, Any]]:
+            """Yield each event with its place in the stream, as pairs of the logger and of the user."""
             for span, (auto, user) in archive.events_with_place():
                 shown: dict[str, Any] = {"span": span.to_dict()}
                 if pairs != "user":

@@ -203,6 +203,7 @@ def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
 
 
 def _pairs(found: Pairs, *, both: bool) -> tuple[Pairs, Pairs]:
+    """Return the pairs of the user and those of the logger; with `both`, a line has an object for each."""
     if not both:
         return found, {}
     if not set(found) <= {AUTO, USER} or not all(isinstance(one, dict) for one in found.values()):

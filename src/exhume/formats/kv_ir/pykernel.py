@@ -74,6 +74,7 @@ class _Tree:
         self.known: set[tuple[int, int, bytes]] = set()
 
     def insert(self, parent: int, type: int, name: bytes, offset: int) -> Status | None:
+        """Add a node, or return the status that forbids it."""
         if not 0 <= parent < len(self.nodes) or self.nodes[parent].type != Tags.NODE_OBJECT:
             return Status.PARENT
         if (parent, type, name) in self.known:
@@ -108,6 +109,7 @@ class KvIrDecoder:
     """
 
     def __init__(self) -> None:
+        """Start without keys or events."""
         self.auto, self.user = _Tree(), _Tree()
         self.events = self.utc_offset = self.utc_changes = self.encodings = 0
         self.event: tuple[dict[str, Any], dict[str, Any]] | None = None
@@ -277,6 +279,7 @@ class KvIrDecoder:
         raise StopError(Status.UNEXPECTED, at)
 
     def _apart(self, data: bytes, at: int, end: int, *, wide: bool) -> tuple[_SplitText, int]:
+        """Return an encoded string, split into log type and variables, and the offset after it."""
         self.encodings |= 2 if wide else 1
         number = Tags.VARIABLE_8 if wide else Tags.VARIABLE_4
         variables: list[Variable] = []

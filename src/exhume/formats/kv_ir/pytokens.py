@@ -165,6 +165,10 @@ class Columns:
     """
 
     def __init__(self, kinds: bytes, auto: bytes, user: bytes, print_array: PrintArray) -> None:
+        """Collect values by column.
+
+        `kinds` has a letter per column, `auto` and `user` the column of each key (-1: none).
+        """
         self.kinds, self.print_array = kinds.decode("ascii"), print_array
         self.places: list[array[int]] = [array("i", auto), array("i", user)]
         if not set(self.kinds) <= _TYPES.keys():

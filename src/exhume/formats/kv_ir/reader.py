@@ -107,6 +107,7 @@ class KvIrArchive(StreamArchive):
     schema = "clp_kv_ir"
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        """Read the preamble and its metadata."""
         super().__init__(source, limits=limits)
         self.stream: Stream = Stream(source)
         self.preamble: Preamble = read_preamble(self.stream, limits)

@@ -99,6 +99,7 @@ class Unit:
 
 class _Salvage:
     def __init__(self, source: Source, limits: Limits, report: SalvageReport, progress: Progress) -> None:
+        """Prepare to recover the events of a stream."""
         self.source, self.limits, self.report, self.progress = source, limits, report, progress
         self.stream = Stream(source)
         self.unsure: set[bool] = set()
@@ -174,6 +175,7 @@ class _Salvage:
             self.report.add_span(self.stream.span(start, end), outcome, what, why, code)
 
     def _account_frames(self) -> None:
+        """Account for the stored bytes: the frames read, then lost or ignored bytes."""
         stored, size = self.units.stream.stored, self.source.size
         damage = self.units.damage
         self.report.add_span(self.source.span(0, stored), Outcome.RECOVERED, "zstd frames")
@@ -240,6 +242,7 @@ class _Salvage:
         return found
 
     def _write_events(self, events: int) -> None:
+        """Count recovered events, and write those decoded since the last call."""
         if events:
             self.report.add_recovered("events", events)
         if self.how:

@@ -114,6 +114,7 @@ def _frames(stream: Stream, end: int, limits: Limits, schema: str, size: int | N
     source = stream.source
 
     def load() -> bytes:
+        """Return the decompressed stream."""
         held: list[bytes] = []
         size = 0
         for piece in Stream(source).pieces():

@@ -200,6 +200,7 @@ class BlobStore:
     """The blob files of a database, by their numbers.  Thread-safe."""
 
     def __init__(self, names: dict[int, str], source: Callable[[str], Source], limits: Limits) -> None:
+        """Read blob files; `names` has their names by number, and each is opened when it is needed."""
         self._names = names
         self._source = source
         self._limits = limits

@@ -338,6 +338,7 @@ def collector(into: Callable[[Finding], object]) -> Report:
         expected: object = None,
         actual: object = None,
     ) -> None:
+        """Report a finding of `rule` to `into`."""
         into(rule.finding(detail, span=span, field_path=field_path, expected=expected, actual=actual))
 
     return report

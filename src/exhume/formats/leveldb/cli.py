@@ -319,6 +319,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelD
 
 
 def _live_lines(rows: LeveldbRows) -> Iterable[bytes]:
+    """Return the lines of live rows; those with large values one at a time."""
     from exhume.formats.leveldb.ranges import has_large, versions_of
     from exhume.formats.leveldb.wire import key_text
 

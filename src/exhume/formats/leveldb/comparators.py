@@ -113,6 +113,7 @@ class _Reader:
         return self.take(1)[0]
 
     def varint(self) -> int:
+        """Return the varint at the current position."""
         try:
             value, self.at = read_leveldb_varint(self.data, self.at, len(self.data))
         except LayoutError as error:
@@ -177,6 +178,7 @@ def _indexed_db_key(reader: _Reader) -> Any:
 
 
 def _global_fact(reader: _Reader) -> Any:
+    """Return a global key of IndexedDB as a tuple that sorts like it."""
     kind = reader.byte()
     if kind < _SIMPLE_GLOBALS:
         return (kind,)

@@ -124,6 +124,7 @@ class Database(LiveDatabase):
             return self._sound
 
     def _sources(self, state: LiveState, resolver: Resolver) -> Sources:
+        """Return tables and log entries of each column family, from which its rows are merged."""
         runs = {
             family: self._runs(family, {log.number: log.items.get(family) for log in state.logs})
             for family in state.families

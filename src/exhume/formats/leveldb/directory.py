@@ -261,6 +261,7 @@ class DatabaseDirectory:
         """Wrap `resolve` so that an error becomes None (unknown value) and is added to `unread`."""
 
         def noted(family: int, key: bytes, versions: Versions) -> V | None:
+            """Resolve a value, and remember keys and types that could not be resolved."""
             try:
                 value = resolve(family, key, versions)
             except ExhumeError as error:
@@ -306,6 +307,7 @@ class DatabaseDirectory:
         return Replay(self.manifest, self.limits, self.sequence_rule, self._is_dacha)
 
     def _live_logs(self) -> dict[str, LoadedLog]:
+        """Return the entries of the logs that the database would replay, read once."""
         with self._lock:
             if self._logs is None:
                 replay = self._replay()
@@ -326,6 +328,7 @@ class DatabaseDirectory:
         yield from replay.prepared()
 
     def _is_dacha(self) -> bool:
+        """Return whether the writer is Dacha, by the manifest or by the form of IDENTITY."""
         writer = self.manifest.writer if self.manifest else ""
         if writer == "dacha":
             return True

@@ -152,6 +152,7 @@ def as_of_pebble(file: DbFile) -> DbFile:
 
 
 def _log_role(number: int, manifest: Manifest | None) -> Role:
+    """Return the role of a log: live, obsolete, or orphan if there is no manifest."""
     if manifest is None:
         return Role.ORPHAN
     if manifest.is_replayed(number):
@@ -204,6 +205,7 @@ class SourcePool:
     """The files of a directory, `MOST_OPEN` of them open at a time (more while that many are being read)."""
 
     def __init__(self, tree: Tree) -> None:
+        """Keep at most `MOST_OPEN` files of a directory open."""
         self._tree = tree
         self._most = MOST_OPEN
         self._known: dict[str, PooledSource] = {}
@@ -220,6 +222,7 @@ class SourcePool:
             return found
 
     def _opened(self, name: str) -> Source:
+        """Return an open file; idle ones that were used least recently are closed. The lock is held."""
         source = self._open.get(name)
         if source is None:
             source = self._open[name] = self._tree.source(name)
@@ -261,6 +264,7 @@ class PooledSource(Source):
     """A file of a pool."""
 
     def __init__(self, pool: SourcePool, file: str, opened: Source) -> None:
+        """Describe a file that the pool opens again when it is read."""
         self._pool = pool
         self._file = file
         self._size = opened.size

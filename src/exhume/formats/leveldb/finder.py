@@ -189,6 +189,7 @@ class _Chain:
     """Follows the blocks of a table from one to the next."""
 
     def __init__(self, table: Table, kind: str, base: int) -> None:
+        """Follow blocks of a table whose checksums are of `kind`; `base` is the checksum's context."""
         self.table = table
         self.kind = kind
         self.base = base

@@ -170,6 +170,10 @@ class LiveDatabase(DatabaseDirectory):
     def _newest_ordered(
         self, start: bytes | None, stop: bytes | None, ceiling: int, column_family: int, strict: bool
     ) -> Iterator[Any]:
+        """Yield the newest version of each key in the order of a comparator other than bytewise.
+
+        `strict` raises at a value that cannot be resolved.
+        """
         for one in versions_of(self._ordered(column_family, start, stop, ceiling, lean=True)):
             if one.status is Status.UNRESOLVED and strict:
                 checks.raise_rule(checks.UNRESOLVED, type_name(one.value_type), span=one.place.span, actual=one.key)
@@ -248,6 +252,7 @@ class LiveDatabase(DatabaseDirectory):
 
     @cached_property
     def _range_deletions(self) -> list[RangeDeletion]:
+        """Return the range deletions of live logs and tables."""
         out = [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges]
         for file in self.tables(Role.LIVE):
             table = self.table(file)

@@ -224,6 +224,7 @@ def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -
 
 
 def _apply_blobs(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, where: Span, report: Report) -> None:
+    """Apply the blob files and garbage counts of an edit to a column family."""
     for blob in edit.blobs_added:
         manifest.mentioned_blobs.add(blob.number)
         family.blobs[blob.number] = blob

@@ -36,6 +36,7 @@ def items(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> 
     from exhume.formats.leveldb.model import type_name
 
     def row(version: Version) -> dict[str, Any]:
+        """Return a version as a row; a partition contains live rows only and omits the status."""
         found = {
             "key": version.key,
             "value": version.value,

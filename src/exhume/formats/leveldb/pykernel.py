@@ -52,6 +52,7 @@ class LeveldbRows:
     """
 
     def __init__(self, family: int = 0) -> None:
+        """Start without rows, for one column family."""
         self.family = family
         self.extras: dict[tuple[bytes, int], VersionExtra] = {}
         self.places: list[Any] = []

@@ -97,6 +97,7 @@ class Sources(NamedTuple):
         return [one for one in self.deletions if one.column_family == family]
 
     def _settle(self, rows: LeveldbRows) -> None:
+        """Resolve merge operands, then keep the live rows or settle the older versions."""
         if chains := rows.chains():
             settle_chains(rows, chains, self.resolver, keep=not self.live)
         if self.live:
@@ -116,6 +117,7 @@ def json_parts(rows: LeveldbRows) -> Iterable[bytes]:
 
 
 def _json_parts(found: list[Version]) -> Iterator[bytes]:
+    """Yield the versions as JSON lines, large values in chunks."""
     from exhume.io.jsonout import dump_bytes, dump_pieces
 
     for one in found:
@@ -192,6 +194,7 @@ def map_rows(
             return None
 
     def made(keys: KeyRange) -> tuple[KeyRange, list[T] | None]:
+        """Read one range of keys from all tables and logs; None if it has large values, which are read one by one."""
         rows = LeveldbRows(keys.family)
         for run in sources.families[keys.family]:
             if isinstance(run, Table):

@@ -98,6 +98,7 @@ class Replay:
     def __init__(
         self, manifest: Manifest | None, limits: Limits, rule: SequenceRule | None, is_dacha: Callable[[], bool]
     ) -> None:
+        """Prepare to replay the logs of a database."""
         self._manifest = manifest
         self._limits = limits
         self._rule = rule
@@ -158,6 +159,7 @@ class Replay:
         ordinals = itertools.count()
 
         def take(block: bytes, at: int, base: int) -> int:
+            """Add the operations of a record to the batches; each has an ordinal in the order of the log."""
             nonlocal ordinals
             ordinal = next(ordinals)
             last = batches[-1] if batches else None
@@ -315,6 +317,7 @@ class _Run:
         self._written.clear()
 
     def _operations(self, one: LogBatch, first: int, stop: int) -> None:
+        """Apply operations `[first, stop)` of a batch, or keep them if they belong to a prepared transaction."""
         for operation in one.batch.operations[first:stop]:
             self._empty = False
             if self._section is None:
@@ -342,6 +345,7 @@ class _Run:
         self._empty = True
 
     def _commit(self, mark: TransactionMark) -> None:
+        """Apply the operations of a prepared transaction, with the timestamp of its commit."""
         for operation, one, persisted_in, sequence in self._prepared.pop(mark.name, []):
             if mark.timestamp and (size := self._timestamps.get(operation.column_family)) == len(mark.timestamp):
                 operation = operation._replace(key=operation.key[:-size] + mark.timestamp)

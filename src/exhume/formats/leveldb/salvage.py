@@ -388,6 +388,7 @@ def _account_between(
 
 
 def _account_rest(source: Source, start: int, end: int, rest: Outcome, kind: str, report: SalvageReport) -> None:
+    """Account for bytes between the recovered spans; zeros in a log were never written."""
     if rest is Outcome.LOST and source.is_zero(start, end) and kind.endswith("log"):
         rest = Outcome.IGNORED
     if rest is not Outcome.LOST:

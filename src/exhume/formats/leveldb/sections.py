@@ -154,6 +154,7 @@ class _Records:
         yield from self._run(first, len(self._starts))
 
     def _run(self, first: int, stop: int) -> Iterator[PlacedRun]:
+        """Yield records `[first, stop)` as one run of sections."""
         starts, ends = self._starts[first:stop], self._ends[first:stop]
         if starts:
             names = lambda: (f"{self._name}/record@{start}" for start in starts)  # noqa: E731

@@ -71,6 +71,7 @@ class Table(IndexedFile):
         comparator: Comparator | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        """Open a table: reads its footer and index. `level` and `largest_sequence` are those in the manifest."""
         super().__init__(source, limits=limits)
         self.largest_sequence = largest_sequence
         self.comparator: Comparator = comparator or comparator_of(BYTEWISE)

@@ -202,6 +202,7 @@ class _Split(_WholeRecords):
     """Records split at a separator."""
 
     def __init__(self, pa: Any, described: RecordFormat) -> None:
+        """Split records into the columns that `described` names."""
         self.pa = pa
         self.separator = described.separator
         self.kinds = described.columns

@@ -74,6 +74,7 @@ class BlockFile:
     """
 
     def __init__(self, source: Source, header: Header, limits: Limits) -> None:
+        """Read blocks of a file with this header."""
         self.source = source
         self.header = header
         self.limits = limits

@@ -108,6 +108,7 @@ class Terminated(Framing):
         return frame_terminated(data, self.terminator)
 
     def rest_error(self, rest: bytes) -> WriterError:
+        """Return the error for bytes after the last terminator."""
         return WriterError(
             "the last record does not end with the terminator",
             expected=self.terminator,
@@ -150,6 +151,7 @@ class PrefixedU64(Framing):
         return _U64.pack(size), b""
 
     def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
+        """Return the complete records in `data` in ZS framing, up to `budget` bytes, and how many bytes they take."""
         records: list[bytes] = []
         at, size = 0, len(data)
         while at + 8 <= size and at < budget:

@@ -333,6 +333,9 @@ class ZsArchive(RecordArchive):
             return
 
         def work(found: FoundBlock) -> tuple[RawBlock | LargeBlock, list[T], bool]:
+            """Apply the function to the records of a block within the bounds; returns the block, the results, and
+            whether the upper bound was reached. A large block is returned without results.
+            """
             block = found.block
             cut = None if isinstance(block, LargeBlock) else self._cut(found, block, bounds)
             if cut is None:

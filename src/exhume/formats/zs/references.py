@@ -220,6 +220,10 @@ class References:
             yield from self._resolve(parent.offset, parent.reach or KeyBounds(parent.offset, None, None))
 
     def _compare(self, key: bytes | EdgeRecord, edge: EdgeRecord) -> int:
+        """Compare a key with a block's edge: negative, zero or positive.
+
+        Records are read only where their first bytes agree.
+        """
         head, whole = (key.head, key.whole) if isinstance(key, EdgeRecord) else (key[:EDGE_SIZE], len(key) <= EDGE_SIZE)
         other = edge.head
         if head == other and not (whole and edge.whole):

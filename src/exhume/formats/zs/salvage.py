@@ -413,6 +413,7 @@ def _records(recovery: Recovery, sorter: ExternalSorter, jobs: int) -> Iterator[
 
 
 def _write_archive(recovery: Recovery, output: Path, jobs: int) -> None:
+    """Write the recovered records as a new archive, sorted if they were not."""
     codec: Any = {stored: name for name, stored in STORED_CODECS.items()}[recovery.file.header.codec]
     with (
         ZsWriter(output, metadata=recovery.metadata, codec=codec, default_metadata=False, jobs=jobs) as writer,
@@ -426,6 +427,7 @@ def _write_archive(recovery: Recovery, output: Path, jobs: int) -> None:
 
 
 def _write_lines(recovery: Recovery, output: Path, jobs: int) -> None:
+    """Write the recovered records as JSON lines."""
     with AtomicFile(output) as target, ExternalSorter() as sorter:
         for record in _records(recovery, sorter, jobs):
             for piece in dump_pieces({"record": record}):

@@ -168,6 +168,7 @@ class Index:
             )
 
     def _decode(self, block: RawBlock, payload: bytes) -> IndexNode:
+        """Return a parsed index block, and keep it in the cache."""
         entries = self._file.index_entries(block, payload)
         if not entries:
             raise checks.INDEX_EMPTY.error(span=self._file.span(block))

@@ -161,6 +161,7 @@ class _Blocks:
     """Blocks that follow each other, each of which becomes a section when it is examined."""
 
     def __init__(self, file: BlockFile, codec: str | None, start: int, *, framed: bool) -> None:
+        """Start without blocks; the first one starts at `start`."""
         self._file = file
         self._codec = codec
         self._framed = framed

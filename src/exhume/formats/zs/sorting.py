@@ -98,6 +98,7 @@ class ExternalSorter:
 
 
 def _read_run(run: IO[bytes]) -> Iterator[bytes]:
+    """Yield the records of a sorted run from its temporary file."""
     rest = b""
     want = RUN_CHUNK
     while fresh := run.read(want):

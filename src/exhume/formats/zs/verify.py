@@ -86,6 +86,7 @@ def _examine_data(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes)
 
 
 def _examine_index(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes) -> ExaminedBlock:
+    """Parse an index block and check the order of its keys."""
     entries = file.index_entries(block, payload)
     findings: list[Finding] = []
     if not entries:
@@ -128,6 +129,7 @@ class _BlockWalk:
     """One pass over the blocks."""
 
     def __init__(self, file: BlockFile, start: int, *, known: bool, quick: bool) -> None:
+        """Start at the first block. `known` is whether the header's sizes can be trusted."""
         self.file = file
         self.start = self.end = start
         self.known = known

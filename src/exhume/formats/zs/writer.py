@@ -225,6 +225,10 @@ class ZsWriter(Writer):
             self._put_data(self._calls.next())
 
     def _put_data(self, encoded: Encoded) -> None:
+        """Write an encoded data block and pass its key on to the index.
+
+        Raises `WriterError` if records are not sorted.
+        """
         if self._last is not None and is_smaller(encoded.first, self._last):
             self._refuse(0, self._last, encoded.first)
         if encoded.unsorted is not None:
@@ -237,6 +241,7 @@ class ZsWriter(Writer):
         self._put(0, key, encoded.block)
 
     def _refuse(self, ordinal: int, before: bytes | memoryview, record: bytes | memoryview) -> None:
+        """Raise the error for a record smaller than the one before it."""
         raise WriterError(
             f"the records are not sorted: record {self.records + ordinal + 1} is smaller than the one before it "
             "(sort them first)",

@@ -182,6 +182,7 @@ class AtomicDirectory(_Atomic):
     """A new directory that appears under its name only when complete; the same contract as `AtomicFile`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Make a temporary directory next to `path`, which must be absent or empty."""
         self.path: Path = Path(path)
         if os.path.lexists(self.path) and not (self.path.is_dir() and not any(self.path.iterdir())):
             raise exists_error(self.path)
@@ -245,6 +246,7 @@ class GrowingFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Create the file. Raises if it exists."""
         self.path: Path = Path(path)
         try:
             with naming(self.path):
@@ -327,6 +329,7 @@ def sync_directory(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
+    """Write the data of a file from the system's cache to the disk."""
     fd = os.open(path, os.O_RDWR)  # Windows syncs only what may be written
     try:
         os.fsync(fd)

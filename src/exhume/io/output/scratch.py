@@ -77,6 +77,7 @@ class Spool:
     """
 
     def __init__(self, most: int) -> None:
+        """Keep up to `most` bytes in memory and the rest in a temporary file."""
         self._most = most
         self._parts: list[bytes] = []
         self._file: BinaryIO | None = None

@@ -112,6 +112,7 @@ def text_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _opened(output: str, overwrite: bool) -> Iterator[BinaryIO]:
+    """Open the output for the body of a `with`; `-` is standard output."""
     if output == "-":
         sys.stdout.flush()
         yield sys.stdout.buffer
@@ -151,6 +152,7 @@ class AppendOnlyLog:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open or create a regular file to append to."""
         self.path = os.fspath(path)
         with naming(path):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | CLOEXEC | BINARY, 0o666)

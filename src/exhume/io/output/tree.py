@@ -240,6 +240,7 @@ class OutputTree:
             return handle
 
     def _clash(self, error: OSError, name: str) -> UnsafePathError | SourceError:
+        """Return the error for a member that cannot be written because of what exists in its place."""
         span = Span(os.fspath(self.root / name), 0, 0)
         if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
             what = "a symbolic link is in the way" if error.errno == errno.ELOOP else "a file and a directory clash"
@@ -249,6 +250,7 @@ class OutputTree:
         return source_error(error, os.fspath(self.root / name))
 
     def _has_link(self, name: str) -> bool:
+        """Return whether a directory on the way to a name is a symbolic link."""
         path = self.root
         for part in name.split("/"):
             path /= part

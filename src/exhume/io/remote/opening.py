@@ -129,6 +129,7 @@ class ResponseRules(NamedTuple):
         return out
 
     def _install(self, protocol: str, options: dict[str, Any]) -> None:
+        """Set the options of a file system so that its requests pass through these rules."""
         if protocol in ("http", "https"):
             options.setdefault("get_client", self.client)
         elif protocol in ("gs", "gcs"):

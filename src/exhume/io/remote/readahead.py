@@ -42,6 +42,7 @@ class AdaptiveConcurrency:
     """
 
     def __init__(self, most: int = MAX_IN_FLIGHT, clock: Callable[[], float] = time.perf_counter) -> None:
+        """Start with one request at a time; at most `most`."""
         self.width = 1
         self._most, self._clock = most, clock
         self._lock = threading.Lock()
@@ -74,6 +75,7 @@ class AdaptiveConcurrency:
                     self._judge()
 
     def _judge(self) -> None:
+        """Compare the speed of a finished round with the one before: double the width, halve it, or pause."""
         rate = self.width * self._bytes / max(self._seconds, 1e-9)
         if rate < MIN_SPEEDUP * self._before:
             self._become(self.width // 2, BACKOFF_ROUNDS)
@@ -111,6 +113,7 @@ class PendingFetch:
     """A chunk that a thread of its own fetches, tried once; if that fails, `take` returns None and the reader asks."""
 
     def __init__(self, start: int, stop: int, fetch: Callable[[], bytes], pace: AdaptiveConcurrency) -> None:
+        """Start to fetch bytes `[start, stop)` in a thread of its own."""
         self.start, self.stop = start, stop
         self._data: bytes | None = None
         self._done = threading.Event()
@@ -133,6 +136,7 @@ class PendingFetch:
         return self._data
 
     def _run(self) -> None:
+        """Fetch the bytes; an error leaves them to the reader."""
         try:
             self._data = self._fetch()
         except Exception:  # it is raised again, in its place, where the bytes are read
@@ -236,6 +240,7 @@ class ReadAhead:
                 _hold(run, start, self._fetch(start, end, end))
 
     def _add(self, run: SequentialRead) -> SequentialRead:
+        """Add a sequence of reads; the oldest is dropped when there are too many."""
         for old in self._runs[: len(self._runs) - RUNS + 1]:
             self._runs.remove(old)
             _drop(old)

@@ -252,6 +252,10 @@ class RemoteSource(Source):
         return out
 
     def _fetch_checked(self, ranges: list[tuple[int, int]], *, again: bool = True) -> list[bytes]:
+        """Fetch ranges and check the length of each answer.
+
+        `again` allows to repeat failed requests, unless the store does that itself.
+        """
         if not ranges:
             return []
         self._account(ranges)
@@ -310,6 +314,7 @@ class RemoteSource(Source):
             )
 
     def _explain_length(self, offset: int, size: int, got: int) -> None:
+        """Raise the error for an answer of the wrong length: range ignored, object changed, or cut."""
         span = self.span(offset, offset + size)
         if got > size:
             raise RangeNotSupportedError(
@@ -331,6 +336,7 @@ class RemoteSource(Source):
             raise self._changed(f"{counted(info.get('size'), 'bytes')} {now}")
 
     def _changed(self, now: str) -> SourceChangedError:
+        """Return the error for an object that changed; `now` is its identity or size now."""
         return SourceChangedError(
             "the object changed while it was being read",
             span=Span(self.name, 0, 0),

@@ -29,6 +29,7 @@ class FsspecSource(RemoteSource):
     """An object of any fsspec file system; concurrency is the file system's own."""
 
     def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        """Fetch ranges, several of them in parallel."""
         if len(ranges) == 1:
             (start, end) = ranges[0]
             return [bytes(self._fs.cat_file(self._path, start=start, end=end))]
@@ -43,6 +44,7 @@ class _AsyncSource(RemoteSource):
         """Request ranges concurrently, `CONCURRENCY` at a time; their bytes are in the order of `ranges`."""
 
         async def gather() -> list[bytes]:
+            """Fetch the ranges in parallel, at most `CONCURRENCY` at a time."""
             gate = asyncio.Semaphore(CONCURRENCY)
 
             async def one(start: int, end: int) -> bytes:
@@ -70,6 +72,9 @@ class HttpSource(_AsyncSource):
         """
 
         async def get() -> Mapping[str, Any] | None:
+            """Request the edge of the object; returns its size, identity and these bytes, or None if ranges are not
+            supported.
+            """
             session = await fs.set_session()
             options = _with_timeout(fs)
             headers = {**options.pop("headers", {}), "Range": _edge_range(tail), "Accept-Encoding": "identity"}
@@ -128,6 +133,7 @@ class HttpSource(_AsyncSource):
             return body
 
     def _check_identity(self, headers: Mapping[str, str]) -> None:
+        """Raise if the object's ETag changed since the first answer."""
         known, now = self._identity.get("ETag"), headers.get("ETag")
         if now is not None:
             if known is None:
@@ -136,6 +142,7 @@ class HttpSource(_AsyncSource):
                 raise self._changed(f"ETag {now}")
 
     def _check_range(self, text: str, start: int, end: int) -> None:
+        """Raise if `Content-Range` states a different size or range."""
         span, _, total = text.removeprefix("bytes ").partition("/")
         if total.isdigit() and int(total) != self._size:
             raise self._changed(counted(int(total), "bytes"))
@@ -167,6 +174,7 @@ class S3Source(_AsyncSource):
         """As `HttpSource.first`, by one `GetObject`; None for what is not an object, or is empty."""
 
         async def get() -> Mapping[str, Any] | None:
+            """Request the edge of the object; returns its size, identity and these bytes, or None if there are none."""
             bucket, key, version = fs.split_path(path)
             if not key:
                 return None
@@ -228,6 +236,7 @@ class GcsSource(_AsyncSource):
         """As `HttpSource.first`, with the generation of the object as its identity; None for what is not an object."""
 
         async def get() -> Mapping[str, Any] | None:
+            """Request the edge of the object; returns its size, identity and these bytes, or None if there are none."""
             if not fs.split_path(path)[1]:
                 return None
             try:

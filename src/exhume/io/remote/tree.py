@@ -266,6 +266,7 @@ class FsspecTree(Tree):
         return BEHIND_A_NETWORK
 
     def listed_size(self, name: str) -> int | None:
+        """Return a file's size if a listing or an open source states it, without a request; 0 if it does not exist."""
         path = f"{self._path}/{check_relative(name, self.name)}"
         source = self._known.sources.get(path)
         if source is not None:
@@ -301,6 +302,7 @@ class FsspecTree(Tree):
 def _unpickled(
     fs: Any, path: str, name: str, prefix: str, allow: bool, listing: dict[str, Mapping[str, Any]] | None
 ) -> FsspecTree:
+    """Return the tree in another process, with the listing that it had."""
     known = _Snapshot()
     tree = FsspecTree(fs, path, name, prefix, allow_full_download=allow, snapshot=known)
     if listing is not None:

@@ -79,7 +79,6 @@ class Expressions:
     """Expressions within one function."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
-        """Translate expressions of the module `source`; `every` has all modules by name, `table` the shared constants."""
         self.source = source
         self.every = every
         self.table = table

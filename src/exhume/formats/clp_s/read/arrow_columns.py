@@ -60,6 +60,7 @@ class ColumnPiece:
     __slots__ = ("column", "part", "run", "start", "stop")
 
     def __init__(self, part: TablePart, start: int, column: Column | None, run: int) -> None:
+        """Place the rows of `part` at row `start` of an Arrow column; `column` is None where the part has none."""
         self.part: TablePart = part
         self.start: int = start
         self.stop: int = start + len(part.rows)
@@ -170,6 +171,7 @@ class ColumnMaker:
         return pa.Array.from_buffers(self.item.arrow_type, rows, buffers)
 
     def _booleans(self, pieces: Sequence[ColumnPiece], rows: int) -> Any:
+        """Return an Arrow array of booleans, as bits; rows outside the pieces are null."""
         np = self.np
         out = np.zeros(rows, bool)
         for piece in pieces:
@@ -281,6 +283,7 @@ def run_program(part: TablePart, node: int) -> tuple[ClpsProgram, list[int]]:
 
 
 def _is_utf8(text: bytes) -> bool:
+    """Return whether bytes are UTF-8."""
     if text.isascii():
         return True
     try:

@@ -97,6 +97,7 @@ class TableWindows:
     """The windows of a table for threads that share them, opened by the first of them: none of a small table."""
 
     def __init__(self, table: Table) -> None:
+        """Prepare to read a table by windows; they are opened when first needed."""
         self._table = table
         self._opened = SharedValue(lambda: (open_windows(table),))
         self._is_passed_over = not is_large(table)
@@ -333,6 +334,8 @@ class Prefetcher:
         self._archive.texts.escaped_variables  # noqa: B018 - reads it
 
     def _start(self, *works: Callable[[], object]) -> None:
+        """Run `works` in a thread of its own if one is free; otherwise they are done where they are needed."""
+
         def run() -> None:
             try:
                 for work in works:

@@ -135,6 +135,7 @@ class PrintContext:
         return self._log_types(self._archive.array_types)
 
     def _log_types(self, entries: ClpsStrings, *, escape: bool = False) -> ClpsLogTypes:
+        """Return the log types parsed for printing; large ones in a mapped file instead of memory."""
         room: Callable[[int], memoryview] | None = None
         if entries.size > self._archive.limits.payload_size:
             from exhume.io.output.scratch import mapped_room

@@ -173,6 +173,7 @@ class Container(RecordArchive):
 
     @cached_property
     def _file_list(self) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
+        """Return where each section is stored, and the problems of those that cannot be located, by name."""
         for packet in self.packets_of(PacketType.ARCHIVE_INFO):
             count = packets.segment_count(packet)
             if count is not None and count != 1:

@@ -89,6 +89,7 @@ class Dataset:
         return groups
 
     def _runs(self) -> list[list[ClpSArchive]]:
+        """Group the archives by the process that wrote them, each group in order of writing."""
         runs: dict[Any, list[ClpSArchive]] = {}
         for number, archive in enumerate(self.archives):
             ranges = archive.range_index
@@ -157,6 +158,7 @@ def _merged(runs: list[list[ClpSArchive]], stream: Callable[[Table], Iterator[An
 
 
 def _timed(run: list[ClpSArchive], stream: Callable[[Table], Iterator[Any]]) -> Iterator[tuple[int, Any]]:
+    """Yield `(time, record)` of a run in order of writing. A record without a time has that of the record before."""
     last = -(1 << 80)
     for archive in run:
         tables = [table for table in archive.tables if table.num_messages]

@@ -61,6 +61,7 @@ class NumberRuns:
     """Numbers as runs of those that follow each other: they take little memory, as most records are there."""
 
     def __init__(self) -> None:
+        """Start without numbers."""
         self._firsts: list[Numbers] = []
         self._lasts: list[Numbers] = []
         self._waiting: list[Numbers] = []
@@ -79,6 +80,7 @@ class NumberRuns:
             self._most = MOST_RUNS + 2 * self._held
 
     def _take(self) -> None:
+        """Merge the waiting numbers into runs of consecutive ones; negative numbers are dropped."""
         numbers = np.sort(np.concatenate(self._waiting)) if self._waiting else np.array([], np.int64)
         numbers = numbers[numbers >= 0]
         self._waiting, self._num_waiting = [], 0

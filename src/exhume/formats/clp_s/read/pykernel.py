@@ -64,6 +64,10 @@ class ClpsStrings:
     __slots__ = ("_entries", "end", "size")
 
     def __init__(self, payload: Buffer, count: int, steps: Iterable[int] = ()) -> None:
+        """Parse a dictionary of `count` entries; `steps` are offsets in it that the compiled kernel uses.
+
+        Raises `ValueError`.
+        """
         at = 0
         for step in steps:
             if not at <= step <= len(payload):
@@ -294,6 +298,7 @@ class ClpsProgram:
         self._printers = [_printer(operation, rows) for operation in operations]
 
     def _row(self, row: int) -> bytes | Fault:
+        """Return one row as JSON, or the fault of its first column that cannot be printed."""
         pieces = []
         for index, printer in enumerate(self._printers):
             piece = printer(row)

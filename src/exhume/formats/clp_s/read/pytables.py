@@ -37,6 +37,9 @@ class ClpsTables:
         num_entries: Any, num_ordered: Sequence[int], schema_of: Sequence[int], starts: Any, ends: Any,
         rows: Sequence[int],
     ) -> None:  # fmt: skip
+        """Describe many small tables at once: the schema tree (parents, keys, types), the schemas and, by table, its
+        schema, place in the payload and number of rows.
+        """
         self.rows = rows
         self._num_schemas = len(num_ordered)
         if len(schema_of) != len(rows) or len(starts) != len(rows) or len(ends) != len(rows):

@@ -82,6 +82,10 @@ class TableRenderer:
     def __init__(
         self, data: LoadedTable, *, nodes: Collection[int] | None = None, complete: bool = False, roots: Roots = ()
     ) -> None:
+        """Compile the printing of a table.
+
+        `nodes` restricts it to these columns; `complete` prints absent values too.
+        """
         self.data = data
         self.tokens: list[Token] = data.layout.tokens(complete=complete, nodes=nodes, roots=roots)
         ops, self._owners = operations(self.tokens, data.column_at, complete=complete)

@@ -296,6 +296,7 @@ class Streams(Container):
             return len(payload), lambda start, stop: payload[start:stop]
 
         def read(start: int, stop: int) -> Buffer:
+            """Return bytes `[start, stop)` of the decompressed stream."""
             data = bytearray(stop - start)
             try:
                 with passage.stop() as here:

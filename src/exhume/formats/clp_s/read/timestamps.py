@@ -174,6 +174,7 @@ def _check_together(seen: set[str]) -> None:
 
 
 def _check_quotes(pattern: bytes) -> None:
+    """Check a pattern for quotes and control bytes inside it. Raises `ValueError` with the offset."""
     inner = pattern[1:-1] if len(pattern) >= 2 and pattern[:1] == b'"' == pattern[-1:] else pattern
     if b'"' in inner:
         raise ValueError("a quote inside the pattern", pattern.index(b'"', 1) if len(pattern) > 1 else 0)

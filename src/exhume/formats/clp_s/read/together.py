@@ -68,6 +68,7 @@ class GatheredColumn:
     """The values of some nodes of one type in the tables of a run: a column, and the row of the run for each value."""
 
     def __init__(self, source: RunSource, kind: int, found: tuple[bytes, bytes, bytes]) -> None:
+        """Make a column of values from many tables: `found` has values, variables and the table of each row."""
         values, more, owners = found
         self.owners = array("I", owners)
         rows = len(self.owners)

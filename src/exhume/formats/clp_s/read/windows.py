@@ -71,6 +71,7 @@ class Windows:
     """A table whose rows are read on request, by any number of threads."""
 
     def __init__(self, table: Table, passage: FrameCache | LeanFrameCache, ends: list[int]) -> None:
+        """Read a table whose columns end at `ends` through the frames in `passage`."""
         self.table, self.layout = table, table.layout
         self.ends = ends
         """Where each column ends in the table."""

@@ -285,6 +285,7 @@ def in_file(places: Sequence[tuple[int, int]], file: BinaryIO) -> Payload:
     lock = threading.Lock()
 
     def read(start: int, stop: int) -> bytes:
+        """Return bytes `[start, stop)` of the payload."""
         parts = []
         for (low, high), first in zip(places, starts, strict=False):
             begin, end = max(start, first), min(stop, first + high - low)

@@ -44,6 +44,7 @@ class SpillFile:
     """A temporary file for the columns of one archive; `folder` is where it is made when it is first needed."""
 
     def __init__(self, folder: Path | None) -> None:
+        """Spill into a temporary file in `folder`, made when first needed; None for the system's."""
         self._folder = folder
         self._file: BinaryIO | None = None
         self._end = 0
@@ -87,6 +88,7 @@ class Frames:
     """The frames of a section, in memory up to `HELD` bytes, then in a temporary file."""
 
     def __init__(self, folder: Path | None) -> None:
+        """Keep compressed frames in memory, then in a temporary file in `folder`."""
         self._folder = folder
         self._held: list[bytes] = []
         self._file: BinaryIO | None = None

@@ -105,6 +105,7 @@ def list_inputs(
 
 
 def _listed(files_from: str | None) -> list[str]:
+    """Return the paths listed in a file, or on standard input, one per line."""
     if files_from is None:
         return []
     if files_from == STDIN:

@@ -242,6 +242,10 @@ class Scanner:
         raise ScanError(Status.BAD_JSON, at)
 
     def _number(self, at: int) -> tuple[Token, int]:
+        """Return the number at `at` and the offset after it.
+
+        Raises `ScanError` with MORE if the data ends inside it.
+        """
         head = _NUMBER_HEAD.match(self.data, at)
         end = head.end() if head else at
         match = _NUMBER.match(self.data, at)
@@ -294,6 +298,7 @@ class Scanner:
                 parts.append(_REPLACEMENT)
 
     def _hex4(self, at: int) -> int:
+        """Return the four hexadecimal digits at `at` as a number."""
         match = _HEX4.match(self.data, at)
         if match:
             return int(match[0], 16)
@@ -303,6 +308,7 @@ class Scanner:
         raise ScanError(Status.BAD_ESCAPE, at)
 
     def _check_utf8(self, start: int, end: int) -> None:
+        """Check that bytes `[start, end)` are UTF-8; a character that the end of the data divides needs more data."""
         try:
             self.data[start:end].decode("utf-8")
         except UnicodeDecodeError as error:

@@ -46,6 +46,7 @@ class _Column:
     """A growing column."""
 
     def __init__(self, node_type: int) -> None:
+        """Start a column: `a` has words or numbers, `b` variables or formats of floats, `flags` booleans."""
         self.type = node_type
         self.a = array("Q")
         self.flags = bytearray()
@@ -123,6 +124,7 @@ class PureEncoder:
         resolve_timestamp: ResolveTimestamp,
         encode_float: Callable[[bytes], tuple[float, int] | None],
     ) -> None:
+        """Start an archive part. `path` are the keys of the timestamp, `core` selects the text encoding of 0.4.0 on."""
         self._dialect = Dialect.CORE if core else Dialect.CLASSIC
         self._structurize, self._retain_floats = structurize, retain_floats
         self._time_nodes, self._lossy, self.max_document = time_nodes, lossy, max_document
@@ -207,6 +209,7 @@ class PureEncoder:
         return None
 
     def _leaf(self, leaf: LeafValue) -> _Value:
+        """Return a value that was parsed elsewhere (from KV-IR), with its node and type as in JSON."""
         value = _Value(leaf.text)
         value.type, value.number = leaf.type, leaf.number
         parent = ROOT
@@ -236,6 +239,7 @@ class PureEncoder:
             self._depths.pop()
 
     def _node(self, parent: int, key: bytes, node_type: int) -> int:
+        """Return the number of a node of the schema tree, which is added when it is new."""
         triple = (parent, key, node_type)
         found = self._ids.get(triple)
         if found is None:
@@ -300,6 +304,7 @@ class PureEncoder:
         return [*log, *leaves], unordered, _with_columns(leaves.values()), _with_columns(elements)
 
     def _value(self, token: Token, is_time: bool) -> _Value:
+        """Return the value of a JSON token with the type of its column."""
         value = _Value(token.text)
         match token.kind:
             case Kind.STRING:
@@ -327,6 +332,7 @@ class PureEncoder:
         return value
 
     def _integer(self, value: _Value, is_time: bool) -> None:
+        """Give a value its integer; one beyond 64 bits is refused, or rounded if losses are allowed."""
         value.type = NodeType.INTEGER
         value.number, signed, fits = fits_integer(value.text)
         if not fits or not (signed or self._lossy):
@@ -341,6 +347,7 @@ class PureEncoder:
             value.is_time, value.epoch = True, value.number
 
     def _float(self, value: _Value) -> None:
+        """Give a value its float; with `retain_floats` also the format in which it is written."""
         number = float(value.text)
         if number - number != 0:
             raise _RefusedError(Status.BIG_FLOAT)
@@ -352,6 +359,7 @@ class PureEncoder:
             value.word = 0 if encoded is None else encoded[1]
 
     def _timestamp(self, value: _Value, quoted: bool) -> bool:
+        """Give a value its time if it is one in a known pattern; return whether it is."""
         answer = self._resolve_timestamp(value.text, quoted)
         if answer is None:
             raise _RefusedError(Status.BAD_TIMESTAMP)
@@ -391,6 +399,7 @@ class PureEncoder:
         self.records += 1
 
     def _entry(self, which: int, text: bytes) -> int:
+        """Return the number of a string in dictionary `which` (0 variables, 1 log types, 2 arrays), added when new."""
         dictionary = self._dictionaries[which]
         known = len(dictionary)
         found = dictionary.setdefault(text, known)
@@ -430,6 +439,7 @@ class PureEncoder:
             self._note_time(value)
 
     def _put_text(self, column: _Column, text: bytes) -> None:
+        """Add a string to a column: encoded variables, and a word with its log type and first variable."""
         encoded = encode_text(text, self._dialect)
         first = len(column.b)
         for variable in encoded.variables:
@@ -446,6 +456,7 @@ class PureEncoder:
         self.size += WORD_SIZE + VARIABLE_SIZE * len(encoded.variables)
 
     def _note_time(self, value: _Value) -> None:
+        """Extend the range of times by a value's time."""
         self._time_ids.add(value.node)
         if value.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT):
             (number,) = array("d", array("Q", [value.number]).tobytes())

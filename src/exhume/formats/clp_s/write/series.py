@@ -69,6 +69,7 @@ class Series:
     """
 
     def __init__(self, target: Path, options: WriterOptions) -> None:
+        """Start the first part at `target`; later parts have a number in their names."""
         self._target = target
         self._options = options
         self._creator = options.new_creator_id()

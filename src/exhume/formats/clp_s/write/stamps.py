@@ -113,6 +113,7 @@ class _Parser:
         return self._text[self._at - 1 : self._at]
 
     def _choices(self) -> Node:
+        """Parse alternatives separated by `|` up to the closing parenthesis."""
         found: list[Choice] = [[]]
         while (char := self._next()) not in ("", ")"):
             if char == "|":
@@ -144,6 +145,7 @@ class _Parser:
         yield Repetition(nodes[-1], *times)
 
     def _times(self) -> tuple[int, int]:
+        """Parse `?` or `{least,most}`, and return how often a part may occur."""
         if self._text[self._at : self._at + 1] == "?":
             self._at += 1
             return 0, 1

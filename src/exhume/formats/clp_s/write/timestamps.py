@@ -236,6 +236,7 @@ def _percent_fraction(digits: str, zulu: bool) -> tuple[str, bool]:
 
 
 def _from_match(match: re.Match[str], dialect: TimeDialect) -> ParsedTimestamp | None:
+    """Return the timestamp of a match; None if its fields are not a date."""
     parts = {name: text for name, text in match.groupdict().items() if text is not None}
     fields = _civil_fields(parts)
     if fields is None:
