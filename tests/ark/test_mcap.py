@@ -236,6 +236,29 @@ def test_a_truncated_file_is_read_to_the_cut(chunks: bool, compression: str, tmp
         assert len(set(counts)) >= 15
 
 
+def padded(data: bytes) -> bytes:
+    """The same file with bytes after the fields of each record outside of chunks, as later versions may have."""
+    out, at = MAGIC, len(MAGIC)
+    while at < len(data) - len(MAGIC):
+        kind, size = struct.unpack_from("<BQ", data, at)
+        out += record(kind, data[at + 9 : at + 9 + size] + b"\1\xff\xff")
+        at += 9 + size
+    return out + MAGIC
+
+
+def test_bytes_after_the_fields_of_a_record_are_passed_over(tmp_path: Path, exhume_cli: Cli) -> None:
+    data = written(enable_crcs=False)
+    for name, content_of in (("plain", data), ("padded", padded(data))):
+        (tmp_path / f"{name}.mcap").write_bytes(content_of)
+        ran = exhume_cli("create", "ark", tmp_path / f"{name}.mcap", "-o", tmp_path / name)
+        assert (ran.code, "lost" in ran.err) == (0, False), ran.err
+    assert content(tmp_path / "plain") == content(tmp_path / "padded")
+    at = padded(data).index(b"cal.bin") + 60
+    broken = padded(data)[:at] + b"\xee" + padded(data)[at + 1 :]
+    found, _ = lost(broken, tmp_path / "broken", exhume_cli)
+    assert found == {"attachments": 1}
+
+
 def lost(data: bytes, folder: Path, exhume_cli: Cli) -> tuple[dict[str, int], int]:
     """What is named as lost of a file, and how many messages are in the log."""
     folder.mkdir()

@@ -22,6 +22,7 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import SourcePool
 from exhume.formats.leveldb.forensics import find_data_blocks
 from exhume.formats.leveldb.log import LogReader, build_batch, build_log
+from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
@@ -226,6 +227,8 @@ def fixed(offset: int, new: bytes) -> Change:
 GOOD = build_block([(KEY, b"v")])
 OTHER = build_block([(InternalKey(b"a", 1, 1).build(), b"v")])
 TABLE = (1, 5, 474, InternalKey(b"a", 9, 1).build(), InternalKey(b"z", 1, 1).build())
+WIDER = (1, 5, 474, InternalKey(b"Z", 9, 1).build(), InternalKey(b"z", 1, 1).build())
+TWICE = edit(log=6, last=6, following=7, tables=[TABLE, TABLE])
 
 CASES: list[tuple[str, Change]] = [
     ("LDB-101", drop("CURRENT")),
@@ -281,7 +284,8 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-308", manifest(b"\x02\x06")),
     ("LDB-308", manifest(edit(log=6, last=6, following=3, tables=[TABLE]))),
     ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE]), b"\x06\x00\x63")),
-    ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE, TABLE]))),
+    ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE, WIDER]))),
+    ("LDB-309", manifest(TWICE + b"\x0a\x06")),  # as RocksDB would write it
     ("LDB-113", both(drop("000006.log"), put("OPTIONS-000009", b"[DBOptions]\n  wal_dir=/var/logs\n"))),
     ("LDB-114", both(put("OPTIONS-000009", b'[CFOptions "default"]\n  inplace_update_support=true\n'), log(build_log(
         [build_batch(7, [(PUT, b"k", b"1"), (15, b"a", b"z"), (PUT, b"k", b"2")])])))),
@@ -420,6 +424,19 @@ def test_each_rule_is_reported_and_the_reader_goes_on(code: str, change: Change)
         archive.info().to_dict()
         archive.stats()
         assert archive.sections().coverage().total == sum(map(len, files.values()))
+
+
+def test_a_table_that_leveldb_lists_twice_is_one_table() -> None:
+    """As goleveldb does when it opens a database: its first edit has what it recovered, then all tables."""
+    files = build_database()
+    rows = list(Database(MemoryTree(files)).scan())
+    [known] = replay(BytesSource(files["MANIFEST-000004"])).tables
+    table = (known.level, known.number, known.size, known.smallest, known.largest)
+    once = edit(log=6, last=6, following=7, tables=[table])
+    for records in ([edit(log=6, last=6, following=7, tables=[table, table])], [once, once]):
+        manifest(*records)(files)
+        assert [f for f in findings(files) if f.severity is not Severity.NOTE] == []
+        assert list(Database(MemoryTree(files)).scan()) == rows
 
 
 @pytest.mark.parametrize("kind", [10, 11, 33, 34, 130, 131, 200])

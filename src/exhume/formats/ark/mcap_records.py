@@ -30,7 +30,7 @@ LIBRARY: Final = "exhume"
 LOG_RECORD: Final = "ark.log"
 METADATA_RECORD: Final = "ark.metadata"
 CRC_SIZE: Final = 4
-"""Bytes of the checksum at the end of a footer, which it does not cover."""
+"""Bytes of the checksum of a footer or an attachment: its last field, which it does not cover."""
 
 
 def library(name: str) -> Any:
@@ -49,6 +49,12 @@ SIZE_BYTES: Final = 8
 
 MESSAGE_SIZE: Final = 22
 """Bytes of the content of a message without data."""
+
+ATTACHMENT_SIZE: Final = 32
+"""Bytes of the fields of an attachment before its checksum, without name, media type and data."""
+
+FOOTER_CHECKED: Final = 16
+"""Bytes of a footer that its checksum covers."""
 
 MAGIC: Final = b"\x89MCAP0\r\n"
 

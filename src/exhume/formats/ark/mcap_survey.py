@@ -17,7 +17,9 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from exhume.errors import ExhumeError, FormatError, Span
 from exhume.formats.ark.mcap_records import (
+    ATTACHMENT_SIZE,
     CRC_SIZE,
+    FOOTER_CHECKED,
     HEAD_SIZE,
     MAGIC,
     Kind,
@@ -203,7 +205,7 @@ def _check_end(file: BinaryIO, start: int, size: int, end: int, report: ExportRe
         report.lost["damaged records"] += 1
         return
     begin = record.summary_start or start - HEAD_SIZE  # without a summary, it covers the footer alone
-    if record.summary_crc and record.summary_crc != _checksum(file, begin, start + size - CRC_SIZE):
+    if record.summary_crc and record.summary_crc != _checksum(file, begin, start + FOOTER_CHECKED):
         report.lost["checksums that do not match"] += 1
         report.notes.append("the checksum of the summary does not match")
     file.seek(start + size)
@@ -286,8 +288,12 @@ def read_attachment(file: BinaryIO, unit: Unit) -> Any:
     """An attachment; None if it is damaged."""
     file.seek(unit.start)
     data = file.read(unit.end - unit.start)
-    stored = read_number(data[-CRC_SIZE:]) if len(data) >= CRC_SIZE else 0
-    if stored and stored != zlib.crc32(data[:-CRC_SIZE]):
-        return None
     record = parsed("Attachment", data)
-    return record if record is not None and len(data) - len(record.data) >= CRC_SIZE else None
+    if record is None:
+        return None
+    texts = len(record.name.encode()) + len(record.media_type.encode())
+    size = ATTACHMENT_SIZE + texts + len(record.data)  # a record may have more after its fields
+    stored = data[size : size + CRC_SIZE]
+    if len(stored) < CRC_SIZE or read_number(stored) not in (0, zlib.crc32(memoryview(data)[:size])):
+        return None
+    return record

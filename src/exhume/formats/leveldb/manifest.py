@@ -250,7 +250,11 @@ def _raise_counter(holder: Manifest | ColumnFamily, name: str, value: int | None
 
 
 def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, where: Span, report: Report) -> None:
-    """Remove and add the tables of an edit; a table without usable keys is reported and not added."""
+    """Remove and add the tables of an edit; a table without usable keys is reported and not added.
+
+    A table that LevelDB's tags add twice, alike, is one table: goleveldb's first edit lists what its recovery added, and
+    then all tables (leveldb/session_util.go, `newManifest`).  LevelDB accepts this; RocksDB rejects it.
+    """
     for level, number in edit.deleted:
         manifest.mentioned.add(number)
         known = family.tables.get(number)
@@ -260,7 +264,10 @@ def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, wh
             del family.tables[number]
     for file in edit.added:
         manifest.mentioned.add(file.number)
-        if file.number in family.tables:
+        known = family.tables.get(file.number)
+        if known == file and _ROCKSDB_TAGS.isdisjoint(edit.tags):
+            continue
+        if known is not None:
             report(checks.FILE_SET, f"adds table {file.number} again", span=where)
         if manifest.next_file_number is not None and file.number >= manifest.next_file_number:
             report(checks.COUNTER, "a table number passes the next file number", span=where,
