@@ -15,14 +15,18 @@ from exhume.engines.coverage import coverage
 from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import EntryNotFoundError, Span
 from exhume.formats.leveldb import kernel as compiled
+from exhume.formats.leveldb import layout
 from exhume.formats.leveldb import pykernel as twin
 from exhume.formats.leveldb import sections as module
 from exhume.formats.leveldb.blocks import build_block, seal_block
 from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.source import BytesSource
+from exhume.io.tree import MemoryTree
 from exhume.layout.sections import PlacedRun, Section, SectionKind, SectionMap, SectionRun
 from tests.leveldb.make_samples import PUT, build_database, build_table, write_files
+from tests.leveldb.test_damage import KEY, table_of
 
 KINDS = (SectionKind.DATA, SectionKind.CHECKSUM, SectionKind.PADDING)
 runs = st.tuples(st.integers(0, 60), st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=12))
@@ -110,6 +114,23 @@ def test_a_block_that_its_entries_do_not_fill_is_looked_at(tmp_path: Path) -> No
     assert found.unexplained
     assert all(hole.start < block.span.end for hole in found.unexplained)
     assert found.fields + found.gap == sound.fields
+
+
+def test_every_filter_of_a_block_is_claimed() -> None:
+    """All of them, although `explain` shows the first ones one by one."""
+    block = b"".join(bytes((n,)) * 5 + b"\6" for n in range(200))
+    block += b"".join((n * 6).to_bytes(4, "little") for n in range(201)) + b"\x0b"
+    files = build_database()
+    table_of((build_block([(KEY, b"v")]), KEY), filter=block)(files)
+    with LevelDbArchive(MemoryTree(files)) as archive:
+        found = coverage(archive)
+    assert found.unexplained == []
+    offsets = [n * 6 for n in range(201)]
+    for wrong in ([6, *offsets[1:]], [*offsets[:9], 0, *offsets[10:]], [*offsets[:-1], 1194], offsets[:-1]):
+        changed = block[:1200] + b"".join(n.to_bytes(4, "little") for n in wrong) + b"\x0b"
+        assert not layout.fills_filter(changed)
+    assert not layout.fills_filter(block[:3])
+    assert not layout.fills_filter(block + b"\x0b")
 
 
 def test_blocks_that_do_not_follow_each_other_are_sections_by_themselves() -> None:

@@ -7,6 +7,8 @@ are read, and what the operations of a batch mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise, starmap
+from operator import le
 from typing import Any, Final, NamedTuple
 
 from exhume_ksy.facts.leveldb_filter import LeveldbFilter
@@ -197,6 +199,18 @@ def fills_block(block: bytes) -> bool:
     except FAILURES:
         return False
     return columns.problem is None and columns.resume_at == raw.ofs_restarts
+
+
+def fills_filter(block: bytes) -> bool:
+    """Whether the filters of a LevelDB filter block and their offsets make up the whole block."""
+    try:
+        raw, _ = read_leveldb_filter(block, 0, len(block))
+        offsets = raw.offsets
+    except FAILURES:
+        return False
+    end = raw.ofs_offsets + len(offsets) * LeveldbFilter.each.offsets
+    tiled = offsets[0] == 0 and all(starmap(le, pairwise(offsets))) and offsets[-1] == raw.ofs_offsets
+    return tiled and end == len(block) - 1
 
 
 _NOT_SKIPPED = 64

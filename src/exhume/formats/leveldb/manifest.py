@@ -252,8 +252,8 @@ def _raise_counter(holder: Manifest | ColumnFamily, name: str, value: int | None
 def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, where: Span, report: Report) -> None:
     """Remove and add the tables of an edit; a table without usable keys is reported and not added.
 
-    A table that LevelDB's tags add twice, alike, is one table: goleveldb's first edit lists what its recovery added, and
-    then all tables (leveldb/session_util.go, `newManifest`).  LevelDB accepts this; RocksDB rejects it.
+    A table that LevelDB's tags add twice, alike, is one table: goleveldb's first edit lists what its recovery
+    added, then all tables (leveldb/session_util.go, `newManifest`).  LevelDB accepts this; RocksDB rejects it.
     """
     for level, number in edit.deleted:
         manifest.mentioned.add(number)

@@ -412,15 +412,14 @@ def _contents(
             raise FormatError("the block cannot be read", span=source.span(handle.offset, end))
         return block.data
 
-    def fills() -> bool:
-        return layout.fills_block(source.read_at(handle.offset, handle.size))
+    fill = {**dict.fromkeys(_FRAMED, layout.fills_block), "leveldb_filter": layout.fills_filter}.get(schema)
 
     return Section(
         label, source.span(handle.offset, end), kind, codec_name(codec),
         schema=(schema or None) if stored else None, payload_schema=None if stored else schema or None, load=load,
         check=partial(check.compare, table, handle) if check is not None else None,
         covers=partial(check.covers, table, handle) if check is not None else None,
-        claims=fills if stored and schema in _FRAMED else None,
+        claims=(lambda: fill(source.read_at(handle.offset, handle.size))) if stored and fill is not None else None,
         note="" if schema else "a kind of block that no schema describes",
     )  # fmt: skip
 
