@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import shutil
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from exhume.cli.main import main
+from exhume.cli.exit_code import ExitCode
+from exhume.cli.main import ending, main
 from exhume.formats.ark import jsonform
 from exhume.formats.kv_ir import lines
 from exhume.formats.zs import writer as zs_writer
@@ -140,6 +145,100 @@ def test_on_what_is_no_archive(target: str, place: Path, exhume_cli: Cli) -> Non
             continue  # reading one is what it is for, see below
         for at, call in some(enumerate(CALLS[verb][: None if verb == "create" else 2])):
             check(place, exhume_cli, str(place / target), verb, call, 100 * number + at)
+
+
+PRINTING = {
+    "audit": "log",
+    "carve": "T",
+    "cat": "T",
+    "catalog": "find catalog *",
+    "compile": "SPEC",
+    "completion": "bash",
+    "create": "zs TEXT -o OUT --json",
+    "diff": "bundle bundle --json",
+    "explain": "T",
+    "explore": "T --no-browser --idle 0.05",
+    "export": "WHOLE --to jsonl",
+    "extract": "sorted.caf --tar -",
+    "formats": "",
+    "identify": "T",
+    "info": "T",
+    "list": "T",
+    "map": "T --svg OUT --json",
+    "payload": "T header",
+    "recode": "WHOLE -o OUT --json",
+    "repair": "ark",
+    "report": "T -o out.html --json",
+    "salvage": "T -o OUT",
+    "schema": "zs",
+    "search": "WHOLE a --count",
+    "selftest": "--count 1",
+    "snippet": "ark -o OUT --log 0 --json",
+    "verify": "T",
+}
+"""Arguments with which each verb prints something on standard output; T is a damaged archive."""
+
+
+@pytest.fixture
+def closed() -> Iterator[int]:
+    """The end for writing of a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)
+
+
+def run(*words: object, **streams: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "exhume", *map(str, words)]
+    return subprocess.run(command, check=False, timeout=100, **streams)
+
+
+@pytest.mark.parametrize("verb", sorted(PRINTING))
+@pytest.mark.slow
+def test_a_run_whose_output_has_no_reader_does_not_succeed(
+    verb: str, place: Path, samples: Path, closed: int, exhume_cli: Cli
+) -> None:
+    """Its exit code is that of a program that SIGPIPE ends, whatever the verb found."""
+    for name in ("zs/words-none.zs", "caf/sorted.caf"):
+        shutil.copy(samples / name, place)
+    shutil.copytree(samples / SAMPLES["ark"], place / "ark")
+    shutil.copytree(samples / SAMPLES["databundle"], place / "bundle")
+    damaged = bytearray((place / "words-none.zs").read_bytes())
+    damaged[-20] ^= 1
+    (place / "damaged.zs").write_bytes(damaged)
+    assert exhume_cli("verify", place / "damaged.zs").code == 4
+    assert exhume_cli("catalog", "build", place / "catalog", place / "sorted.caf").code == 0
+    assert exhume_cli("info", place / "zs", "--audit", place / "log").code == 1
+    names = {"T": "damaged.zs", "OUT": "out", "TEXT": "noise", "SPEC": SPEC, "WHOLE": "words-none.zs"}
+    words = [names.get(word, word) for word in PRINTING[verb].split()]
+    shutil.copytree(place / "ark", place / "log of robot")
+    with_reader = run(verb, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert with_reader.returncode != 141
+    assert with_reader.stdout, with_reader.stderr
+    for made in [*place.glob("out*"), place / "ark"]:
+        shutil.rmtree(made) if made.is_dir() else made.unlink()
+    (place / "log of robot").rename(place / "ark")
+    without = run(verb, *words, stdout=closed, stderr=subprocess.PIPE)
+    assert without.returncode == 141, without.stderr
+    assert b"Traceback" not in without.stderr
+    assert b"Broken pipe" not in without.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["--version"], ["cat", "--help"], ["cat", "nothing"], ["cat", "-?"]])
+def test_messages_without_a_reader_end_a_run_as_well(words: list[str], closed: int, tmp_path: Path) -> None:
+    assert run(*words, stdout=closed, stderr=closed, cwd=tmp_path).returncode == 141
+
+
+def test_the_record_of_a_run_without_a_reader(closed: int, samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    done = run("verify", samples / SAMPLES["zs"], "--audit", tmp_path / "log", stdout=closed, stderr=subprocess.PIPE)
+    assert done.returncode == 141
+    assert json.loads((tmp_path / "log").read_text().splitlines()[-1])["exit_code"] == 141
+
+
+def test_a_pipe_that_breaks_elsewhere_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
+    """To a server, say: the output is written, and the message names the cause."""
+    assert ending(BrokenPipeError(errno.EPIPE, "Broken pipe"), []) is ExitCode.FAILED
+    assert "Broken pipe" in capfd.readouterr().err
 
 
 def test_verbs_of_one_format_say_so(exhume_cli: Cli, samples: Path) -> None:

@@ -124,7 +124,9 @@ def test_closed_streams_are_no_trouble(verb: list[str], closed: str) -> None:
     done = subprocess.run(
         ["bash", "-c", f"{command} {closed}; exit ${{PIPESTATUS[0]}}"], capture_output=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, b"")
+    written = (0, 141) if closed.startswith("|") else (0,)  # the reader may leave before or after the last write
+    assert done.returncode in written
+    assert done.stderr == b""
 
 
 @pytest.mark.parametrize("verb", [["cat", DEMO], ["search", DEMO, "*: *"]], ids=["cat", "search"])

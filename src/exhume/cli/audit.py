@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 import click
 
-from exhume.cli.exit_code import ExitCode
+from exhume.cli.exit_code import ExitCode, output_is_closed
 from exhume.cli.records import SCHEMA, canonical, digest_of, facts_of, files_of, parse_record
 from exhume.errors import ExhumeError, Span, WriterError
 from exhume.io import activity
@@ -327,4 +327,6 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
 def _code(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return int(ExitCode.INTERRUPTED)
+    if isinstance(error, BrokenPipeError) and output_is_closed():
+        return int(ExitCode.CLOSED)
     return int(ExitCode.USAGE if isinstance(error, click.UsageError) else ExitCode.FAILED)

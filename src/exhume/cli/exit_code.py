@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import enum
+import select
+import sys
+from typing import TextIO
 
 
 class ExitCode(enum.IntEnum):
@@ -14,3 +17,22 @@ class ExitCode(enum.IntEnum):
     LOSS = 3
     NO = 4
     INTERRUPTED = 130
+    CLOSED = 141
+    """The reader of the output left before everything was written: as a shell reports death by SIGPIPE."""
+
+
+def is_closed(stream: TextIO) -> bool:
+    """Whether the reader of an output stream has left; where the system cannot determine it, True."""
+    if not hasattr(select, "poll"):
+        return True
+    try:
+        asked = select.poll()
+        asked.register(stream.fileno(), 0)
+        return bool(asked.poll(0))
+    except (OSError, ValueError):  # it has no descriptor
+        return False
+
+
+def output_is_closed() -> bool:
+    """Whether a broken pipe is that of this program's output, rather than one to a server or a process."""
+    return is_closed(sys.stdout) or is_closed(sys.stderr)

@@ -13,7 +13,7 @@ from click import UsageError
 
 from exhume import __version__
 from exhume import cli as _package
-from exhume.cli.exit_code import ExitCode
+from exhume.cli.exit_code import ExitCode, is_closed, output_is_closed
 from exhume.cli.params import Group
 from exhume.errors import ExhumeError, QueryError
 from exhume.redaction import redact
@@ -31,6 +31,13 @@ class CarriedError(Exception):
 
 class VerbGroup(Group):
     """A group whose commands are the modules `exhume.cli.cmd_<verb>`, imported when used."""
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> click.Context:
+        """Parse the command line, which prints the help; raise errors as `invoke` does."""
+        try:
+            return super().make_context(info_name, args, *more, **extra)
+        except BrokenPipeError as error:
+            raise CarriedError(error) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; raise its errors wrapped in `CarriedError`, and those of click as they are."""
@@ -71,7 +78,8 @@ def main(context: click.Context, version: bool, verbose: bool) -> None:
     Data goes to standard output, messages to standard error.
 
     \b
-    Exit codes: 0 success; 1 error; 2 usage error; 3 partial result; 4 damage, no match or a difference.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 partial result; 4 damage, no match or a difference;
+    130 interrupted; 141 the reader of the output left before everything was written.
     """
     if version:
         click.echo(f"exhume, version {__version__}")
@@ -107,12 +115,15 @@ def invoke(args: list[str] | None = None) -> ExitCode:
         answer(main, os.environ["_EXHUME_COMPLETE"])
         return ExitCode.DONE
     try:
-        result: Any = main.main(args=argv, prog_name="exhume", standalone_mode=False)
-        sys.stdout.flush()
-    except CarriedError as ended:
-        return ending(ended.error, argv)
-    except BaseException as error:  # what `ending` does not know it raises again
-        return ending(error, argv)
+        try:
+            result: Any = main.main(args=argv, prog_name="exhume", standalone_mode=False)
+            sys.stdout.flush()
+        except CarriedError as ended:
+            return ending(ended.error, argv)
+        except BaseException as error:  # what `ending` does not know it raises again
+            return ending(error, argv)
+    except BrokenPipeError:  # the error has no reader either
+        return _reader_left()
     return result if isinstance(result, ExitCode) else ExitCode(result) if isinstance(result, int) else ExitCode.DONE
 
 
@@ -139,9 +150,9 @@ def ending(error: BaseException, argv: list[str]) -> ExitCode:
     except ExhumeError as failure:
         _say_error(failure, argv)
         return ExitCode.FAILED
-    except BrokenPipeError:
-        return _reader_left()
     except OSError as failure:
+        if isinstance(failure, BrokenPipeError) and output_is_closed():
+            return _reader_left()
         from exhume.cli.render import shown
 
         click.echo(shown(f"exhume: {failure.filename or 'error'}: {failure.strerror or failure}"), err=True)
@@ -154,9 +165,11 @@ def ending(error: BaseException, argv: list[str]) -> ExitCode:
 
 
 def _reader_left() -> ExitCode:
-    """Ends quietly, and keeps the interpreter from flushing into the closed pipe at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.DONE
+    """End quietly, and keep the interpreter from flushing into the closed pipe at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if is_closed(stream):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return ExitCode.CLOSED
 
 
 def _say_error(error: ExhumeError, argv: list[str]) -> None:

@@ -46,6 +46,8 @@ class TarSink:
             if left:
                 raise SourceError("unexpected end of data")
             self._put(bytes(-size % tarfile.BLOCKSIZE))
+        except BrokenPipeError:  # the stream has no reader
+            raise
         except (ExhumeError, OSError) as error:
             raise SourceError(
                 "a damaged member broke the tar stream", actual=f"{name}: {error}", code="EX-707"
