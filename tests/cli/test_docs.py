@@ -41,8 +41,8 @@ def test_the_python_examples_of_the_arrow_page(tmp_path: Path, monkeypatch: pyte
     text = (ROOT / "docs/arrow.md").read_text(encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    for command, _ in examples("docs/arrow.md"):
-        if command.startswith("exhume create "):
+    for command, _ in 2 * examples("docs/arrow.md"):  # a page can be followed again
+        if "exhume create " in command:
             subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, check=True)
     monkeypatch.chdir(tmp_path)
     blocks = "\n".join(re.findall(r"```pycon\n(.*?)```", text, re.DOTALL))

@@ -339,10 +339,9 @@ def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
     written(tmp_path / "logs")
-    with pytest.raises(OutputExistsError):
-        write(tmp_path / "logs", directory=True)
-    with pytest.raises(WriterError, match="the output is a directory"):
-        write(tmp_path / "logs", directory=True, overwrite=True)
+    for overwrite in (False, True):
+        with pytest.raises(OutputExistsError, match="a directory, which is never replaced"):
+            write(tmp_path / "logs", directory=True, overwrite=overwrite)
     assert content(tmp_path / "logs") == WHOLE
 
 

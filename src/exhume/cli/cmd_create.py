@@ -38,5 +38,6 @@ class CreateGroup(Group):
 def command() -> None:
     """Create an archive: exhume create FORMAT INPUT... -o TARGET.
 
-    The target appears only when it is complete.
+    The target appears only when it is complete.  A file is replaced only with --overwrite, a directory never; `create
+    ark` adds a log to a directory of logs.
     """

@@ -106,14 +106,16 @@ class AtomicFile(_Atomic):
     """A new file that appears under its name only when complete: temporary file, fsync, rename.
 
     A context manager around the binary `file`; an exception (or `abort`) removes the temporary file.  Raises
-    `OutputExistsError` when the name is taken and `overwrite` is off.
+    `OutputExistsError` when the name is taken and `overwrite` is off, and when it is that of a directory.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Create the temporary file next to `path`."""
         self.path: Path = Path(path)
         self.overwrite = overwrite
-        if not overwrite and os.path.lexists(self.path):
+        with naming(self.path):
+            taken = self.path.is_dir() or (not overwrite and os.path.lexists(self.path))
+        if taken:
             raise exists_error(self.path)
         self.temporary: Path = unused(self.path)
         self._watch = watch(self, self.temporary)
@@ -312,8 +314,13 @@ def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
 
 
 def exists_error(path: str | os.PathLike[str]) -> OutputExistsError:
-    """The error for an output that exists already, with the one wording of its message."""
-    return OutputExistsError("the output exists already", span=Span(os.fspath(path), 0, 0))
+    """The error for an output that exists already: a file, which `overwrite` replaces, or a directory."""
+    span = Span(os.fspath(path), 0, 0)
+    if Path(path).is_dir():
+        return OutputExistsError(
+            "a directory, which is never replaced: remove it, or name another", span=span, code="EX-709"
+        )
+    return OutputExistsError("the output exists already", span=span)
 
 
 def sync_directory(path: Path) -> None:

@@ -122,8 +122,6 @@ class WriterOptions:
         for name in ("target_encoded_size", "min_table_size", "max_document_size"):
             if getattr(self, name) < 1:
                 raise WriterError(name, expected="at least 1", actual=getattr(self, name))
-        if self.directory and self.overwrite:
-            raise WriterError("the output is a directory: remove it first")
         if self.jobs < 0:
             raise WriterError("jobs", expected="at least 0", actual=self.jobs)
         if self.timestamp_key is not None:
