@@ -98,7 +98,9 @@ def library() -> str:
     modules = {name: one for name in sorted(exhume.__all__) if isinstance(one := getattr(exhume, name), ModuleType)}
     for name, module in modules.items():
         classes = [one for one in module.__all__ if one[0].isupper()]
-        text += f"\n### exhume.{name}\n\n::: exhume.{name}.open\n    options:\n      heading: exhume.{name}.open\n"
+        text += f"\n### exhume.{name}\n"
+        for function in sorted((one for one in module.__all__ if one[0].islower()), reverse=True):  # open, then create
+            text += f"\n::: exhume.{name}.{function}\n    options:\n      heading: exhume.{name}.{function}\n"
         text += "".join(f"\n::: {getattr(module, one).__module__}.{one}\n" for one in classes)
     return text + "\n## Errors\n\n::: exhume.errors\n    options:\n      show_root_heading: false\n"
 
