@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from exhume.engines.opening import open_archive
 from exhume.formats.caf.reader import CafArchive
-from exhume.formats.caf.writer import create
+from exhume.formats.caf.writer import CafWriter, create
 from exhume.io.opening import Target
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["CafArchive", "create", "open"]
+__all__ = ["CafArchive", "CafWriter", "create", "open"]
 
 
 def open(

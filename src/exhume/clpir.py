@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from exhume.engines.opening import open_archive
 from exhume.formats.clp_ir.reader import ClpIrArchive
-from exhume.formats.clp_ir.writer import create
+from exhume.formats.clp_ir.writer import ClpIrWriter, create
 from exhume.io.opening import Target
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["ClpIrArchive", "create", "open"]
+__all__ = ["ClpIrArchive", "ClpIrWriter", "create", "open"]
 
 
 def open(

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from exhume.engines.opening import open_archive
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.writer import create
+from exhume.formats.clp_s.writer import ClpSWriter, create
 from exhume.io.opening import Target
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["ClpSArchive", "create", "open"]
+__all__ = ["ClpSArchive", "ClpSWriter", "create", "open"]
 
 
 def open(

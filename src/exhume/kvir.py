@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from exhume.engines.opening import open_archive
 from exhume.formats.kv_ir.reader import KvIrArchive
-from exhume.formats.kv_ir.writer import create
+from exhume.formats.kv_ir.writer import KvIrWriter, create
 from exhume.io.opening import Target
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["KvIrArchive", "create", "open"]
+__all__ = ["KvIrArchive", "KvIrWriter", "create", "open"]
 
 
 def open(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -41,6 +43,11 @@ def test_the_navigation_holds_every_page() -> None:
     assert set(named) == {*site.sources().values(), *site.GENERATED}
 
 
+def classes_of(module: ModuleType) -> list[type]:
+    """The public classes of a format's module."""
+    return [value for name in module.__all__ if inspect.isclass(value := getattr(module, name)) and name[0].isupper()]
+
+
 def test_pages_are_assembled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "build" / "site-pages"
     monkeypatch.setattr(site, "OUT", out)
@@ -52,6 +59,9 @@ def test_pages_are_assembled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(list((out / "schemas").glob("*.json"))) > 20
     library = (out / "reference" / "api.md").read_text(encoding="utf-8")
     assert [name for name in (*PUBLIC, *FORMATS) if f" exhume.{name}\n" not in library] == []
+    classes = {f"{one.__module__}.{one.__name__}" for name in FORMATS for one in classes_of(getattr(exhume, name))}
+    assert {name for name in classes if f"::: {name}\n" not in library} == set()
+    assert sum(name.endswith("Writer") for name in classes) == len(FORMATS) - 1  # LevelDB is not written
     assert (out / "copy.js").read_text(encoding="utf-8").count("clipboard") > 1
     limits = (out / "reference" / "limits.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in limits for name in exhume.Limits._fields)
