@@ -282,8 +282,6 @@ def test_a_value_above_the_limit_in_a_blob_file(
         ]  # fmt: skip
         outputs.append([(one.code, one.out.replace(b"lines2", b"lines0").replace(b"out2", b"out0")) for one in run])
     assert outputs[0][0] == (0, BLOB) == outputs[0][10]
-    assert outputs[1].pop(10) == (3, BLOB), "its checksum was not compared"
-    outputs[0].pop(10)
     for without, within in zip(*outputs, strict=True):
         assert without == within
     assert (tmp_path / "lines0").read_bytes() == (tmp_path / "lines2").read_bytes()

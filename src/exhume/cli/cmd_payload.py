@@ -12,7 +12,6 @@ from exhume.cli.runtime import Run, common_options
 
 if TYPE_CHECKING:
     from exhume.archive import Archive
-    from exhume.cli.exit_code import ExitCode
 
 
 @click.command("payload", cls=Verb)
@@ -21,8 +20,11 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @common_options
-def command(run: Run, target: str, section: str, output: str | None, overwrite: bool) -> ExitCode | None:
+def command(run: Run, target: str, section: str, output: str | None, overwrite: bool) -> None:
     """Print one decompressed section.
+
+    A payload above 16 MiB is written while it is decompressed: if it is damaged, standard output has the part before
+    the damage, and --output no file.
 
     The output is what the payload schemas in ksy/ parse.  `exhume list --sections TARGET` names the sections.
     """
@@ -33,8 +35,8 @@ def command(run: Run, target: str, section: str, output: str | None, overwrite: 
         if run.machine and output is None:
             data = archive.read_section(section)
             run.document("payload", body | {"size": len(data), "content": data})
-            return None
-        pieces, is_checked = _payload_chunks(archive, section)
+            return
+        pieces = _payload_chunks(archive, section)
         if output is None:
             for piece in pieces:
                 run.out.write(piece)
@@ -43,25 +45,12 @@ def command(run: Run, target: str, section: str, output: str | None, overwrite: 
                 size = sum(map(file.file.write, pieces))
             if run.machine:
                 run.document("payload", body | {"size": size, "output": output})
-    if is_checked:
-        return None
-    from exhume.cli.exit_code import ExitCode
-
-    run.note(f"{section} is above the limit payload_size: its checksum was not compared; use `exhume verify`")
-    return ExitCode.LOSS
 
 
-def _payload_chunks(archive: Archive, name: str) -> tuple[Iterable[bytes], bool]:
-    """The payload of a section in chunks, and whether reading it compares the checksum, where there is one."""
-    from exhume.errors import LimitExceededError
+def _payload_chunks(archive: Archive, name: str) -> Iterable[bytes]:
+    """The payload of a section in chunks."""
+    from exhume.engines.payloads import payload_chunks
 
     sections = archive.sections()
     section = sections.named(name)
-    if section.load is None:
-        return sections.stored(section), True
-    try:
-        return (section.load(),), True
-    except LimitExceededError:
-        if section.pieces is None:
-            raise
-        return section.pieces(), False
+    return sections.stored(section) if section.load is None else payload_chunks(section)

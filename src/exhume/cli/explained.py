@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from exhume.cli.exit_code import ExitCode
@@ -23,6 +24,7 @@ ROW = 16  # bytes per line
 OFFSETS = 8  # digits
 NAMES = 20  # columns; if fewer are left next to the bytes, the names follow the dump
 MOST = 512  # bytes of a dump, unless all are requested
+ALIGNED = 10_000  # rows of fields that are held, and aligned with each other
 
 Read = Callable[[int, int], bytes]
 """Reads the bytes `[start, stop)`, in offsets of the dump."""
@@ -233,9 +235,11 @@ def print_fields(run: Run, item: Any, depth: int | None, selection: Any, told: s
             continue
         if title:
             run.print(f"-- {title} of {printable(section.name)}: +offset counts from its start")
-        rows = list(_rows(tree, depth, selection, told))
-        lines = run.screen.table(rows, ["offset", "size", "field", "type", "value", "meaning"], prose=True)
-        run.print_lines(lines[1:] if title else lines)
+        rows = _rows(tree, depth, selection, told)
+        while some := list(islice(rows, ALIGNED)):  # of a large section there may be millions
+            lines = run.screen.table(some, ["offset", "size", "field", "type", "value", "meaning"], prose=True)
+            run.print_lines(lines[1:] if title else lines)
+            title = title or "one table"
 
 
 def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Iterator[list[str]]:

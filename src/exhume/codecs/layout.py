@@ -15,6 +15,8 @@ from exhume.errors import CodecError
 DESCRIPTOR_AT = Frame.at.magic[1]
 ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(DESCRIPTOR_AT, "little")
 HAS_CHECKSUM = 1 << FrameDescriptor.shift.has_checksum
+CHECKSUM_SIZE = 4
+"""Bytes of the checksum at the end of a frame (RFC 8878, 3.1.1)."""
 SKIPPABLE = frozenset(kind.to_bytes(DESCRIPTOR_AT, "little") for kind in FrameKind if kind != FrameKind.ZSTANDARD)
 FRAME_STARTS = SKIPPABLE | {ZSTD_MAGIC}
 """The first bytes of a frame, one that is skipped included: pzstd begins with one."""
@@ -56,14 +58,3 @@ def frame_places(data: Buffer) -> list[tuple[int, int]]:
     found = scan_frame(memoryview(data), 0, len(data))
     to_skip = (number for number, kind in enumerate(found.magic) if kind != FrameKind.ZSTANDARD)
     return list(pairwise([*found.at, found.resume_at]))[: next(to_skip, None)]
-
-
-def stored_checksum(frame: Buffer) -> int:
-    """The checksum at the end of a frame.  Raises `CodecError` when it has none, or when `frame` is not a frame."""
-    try:
-        found, _ = read_frame(memoryview(frame), 0, len(frame))
-    except LayoutError as error:
-        raise CodecError("zstd: not a frame", actual=str(error)) from error
-    if found.body is None or found.body.checksum is None:
-        raise CodecError("zstd: the frame has no checksum")
-    return found.body.checksum

@@ -10,7 +10,7 @@ from typing import Any
 import zstandard
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
-from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, SKIPPABLE, frame_end, skip_skippable, stored_checksum
+from exhume.codecs.layout import CHECKSUM_SIZE, DESCRIPTOR_AT, HAS_CHECKSUM, SKIPPABLE, frame_end, skip_skippable
 from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
 from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
@@ -219,17 +219,34 @@ def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
             size = 0
 
 
-def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:
+def zstd_checksum(stored: Iterable[Buffer], max_size: int) -> tuple[int, int]:
     """The checksum at the end of a frame, as stored and as computed: the low half of the content's XXH64.
 
-    The content is decoded as if the frame had no checksum, so that a wrong one is a result and not an error.  Raises
-    `CodecError` for a frame without a checksum and for damage.
+    `stored` is the frame in chunks, of which only one is held.  The content is decoded as if the frame had no checksum,
+    so that a wrong one is a result and not an error.  Raises `CodecError` for damage, which a frame without a checksum
+    is, and `LimitExceededError` for more than `max_size` bytes of content.
     """
-    from exhume.codecs.checksums import xxhash64  # no search needs it, and it loads much
+    from exhume.codecs.checksums import RunningChecksum  # no search needs it, and it loads much
 
-    bare = bytearray(frame)
-    bare[DESCRIPTOR_AT] &= ~HAS_CHECKSUM
-    return stored_checksum(frame), xxhash64(zstd_one(bare, max_size, None).data) & 0xFFFFFFFF
+    running, size, end = RunningChecksum("xxhash64"), 0, b""
+
+    def bare() -> Iterator[bytes]:
+        nonlocal end
+        at = 0
+        for piece in stored:
+            held = bytearray(end) + piece
+            if at <= DESCRIPTOR_AT < at + len(held):
+                held[DESCRIPTOR_AT - at] &= ~HAS_CHECKSUM
+            end = bytes(held[-CHECKSUM_SIZE:])
+            at += len(held) - len(end)
+            yield bytes(held[: len(held) - len(end)])
+
+    for _, content, _ in zstd_stream(bare()):
+        size += len(content)
+        if size > max_size:
+            raise over_budget("zstd", max_size)
+        running.update(content)
+    return int.from_bytes(end, "little"), running.value() & 0xFFFFFFFF
 
 
 def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.counts import counted
-from exhume.errors import ExhumeError, LimitExceededError, Span, shorten
+from exhume.engines.payloads import Payloads
+from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Check, CheckOutcome, Finding
 from exhume.io.jsonout import dumps
 from exhume.io.local import mapped
@@ -217,13 +218,11 @@ def explain_section(
     if limit < 0 or (looked is None and (section.payload_size or 0) > limit):
         _too_large(out, limit)
         return out
+    payloads = Payloads()
     try:
-        content = section.load if looked is None or looked.content is None else looked.content
-        data = content()
+        content = looked.content if looked is not None else None
+        data = payloads.content(0, section) if content is None else content()
     except ExhumeError as error:
-        if isinstance(error, LimitExceededError) and _is_larger(section, limit):
-            _too_large(out, limit)
-            return out
         out.note = f"payload not decoded: {error.summary}"
         out.complete = False
         return out
@@ -235,6 +234,9 @@ def explain_section(
         out.data, out.region = b"", None
         _too_large(out, limit)
         return out
+    if failure := payloads.failure(0):
+        out.note = f"{out.note}; {failure}" if out.note else failure
+        out.complete = False
     out.payload_explainer = explainer = Explainer(
         section.span.in_payload(0, size), whole=whole, marks=marks, page=page,
         lazily=looked is not None or window is not None,
@@ -277,14 +279,6 @@ def _stored(found: SectionMap, section: Section, explainer: Explainer, looked: S
     else:
         data = source.read_at(start, size)
     return _read(explainer, section.schema or "", data, section.schema_args, looked, payload=False)
-
-
-def _is_larger(section: Section, limit: int) -> bool:
-    """Whether a payload that is too large for memory is larger than what is explained."""
-    try:
-        return section.measure is not None and section.measure() > limit
-    except ExhumeError:
-        return False
 
 
 def _too_large(out: ExplainedSection, limit: int) -> None:

@@ -5,12 +5,13 @@ A window of a large payload is decompressed when it is looked at, in one pass fo
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
 from exhume.codecs.passing import ForwardReader
-from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError
+from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError, UnsupportedFeatureError
 from exhume.layout.kaitai import HELD, Region
 from exhume.layout.sections import Section
 
@@ -25,6 +26,24 @@ WINDOWS = 32
 
 COUNTED = 256 << 10
 """Stored bytes from which on a payload that states no size is counted before it is held: most are below `HELD`."""
+
+
+def payload_chunks(section: Section) -> Iterator[bytes]:
+    """The payload of a section in chunks; one of up to `HELD` bytes is decompressed before the first of them.
+
+    Raises what `section.load` does: for a larger payload, when the damage is reached.
+    """
+    assert section.load is not None
+    if section.pieces is None:
+        yield section.load()
+        return
+    forward = ForwardReader(section.pieces())
+    try:
+        is_large = forward.has(HELD + 1)
+    except ExhumeError:  # of which `load` may know more
+        yield section.load()
+        return
+    yield from forward.pieces(sys.maxsize) if is_large else (forward.take(HELD),)
 
 
 class Payloads:
@@ -69,6 +88,8 @@ class Payloads:
         try:
             for piece in pieces:
                 size += len(piece)
+        except UnsupportedFeatureError:
+            return 0  # of a codec that is not read in chunks
         except ExhumeError as error:
             self._failures[number] = f"decompressed up to byte {size}: {error}"
         return size

@@ -43,10 +43,10 @@ class Section(NamedTuple):
     enclosing section: only sections without one take part in the tiling.  `check` takes a chain of nested fields whose
     last one is a checksum, computes it and compares.  `parse` returns the field tree of stored bytes that no schema
     of exhume describes; `parse_lazily` means that it costs little for a large section.  `claims` determines without a
-    field tree whether every stored byte belongs to a field; False says nothing.  `measure` returns the size of a
-    payload that states none without keeping the payload, and `pieces` returns a payload of any size in chunks, where a
-    format can have one that is too large for memory; checksums of stored bytes are not compared for it.  `covers` takes
-    what `check` does and returns how many bytes outside of the section the checksum is about.
+    field tree whether every stored byte belongs to a field; False says nothing.  `pieces` returns a payload of any size
+    in chunks, where a format can have a large one; it raises what `load` does, but for the limit `payload_size`, and
+    checksums of stored bytes before the first chunk.  `covers` takes what `check` does and returns how many bytes
+    outside of the section the checksum is about.
     """
 
     name: str
@@ -65,7 +65,6 @@ class Section(NamedTuple):
     parent: str | None = None
     note: str = ""
     claims: Callable[[], bool] | None = None
-    measure: Callable[[], int] | None = None
     pieces: Callable[[], Iterator[bytes]] | None = None
     covers: Callable[[Sequence[Field]], int] | None = None
 

@@ -14,8 +14,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from exhume.archive import Archive
 from exhume.counts import counted, counting
+from exhume.engines.payloads import payload_chunks
 from exhume.engines.verify import describe_verdict
-from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyError, SourceError, Span
+from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.activity import Sizes, measuring
 from exhume.io.source import Source
@@ -331,10 +332,7 @@ def _payload_size(section: Section, *, decode: bool, sound: bool) -> int | None:
     if section.payload_size is not None or section.load is None or not decode:
         return section.payload_size
     try:
-        try:
-            return len(section.load())
-        except LimitExceededError:
-            return None if section.measure is None else section.measure()
+        return sum(map(len, payload_chunks(section)))
     except ExhumeError as error:
         if sound and isinstance(error, SourceError):
             raise

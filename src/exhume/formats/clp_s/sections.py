@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from exhume.codecs.passing import PayloadStream
-from exhume.codecs.zstd import zstd_checksum, zstd_measured
+from exhume.codecs.passing import FEED, PIECE, ForwardReader
+from exhume.codecs.zstd import zstd_checksum, zstd_stream
 from exhume.counts import counted
-from exhume.errors import ExhumeError, SourceError, Span
+from exhume.errors import CodecError, ExhumeError, SourceError, Span
 from exhume.findings import Check
+from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE
 from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, TABLE_SECTIONS
 from exhume.formats.clp_s.probe import owns
@@ -129,7 +130,7 @@ def _files(archive: TableArchive) -> Iterator[tuple[StoredRange, list[SectionIte
 
 
 def _section(archive: TableArchive, name: str, entry: StoredRange) -> Section:
-    """Return the map entry of the section `name`, with the functions that load, measure and check its payload."""
+    """Return the map entry of the section `name`, with the functions that load and check its payload."""
     span = entry.span
     if name in TABLE_SECTIONS:
         return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame", load=_streams_loader(archive),
@@ -149,7 +150,6 @@ def _section(archive: TableArchive, name: str, entry: StoredRange) -> Section:
         payload_schema=PAYLOAD_SCHEMAS[name],
         load=_loader(archive, entry.part(head)),
         pieces=partial(_pieces, archive, entry.part(head)),
-        measure=partial(_measured, archive, entry.part(head)),
         check=partial(_frame_check, archive),
     )
 
@@ -159,8 +159,8 @@ def _frame_check(archive: TableArchive, chain: Sequence[Field]) -> Check:
     frame = chain[-3].span
     assert frame is not None
     source = archive.sections().sources[frame.source]
-    stored = source.read_at(frame.start - source.origin, frame.size)
-    values = zstd_checksum(stored, archive.limits.payload_budget(len(stored)))
+    stored = source.chunks(frame.start - source.origin, frame.end - source.origin)
+    values = zstd_checksum(stored, archive.limits.expansion_budget(frame.size))
     return Check.compare(*(f"{value:08x}" for value in values))
 
 
@@ -168,19 +168,22 @@ def _loader(archive: TableArchive, place: StoredRange) -> Callable[[], bytes]:
     return lambda: bytes(archive.inflate(place)) if place.size > 0 else b""
 
 
-def _measured(archive: TableArchive, place: StoredRange) -> int:
-    """Return the decompressed size of a section. Raises if it exceeds the budget."""
-    most, size = archive.limits.expansion_budget(place.size), 0
-    for _, part in zstd_measured(place.source.chunks(place.start, place.end) if place.size > 0 else ()):
-        size += part
-        if size > most:
-            raise archive.too_large(place, "expansion", size)
-    return size
-
-
 def _pieces(archive: TableArchive, place: StoredRange) -> Iterator[bytes]:
+    """Decompress the zstd frames at a place in chunks; bytes after the frames are left to `verify`, as `inflate` does.
+
+    Raises CLPS-309 (damaged frame), CLPS-501 (above the limit `expansion`).
+    """
     chunks = place.source.chunks(place.start, place.end) if place.size > 0 else ()
-    yield from PayloadStream("zstd", chunks, max_size=archive.limits.expansion_budget(place.size))
+    most, total, is_between = archive.limits.expansion_budget(place.size), 0, False
+    try:
+        for _, content, is_end in zstd_stream(chunks, FEED):
+            total, is_between = total + len(content), is_end
+            if total > most:
+                raise archive.too_large(place, "expansion", total)
+            yield from (content[at : at + PIECE] for at in range(0, len(content), PIECE))
+    except CodecError as error:
+        if not is_between:
+            raise checks.BAD_FRAME.error(error.message, span=place.span, actual=error.actual) from error
 
 
 def _streams_pieces(archive: TableArchive) -> Iterator[bytes]:
@@ -275,7 +278,21 @@ def _without_layout(archive: TableArchive) -> Callable[[int], bool]:
 
 
 def _table_payload(archive: TableArchive, number: int) -> bytes:
-    return bytes(archive.tables[number].load().data)
+    entry = archive.tables[number].entry
+    if entry.problem is not None:
+        raise entry.problem
+    return bytes(archive.table_bytes(entry))
+
+
+def _table_pieces(archive: TableArchive, number: int) -> Iterator[bytes]:
+    entry = archive.tables[number].entry
+    if entry.problem is not None:
+        raise entry.problem
+    forward = ForwardReader(_pieces(archive, archive.stream_place(entry.stream_id)))
+    forward.skip(entry.start)
+    yield from forward.pieces(entry.end - entry.start)
+    if forward.at < entry.end:
+        archive.stream_payload(entry.stream_id)  # raises CLPS-347
 
 
 def _table(archive: TableArchive, number: int, parent: str, stream: Span) -> Section:
@@ -294,6 +311,7 @@ def _table(archive: TableArchive, number: int, parent: str, stream: Span) -> Sec
         payload_args=(table.num_messages, types),
         payload_size=table.size,
         load=partial(_table_payload, archive, number),
+        pieces=partial(_table_pieces, archive, number),
         parent=parent,
         note=f"{counted(table.num_messages, 'records')} of schema {table.schema_id}",
     )

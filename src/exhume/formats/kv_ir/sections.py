@@ -127,8 +127,8 @@ def _frames(stream: Stream, end: int, limits: Limits, schema: str, size: int | N
         """The verdict on the checksum of a zstd frame; `chain` leads from the frame by its body to the checksum."""
         frame = chain[-3].span
         assert frame is not None
-        stored = source.read_at(frame.start - source.origin, frame.size)
-        values = zstd_checksum(stored, limits.payload_budget(len(stored)))
+        stored = source.chunks(frame.start - source.origin, frame.end - source.origin)
+        values = zstd_checksum(stored, limits.expansion_budget(frame.size))
         return Check.compare(*(f"{value:08x}" for value in values))
 
     return Section(

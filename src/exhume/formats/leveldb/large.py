@@ -88,6 +88,10 @@ class LargeBlock:
         """The range in the file, with the trailer."""
         return self.source.span(self.handle.offset, self.handle.stop)
 
+    def pieces(self) -> Iterator[bytes]:
+        """The uncompressed block in chunks."""
+        return self._content.pieces()
+
     def restarts(self) -> list[int]:
         """The restart points."""
         found = b"".join(self._content.pieces(self.end, self.size - NUM_RESTARTS.size))

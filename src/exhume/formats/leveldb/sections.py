@@ -21,6 +21,7 @@ from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
+from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.log import BLOCK, FULL, Fragment, LogReader
 from exhume.formats.leveldb.model import Footer
@@ -223,7 +224,6 @@ def _blob_section(blobs: BlobFile, record: BlobRecord, codec: str) -> Section:
         f"{source.name}/record@{source.origin + record.offset}", source.span(record.offset, record.end),
         SectionKind.DATA, codec, schema="leveldb_blob_file::record", load=lambda: whole(blobs.read(*place)),
         pieces=lambda: iter(LargeValue.of(blobs.read(*place))),
-        measure=lambda: len(blobs.read(*place)),
         check=lambda chain: blobs.check_record(record, chain[-1].name),
     )  # fmt: skip
 
@@ -414,9 +414,14 @@ def _contents(
 
     fill = {**dict.fromkeys(_FRAMED, layout.fills_block), "leveldb_filter": layout.fills_filter}.get(schema)
 
+    def pieces() -> Iterator[bytes]:
+        block = table.read_data(handle, checks.strict)
+        return block.pieces() if isinstance(block, LargeBlock) else iter((block.data if block is not None else load(),))
+
     return Section(
         label, source.span(handle.offset, end), kind, codec_name(codec),
         schema=(schema or None) if stored else None, payload_schema=None if stored else schema or None, load=load,
+        pieces=pieces if kind is SectionKind.DATA and not stored else None,
         check=partial(check.compare, table, handle) if check is not None else None,
         covers=partial(check.covers, table, handle) if check is not None else None,
         claims=(lambda: fill(source.read_at(handle.offset, handle.size))) if stored and fill is not None else None,

@@ -210,10 +210,15 @@ class _Blocks:
             schema="zs::block",
             payload_schema=PAYLOAD_SCHEMAS.get(kind) if packed else None,
             load=(lambda: file.payload(file.read(start, end - start))) if packed else None,
-            pieces=(lambda: LargeBlock(file, start, end - start).payload()) if packed else None,
-            check=lambda _: file.checked(file.read(start, end - start)),
+            pieces=(lambda: _pieces(LargeBlock(file, start, end - start))) if packed else None,
+            check=lambda _: LargeBlock(file, start, end - start).checked(),
             note=f"level {level}",
         )
+
+
+def _pieces(block: LargeBlock) -> Iterator[bytes]:
+    block.check()
+    yield from block.payload()
 
 
 def _header_check(file: BlockFile, chain: Sequence[Field]) -> Check:
