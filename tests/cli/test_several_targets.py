@@ -154,3 +154,46 @@ def test_a_query_that_names_a_file_is_reported(exhume_cli: Cli, samples: Path) -
     both = exhume_cli("search", archive, archive, "--count")
     assert both.code == 0
     assert "is also the name of a file: the last argument is the query" in both.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list", "--jobs", "2", "ZS", "ZS"],
+        ["list", "--all-versions", "LDB", "ZS"],
+        ["list", "-r", "--all-versions", "ZS"],
+        ["list", "--sections", "--long", "ZS", "ZS"],
+        ["info", "--recovery", "best-efforts", "LDB", "ZS"],
+        ["search", "--values", "LDB", "ZS", "a"],
+        ["export", "--to", "jsonl", "--all-versions", "-o", "OUT", "LDB", "ZS"],
+        ["export", "--to", "parquet", "-o", "OUT/one.parquet", "ZS", "ZS"],
+        ["salvage", "--as-files", "--jsonl", "-o", "OUT", "ZS", "ZS"],
+        ["salvage", "--report", "x.json", "-o", "OUT", "ZS", "ZS"],
+        ["verify", "--jobs", "-1", "ZS", "ZS"],
+        ["identify", "--stats", "ZS", "ZS"],
+        ["cat", "-r", "--all-versions", "BOTH"],
+    ],
+    ids=" ".join,
+)
+def test_a_usage_error_comes_before_any_output(
+    words: list[str], samples: Path, tmp_path: Path, exhume_cli: Cli
+) -> None:
+    """The first target may be one that the options apply to."""
+    (tmp_path / "both").mkdir()
+    shutil.copytree(samples / "leveldb/small", tmp_path / "both/a")
+    shutil.copyfile(samples / "zs/words-none.zs", tmp_path / "both/b.zs")
+    named = {
+        "ZS": tmp_path / "both/b.zs",
+        "LDB": tmp_path / "both/a",
+        "BOTH": tmp_path / "both",
+        "OUT": tmp_path / "out",
+    }
+    ran = exhume_cli(*[str(named.get(word, word)).replace("OUT", str(named["OUT"])) for word in words])
+    assert (ran.code, ran.out) == (2, b"")
+    assert not named["OUT"].exists()
+
+
+def test_a_target_without_output_keeps_its_heading(samples: Path, exhume_cli: Cli) -> None:
+    targets = [samples / "caf/empty.caf", samples / "zs/words-none.zs"]
+    assert exhume_cli("list", targets[0]).text == ""
+    assert exhume_cli("list", *targets).text.startswith(f"{targets[0]}:\n\n{targets[1]}:\n")

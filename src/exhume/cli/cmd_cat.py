@@ -26,6 +26,7 @@ from exhume.cli.many import ManyOptions, Targets, recursive_option
 from exhume.cli.params import BYTE_RANGE
 from exhume.cli.runtime import Run, common_options
 from exhume.io.source import STREAM_CHUNK
+from exhume.registry import get_format
 
 
 @click.command("cat", cls=FormatCommand, verb="cat")
@@ -68,6 +69,8 @@ def command(
     from exhume.cli.recursive import archives_below, on_found_archive
 
     found = archives_below(run, [target])
+    for format in sorted({one.format for _, one in found if one.format is not None}):
+        split_options(click.Context(command), "cat", get_format(format), values, given)  # before any output
     options = {"names": names, "span": span, "values": values, "given": given}
     chosen = Targets(found, len(found), True)
     outcomes = each_target(run, ManyOptions(), "cat", on_found_archive, chosen, verb_of=cat_one, options=options)

@@ -25,7 +25,7 @@ from exhume.cli.formatcli import (
 )
 from exhume.cli.many import ManyOptions, many_options
 from exhume.cli.outputs import prepare_directory, sweep, synced_together
-from exhume.cli.playback import each_target, worst
+from exhume.cli.playback import check_each, each_target, worst
 from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
 from exhume.export import TARGETS
@@ -144,6 +144,7 @@ def command(
         values["jobs"] = many.jobs
         return _export(run, chosen.only, output, overwrite=overwrite, **options)
     _refuse_file(output, to)
+    check_each(run, _planned, chosen.names, **options)
     folder = prepare_directory(output, overwrite=overwrite)
     chosen = chosen.with_outputs(f".{TARGETS[to].suffix if to in TARGETS else to}", keep_extension=False)
     with synced_together(folder, local=many.cluster is None, overwrite=overwrite) as together:
@@ -203,7 +204,34 @@ def _export(
     """
     if run.machine and output == "-":
         raise click.UsageError("--json requires -o FILE: the exported data goes to standard output")
+    function, mine, opening = _planned(run, target, to=to, columns=columns, values=values, given=given)
+    with run.open(target, **opening) as archive, run.progress(f"export to {to}") as progress:
+        report = function(archive, output, overwrite=overwrite, progress=progress, **mine, **events)
+    lead = f"{shown(target)}: " if run.several else ""
+    if run.machine:
+        run.document("export", {"target": target, "export_format": to, "output": output, **report.to_dict()})
+    else:
+        for line in report.lines():
+            run.note(lead + line)
+    return ExitCode.DONE if report.complete else ExitCode.LOSS
+
+
+def _planned(
+    run: Run,
+    target: str,
+    *,
+    to: str,
+    columns: tuple[str, ...],
+    values: dict[str, Any],
+    given: frozenset[str],
+    **_: object,
+) -> tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]:
+    """The function that exports a target, and the options for it and for opening the target.
+
+    Raises `UsageError` for options that the format or the target does not have.
+    """
     described = recognized_format(run, target)
+    values = dict(values)  # of all targets
     jobs = values.get("jobs", 1)
     if not any(one.name == "jobs" for one in format_cli(described).options.get("export", ())):
         values.pop("jobs", None)  # one job is what there is
@@ -215,12 +243,4 @@ def _export(
         mine["jobs"] = jobs
     if columns:
         mine["columns"] = split_columns(columns)
-    with run.open(target, **opening) as archive, run.progress(f"export to {to}") as progress:
-        report = function(archive, output, overwrite=overwrite, progress=progress, **mine, **events)
-    lead = f"{shown(target)}: " if run.several else ""
-    if run.machine:
-        run.document("export", {"target": target, "export_format": to, "output": output, **report.to_dict()})
-    else:
-        for line in report.lines():
-            run.note(lead + line)
-    return ExitCode.DONE if report.complete else ExitCode.LOSS
+    return function, mine, opening

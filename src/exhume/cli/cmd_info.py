@@ -67,15 +67,20 @@ def command(
 
         return each_archive(run, recursive, "info", info_one, targets, heading=True, **options)
     options["jobs"] = 1 if jobs is None else jobs
-    return one_or_several(run, "info", info_one, targets, **options)
+    return one_or_several(run, "info", info_one, targets, check=_opening, **options)
+
+
+def _opening(run: Run, target: str, *, values: dict[str, Any], given: frozenset[str], **_: object) -> dict[str, Any]:
+    """The options for opening a target.  Raises `click.UsageError` for those that do not apply to its format."""
+    described = recognized_format(run, target)
+    return split_options(click.Context(command), "info", described, values, given)[1]
 
 
 def info_one(
     run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str], jobs: int = 1
 ) -> ExitCode:
     """Say what one archive says about itself."""
-    described = recognized_format(run, target)
-    _, opening = split_options(click.Context(command), "info", described, values, given)
+    opening = _opening(run, target, values=values, given=given)
     with run.inspect(target, **opening) as archive:
         statistics = {"statistics": archive.stats(jobs=jobs)} if stats else {}
         info = archive.info()  # which may know more then

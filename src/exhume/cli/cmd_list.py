@@ -13,6 +13,7 @@ import click
 from exhume.archive import Archive, Entry
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import (
+    FormatCli,
     FormatCommand,
     VerbOptions,
     format_cli,
@@ -60,7 +61,7 @@ def command(
         from exhume.cli.recursive import each_archive
 
         return each_archive(run, recursive, "list", list_one, targets, heading=True, **shown)
-    return one_or_several(run, "list", list_one, targets, **shown)
+    return one_or_several(run, "list", list_one, targets, check=_options, **shown)
 
 
 def list_one(
@@ -74,20 +75,11 @@ def list_one(
     given: frozenset[str],
 ) -> ExitCode:
     """List one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
-    described = recognized_format(run, target)
-    cli = format_cli(described)
-    values = dict(values)  # of all targets
-    jobs = values.pop("jobs", None) if sections or cli.listed is None else None
-    if jobs is not None and not sections:
-        raise click.UsageError("--jobs is for --recursive and --sections", click.get_current_context(silent=True))
-    mine, opening = split_options(click.Context(command), "list", described, values, given)
+    cli, mine, opening, jobs = _options(run, target, sections=sections, values=values, given=given)
     if sections:
-        refuse_combined(given, "sections", ["long", "glob", *mine])
         with run.inspect(target, **opening) as inspected:
             return _list_sections(run, target, inspected, jobs if isinstance(jobs, int) else 1)
     options = cli.verb_options("list", mine)
-    if mine.get("jobs", 1) != 1:
-        refuse_combined(given, "long", ["jobs"])
     with run.open(target, **opening) as archive:
         if long and not run.machine:
             _list_long(run, _chosen(run, archive, options, glob))
@@ -97,6 +89,27 @@ def list_one(
             for text in lines:
                 run.out.utf8(text)
         return cli.outcome(run, archive) if cli.outcome else ExitCode.DONE
+
+
+def _options(
+    run: Run, target: str, *, sections: bool, values: dict[str, object], given: frozenset[str], **_: object
+) -> tuple[FormatCli, dict[str, Any], dict[str, Any], object]:
+    """What the format adds, the options of `list` and of `open` that it takes, and the jobs of `--sections`.
+
+    Raises `click.UsageError` for options that do not apply to it.
+    """
+    described = recognized_format(run, target)
+    cli = format_cli(described)
+    values = dict(values)  # of all targets
+    jobs = values.pop("jobs", None) if sections or cli.listed is None else None
+    if jobs is not None and not sections:
+        raise click.UsageError("--jobs is for --recursive and --sections", click.get_current_context(silent=True))
+    mine, opening = split_options(click.Context(command), "list", described, values, given)
+    if sections:
+        refuse_combined(given, "sections", ["long", "glob", *mine])
+    elif mine.get("jobs", 1) != 1:
+        refuse_combined(given, "long", ["jobs"])
+    return cli, mine, opening, jobs
 
 
 def _chosen(run: Run, archive: Archive, options: VerbOptions, glob: str | None) -> Iterator[Entry]:

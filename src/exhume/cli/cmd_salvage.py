@@ -11,7 +11,7 @@ from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, given_options, split_options
 from exhume.cli.many import ManyOptions, many_options
 from exhume.cli.outputs import prepare_directory, sweep, synced_together
-from exhume.cli.playback import each_target, worst
+from exhume.cli.playback import check_each, each_target, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
@@ -68,6 +68,7 @@ def command(
         return _outcome(result)
     if report is not None:
         raise click.UsageError("--report is for one target: several have their reports in --json or --ndjson", ctx)
+    check_each(run, _format_options, chosen.names, **options)
     folder = prepare_directory(output)
     chosen = chosen.with_outputs(".jsonl" if jsonl else "", keep_extension=not (jsonl or as_files))
     with synced_together(folder, local=many.cluster is None) as together:
@@ -114,28 +115,35 @@ def _salvage(
 
     `values` are the format's options, `given` the names of those that the user set.
     """
-    from exhume.engines.identify import identify_source
     from exhume.engines.salvage import salvage
     from exhume.recovery import SalvageMode
 
     mode = SalvageMode.FILES if as_files else SalvageMode.RECORDS if jsonl else SalvageMode.ARCHIVE
-    with run.take_source(target) as source:
-        guesses = [run.as_format] if run.as_format else [c.format for c in identify_source(source)]
-        mine: dict[str, Any] = {}
-        if guesses:
-            mine, _ = split_options(click.Context(command), "salvage", get_format(guesses[0]), values, given)
-        with run.progress("salvage") as progress:
-            result = salvage(
-                source,
-                output,
-                format=guesses[0] if guesses else None,
-                mode=mode,
-                limits=run.limits,
-                progress=progress,
-                jobs=jobs,
-                **mine,
-            )
+    format, mine = _format_options(run, target, values=values, given=given)
+    with run.take_source(target) as source, run.progress("salvage") as progress:
+        result = salvage(
+            source,
+            output,
+            format=format,
+            mode=mode,
+            limits=run.limits,
+            progress=progress,
+            jobs=jobs,
+            **mine,
+        )
     return {"target": redact(target), **result.to_dict()}, result
+
+
+def _format_options(
+    run: Run, target: str, *, values: dict[str, Any], given: frozenset[str], **_: object
+) -> tuple[str | None, dict[str, Any]]:
+    """The format of a target, None if unknown, and the options of `salvage` that it takes."""
+    from exhume.engines.identify import identify_source
+
+    found = run.as_format or next((one.format for one in identify_source(run.source(target))), None)
+    if found is None:
+        return None, {}
+    return found, split_options(click.Context(command), "salvage", get_format(found), values, given)[0]
 
 
 def _outcome(result: SalvageReport) -> ExitCode:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from exhume.cli.params import Jobs
+from exhume.cli.run import may_be_piped
 from exhume.cli.runtime import Run
 from exhume.io.source import source_error
 from exhume.limits import cpu_count
@@ -71,7 +72,7 @@ class ManyOptions(NamedTuple):
         if listed is not None:
             count = None if listed.count is None or count is None else count + listed.count
         names = list(arguments) if listed is None else _chain(arguments, listed, run.storage_options)
-        return Targets(names, count, True)
+        return Targets(names, count, True, any(map(may_be_piped, arguments)))
 
     def run(self, function: Callable[[Any], Any], units: Iterable[Any], **more: Any) -> Iterator[Result]:
         """Call `exhume.distributed.run` with these options.
@@ -112,12 +113,13 @@ def _is_url(target: Any) -> bool:
 class Targets(NamedTuple):
     """Targets to work on; `several` unless there is one plain argument; `total` is None when it is not known.
 
-    A target may be a pair of its name and the name of its output.
+    A target may be a pair of its name and the name of its output.  Only this process can read those that are `piped`.
     """
 
     names: Iterable[Any]
     total: int | None
     several: bool
+    piped: bool = False
 
     @property
     def only(self) -> str:
@@ -131,7 +133,7 @@ class Targets(NamedTuple):
 
         names = OutputNames()
         pairs = ((name, names.of(name, suffix, keep_extension=keep_extension)) for name in self.names)
-        return Targets(pairs, self.total, self.several)
+        return self._replace(names=pairs)
 
 
 class _TargetLines:

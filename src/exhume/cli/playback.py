@@ -28,6 +28,9 @@ from exhume.redaction import redact
 
 One = Callable[..., ExitCode | None]
 
+CHECKED = 1000
+"""The most targets whose options are checked before the first of them is read."""
+
 ITEM_BREAK = ",\n"
 """The separator of two items of a list."""
 
@@ -56,6 +59,10 @@ class Recorder(Run):
         self._tell(("items", verb, dict(head), key))
         for item in items:
             self._tell(("item", dumps(item)))
+
+    def head(self, text: str) -> None:
+        """Record a line that precedes what is printed next."""
+        self._tell(("head", text))
 
     def note(self, text: str) -> None:
         if not self.quiet:
@@ -168,6 +175,7 @@ class Player:
         self._run = run
         self._open: tuple[str, dict[str, Any], str] | None = None
         self._first = True
+        self._head = ""
         self.target: str = ""
         """The target whose output is played."""
         self.hints: Counter[str] = Counter()
@@ -181,10 +189,16 @@ class Player:
         """Play one event; lists of items with the same head become one document.
 
         An event is a tuple of its kind and what belongs to it: `("item", text)`, `("items", verb, head, key)`,
-        `("note", text)`, `("hint", text)`, `("verdict", verdict)`, `("document", verb, body)`, or
+        `("head", text)`, `("note", text)`, `("hint", text)`, `("verdict", verdict)`, `("document", verb, body)`, or
         `("out", data, is_text)`, whose data are bytes.
         """
         kind = event[0]
+        if kind == "head":
+            self._head = event[1]
+            return
+        if self._head and kind != "verdict":
+            self._run.print(self._head)
+            self._head = ""
         if kind == "item":
             self._run.out.text(("" if self._first else ITEM_BREAK) + event[1])
             self._first = False
@@ -253,6 +267,8 @@ def each_target(
     number of targets that were.
     """
     player = player or Player(run)
+    if targets.piped:
+        many = many._replace(jobs=1, cluster=None)
     found = player.outcomes
     with run.progress(verb) as progress:
         for name, got in _parts(run, many, one, targets, options, player, progress):
@@ -271,6 +287,23 @@ def each_target(
     if closing and found.total() > 1 and not run.machine:
         _close(run, found, closing)
     return sorted(found)
+
+
+def check_each(run: Run, check: Callable[..., Any], names: Iterable[str], **options: Any) -> None:
+    """Call `check` for each target, which raises `click.UsageError` for options that do not apply to its format.
+
+    Such an error is raised before anything is printed or written for one of several targets, where they are few: more
+    than `CHECKED`, or those that are listed while they are read, are checked when it is their turn.
+    """
+    if not isinstance(names, (list, tuple)) or len(names) > CHECKED:
+        return
+    for name in names:
+        try:
+            check(run, name, **options)
+        except ExhumeError:
+            continue  # reported when it is its turn
+        finally:
+            run.close()
 
 
 def _close(run: Run, outcomes: Mapping[ExitCode, int], closing: str) -> None:
@@ -307,24 +340,36 @@ def _parts(
         yield result.unit, result.error or result.value
 
 
-def one_or_several(run: Run, verb: str, one: One, names: Sequence[str], **options: Any) -> ExitCode:
-    """Run `one` on one target, or on each of several, whose answers in text follow their names."""
+def one_or_several(
+    run: Run, verb: str, one: One, names: Sequence[str], *, check: Callable[..., Any], **options: Any
+) -> ExitCode:
+    """Run `one` on one target, or on each of several, whose answers in text follow their names.
+
+    `check` is that of `check_each`.
+    """
     many = ManyOptions()
     chosen = many.targets(run, names)
     if not chosen.several:
         return one(run, chosen.only, **options) or ExitCode.DONE
+    check_each(run, check, chosen.names, **options)
     return worst(each_target(run, many, verb, _headed, chosen, verb_of=one, options=options))
 
 
 def _headed(run: Run, target: str, *, verb_of: One, options: dict[str, Any]) -> ExitCode | None:
     """Run the verb below a line with the target's name, followed by an empty line."""
     run.format_of(target)  # a target that cannot be read has no heading
-    if not run.machine:
-        run.print(f"{run.screen.paint(shown(target), 'target')}:")
+    head(run, f"{run.screen.paint(shown(target), 'target')}:")
     outcome = verb_of(run, target, **options)
     if not run.machine:
         run.print()
     return outcome
+
+
+def head(run: Run, text: str) -> None:
+    """Print a line of text before the output of a target, once there is any: a usage error has none."""
+    if not run.machine:
+        assert isinstance(run, Recorder)
+        run.head(text)
 
 
 def print_failed(run: Run, target: str, error: ExhumeError) -> None:

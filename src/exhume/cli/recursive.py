@@ -14,7 +14,7 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import ManyOptions, Targets
-from exhume.cli.playback import One, Player, each_target, print_failed, worst
+from exhume.cli.playback import One, Player, each_target, head, print_failed, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run
 from exhume.engines.identify import walk
@@ -149,8 +149,8 @@ def _on_found(
     kind, format, message = _recognized(run, name, found)
     outcome: ExitCode | None = None
     if kind == Kind.ARCHIVE:
-        if heading and not run.machine:
-            run.print(f"{shown(name)} ({format}):")
+        if heading:
+            head(run, f"{shown(name)} ({format}):")
         outcome = verb_of(run, name, **options)
         if heading and not run.machine:
             run.print()

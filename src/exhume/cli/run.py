@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 import time
 from collections import Counter
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from exhume.engines.inspect import Inspection
     from exhume.io.source import Source
     from exhume.io.tree import Tree
+
+PIPES = ("/dev/fd/", "/proc/self/fd/")
+"""How the names begin by which a shell passes on `<(command)`."""
 
 PROGRESS_AFTER = 1.0
 """Seconds before a progress bar appears: short work needs none."""
@@ -50,6 +52,7 @@ class Run:
         verbose: int = 0,
         color: str = "auto",
         screen: Screen | None = None,
+        pipes: dict[str, Source] | None = None,
     ) -> None:
         """Take the common options as click parsed them.  Raises `UsageError` for a bad `--limit` or `--storage`."""
         self.arguments: dict[str, Any] = {
@@ -59,7 +62,8 @@ class Run:
         }  # fmt: skip
         self.screen = Screen() if json or ndjson else screen or Screen(terminal_width(), wants_color(color))
         """Width and colors of the terminal; neither for JSON."""
-        self.arguments["screen"] = self.screen
+        self._pipes: dict[str, Source] = {} if pipes is None else pipes
+        self.arguments |= {"screen": self.screen, "pipes": self._pipes}
         self.several = False
         """Whether this is one target of several: names then belong to what is said of it."""
         self.json = json
@@ -119,13 +123,23 @@ class Run:
         known = self._sources.get(target)
         if known is None:
             known = self._sources[target] = open_target(
-                standard_input() if target == "-" else piped(target) or target,
+                self._piped(target) or target,
                 storage_options=self.storage_options,
                 offset=self.offset,
                 length=self.length,
                 is_image=is_image,
             )
         return known
+
+    def _piped(self, target: str) -> Source | None:
+        """What is piped in, if the target is a pipe: the same for every opening of it."""
+        if not may_be_piped(target):
+            return None
+        from exhume.cli.piped import piped
+
+        if target not in self._pipes and (source := piped(target)) is not None:
+            self._pipes[target] = source
+        return self._pipes.get(target)
 
     def hand_over(self, target: str, source: Source | Tree | None, format: str) -> None:
         """Register a target that was examined elsewhere: its format, and its source if it is open."""
@@ -333,54 +347,15 @@ def with_total(progress: Progress, *names: str) -> Progress:
     return report
 
 
+def may_be_piped(target: str) -> bool:
+    """Whether a target is standard input, or may be the output of `<(command)`: only this process can read it."""
+    return target == "-" or target.startswith(PIPES)
+
+
 def _without_secrets(body: Mapping[str, Any]) -> dict[str, Any]:
     """The head of a document whose target, archive or catalog is named without the secrets of a URL."""
     names = ("target", "archive", "catalog")
     return {key: redact(one) if key in names and isinstance(one, str) else one for key, one in body.items()}
-
-
-def standard_input() -> Source:
-    """What is piped in, kept in a file without a name so that it can be read at any offset.
-
-    Raises `click.UsageError` when nothing is piped in, `SourceError` where it cannot be kept.
-    """
-    import shutil
-
-    from exhume.io.local import OwnFileSource
-    from exhume.io.output.scratch import scratch_file
-
-    if sys.stdin.isatty():
-        raise UsageError("- is standard input, but nothing is piped into it")
-    file = scratch_file()
-    shutil.copyfileobj(sys.stdin.buffer, file)
-    return OwnFileSource(file, "-")
-
-
-def piped(target: str) -> Source | None:
-    """The output of `<(command)`, kept as standard input is; None for anything else.
-
-    A pipe with a name of its own is not read: without a writer, opening it would wait without end.
-
-    Raises `SourceError` where it cannot be kept.
-    """
-    if not target.startswith(("/dev/fd/", "/proc/self/fd/")):
-        return None
-    import shutil
-    import stat
-
-    try:
-        if not stat.S_ISFIFO(os.stat(target).st_mode):  # noqa: PTH116 - the import of pathlib costs more
-            return None
-    except (OSError, ValueError):
-        return None
-
-    from exhume.io.local import OwnFileSource
-    from exhume.io.output.scratch import scratch_file
-
-    file = scratch_file()
-    with open(target, "rb") as pipe:  # noqa: PTH123 - as above
-        shutil.copyfileobj(pipe, file)
-    return OwnFileSource(file, target)
 
 
 class Output:

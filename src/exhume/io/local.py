@@ -164,13 +164,6 @@ class FileObjectSource(Source):
         return b"".join(parts)
 
 
-class OwnFileSource(FileObjectSource):
-    """The same for a file that the source owns and closes."""
-
-    def close(self) -> None:
-        self._file.close()
-
-
 class LocalTree(Tree):
     """A local directory.  Symbolic links that lead outside it are refused.
 
