@@ -278,16 +278,15 @@ def _without_layout(archive: TableArchive) -> Callable[[int], bool]:
 
 
 def _table_payload(archive: TableArchive, number: int) -> bytes:
-    entry = archive.tables[number].entry
-    if entry.problem is not None:
-        raise entry.problem
-    return bytes(archive.table_bytes(entry))
+    return bytes(archive.tables[number].load().data)
 
 
 def _table_pieces(archive: TableArchive, number: int) -> Iterator[bytes]:
+    """The bytes of a table in chunks; only a small one is compared with what its columns take (CLPS-348)."""
     entry = archive.tables[number].entry
-    if entry.problem is not None:
-        raise entry.problem
+    if entry.problem is not None or entry.end - entry.start <= min(PIECE, archive.limits.payload_size):
+        yield _table_payload(archive, number)
+        return
     forward = ForwardReader(_pieces(archive, archive.stream_place(entry.stream_id)))
     forward.skip(entry.start)
     yield from forward.pieces(entry.end - entry.start)
