@@ -61,11 +61,15 @@ def test_what_is_piped_in_is_one_of_several(
 ) -> None:
     """It is read once, whatever looks at it, and by this process, however many jobs there are."""
     if jobs and verb in ("list", "info", "identify"):
-        return
+        jobs = []  # these verbs work in one process
     words = samples / "zs/words-none.zs"
-    more = {"search": ["late"], "export": ["--to", "jsonl", "-o", tmp_path / "-"], "salvage": ["-o", tmp_path / "-"]}
+    more: dict[str, list[object]] = {
+        "search": ["late"],
+        "export": ["--to", "jsonl", "-o", tmp_path / "-"],
+        "salvage": ["-o", tmp_path / "-"],
+    }
     piped_in = exhume_cli(verb, "-", words, *jobs, *more.get(verb, []), input=words.read_bytes())
-    shutil.rmtree(tmp_path / "-", ignore_errors=True)
+    shutil.rmtree(tmp_path / "out", ignore_errors=True)
     named = exhume_cli(verb, words, words, *more.get(verb, []))
     assert (piped_in.code, named.code) == (0, 0)
     assert piped_in.text.count("\n") == named.text.count("\n")
