@@ -181,7 +181,7 @@ PRINTING = {
 
 @pytest.fixture
 def closed() -> Iterator[int]:
-    """The end for writing of a pipe that nobody reads."""
+    """The write end of a pipe without a reader."""
     reader, writer = os.pipe()
     os.close(reader)
     yield writer

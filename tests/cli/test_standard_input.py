@@ -65,8 +65,8 @@ def test_what_is_piped_in_is_one_of_several(
     words = samples / "zs/words-none.zs"
     more: dict[str, list[object]] = {
         "search": ["late"],
-        "export": ["--to", "jsonl", "-o", tmp_path / "-"],
-        "salvage": ["-o", tmp_path / "-"],
+        "export": ["--to", "jsonl", "-o", tmp_path / "out"],
+        "salvage": ["-o", tmp_path / "out"],
     }
     piped_in = exhume_cli(verb, "-", words, *jobs, *more.get(verb, []), input=words.read_bytes())
     shutil.rmtree(tmp_path / "out", ignore_errors=True)

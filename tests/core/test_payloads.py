@@ -96,7 +96,7 @@ def test_damage_in_a_payload_is_found_alike(
 def test_a_payload_above_the_limit_is_printed_and_explained(
     name: str, section: str, samples: Path, exhume_cli: Callable[..., Ran]
 ) -> None:
-    """The limit bounds what is held in memory: here no payload is."""
+    """The limit is for payloads in memory: here none is."""
     with exhume.open(samples / name) as archive:
         limit = ("--limit", f"payload_size={len(archive.read_section(section)) - 1}")
     for verb in (

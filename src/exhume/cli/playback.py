@@ -61,7 +61,7 @@ class Recorder(Run):
             self._tell(("item", dumps(item)))
 
     def head(self, text: str) -> None:
-        """Record a line that precedes what is printed next."""
+        """Record a line that precedes the next output."""
         self._tell(("head", text))
 
     def note(self, text: str) -> None:

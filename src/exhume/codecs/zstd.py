@@ -222,7 +222,7 @@ def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
 def zstd_checksum(stored: Iterable[Buffer], max_size: int) -> tuple[int, int]:
     """The checksum at the end of a frame, as stored and as computed: the low half of the content's XXH64.
 
-    `stored` is the frame in chunks, of which only one is held.  The content is decoded as if the frame had no checksum,
+    `stored` is the frame in chunks; one at a time is held.  The content is decoded as if the frame had no checksum,
     so that a wrong one is a result and not an error.  Raises `CodecError` for damage, which a frame without a checksum
     is, and `LimitExceededError` for more than `max_size` bytes of content.
     """

@@ -40,7 +40,7 @@ def payload_chunks(section: Section) -> Iterator[bytes]:
     forward = ForwardReader(section.pieces())
     try:
         is_large = forward.has(HELD + 1)
-    except ExhumeError:  # of which `load` may know more
+    except ExhumeError:  # `load` may know more about it
         yield section.load()
         return
     yield from forward.pieces(sys.maxsize) if is_large else (forward.take(HELD),)
