@@ -63,9 +63,7 @@ LARGE = {
 
 SMALL = {
     "__main__": "`python -m exhume`",
-    "cli.container": "four verbs share it",
     "cli.exit_code": "every verb imports it and nothing else of the others",
-    "compiler.refusal": "every stage of the compiler raises it",
     "counts": "below everything, `errors` included",
     "filesystems.upath": "`universal_pathlib` loads it by its name",
     "formats.ark.names": "names of files, which `probe` needs and which import no layout",

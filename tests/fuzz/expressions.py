@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from exhume.compiler import UnsupportedError, compile_foreign
-from exhume.compiler.front.check import kind
 from exhume.compiler.front.expressions import parse
-from exhume.compiler.front.specs import Model
+from exhume.compiler.front.specs import Model, kind
 from exhume.errors import ExhumeError
 from exhume.layout.fast import RAISED
 from exhume.layout.foreign import Specification

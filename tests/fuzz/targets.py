@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exhume.compiler.instances.draft import SeededRandom
-from exhume.compiler.instances.draw import NoneDrawnError, draw, seal
-from exhume.compiler.instances.invalidate import spoil
+from exhume.compiler.instances.draw import NoneDrawnError, draw, seal, spoil
 from exhume.compiler.refusal import UnsupportedError
 from exhume.testing.strategies import CHECKSUMS
 from tests.fuzz import archives, kernel, texts

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.compiler import audit, budgets
+from exhume.compiler import audit, refusal
 from exhume.compiler.emit.text import written_doc
 from exhume.compiler.front.specs import Model
 from exhume.compiler.refusal import UnsupportedError
@@ -449,9 +449,9 @@ def test_the_budgets_are_documented() -> None:
     table = page[page.index("### Budgets") : page.index("## One structure")]
     said = set(re.findall(r"\d+(?:,\d{3})*", table))
     known = {
-        budgets.STEPS, budgets.STEPS_PER_BYTE, budgets.HELD >> 20, budgets.HELD_PER_BYTE, budgets.EMPTY, budgets.BITS,
-        budgets.TEXT, budgets.DIGITS, budgets.SIZE >> 20, budgets.NODES, budgets.DEPTH, budgets.FILES, budgets.TYPES,
-        budgets.FIELDS, budgets.FIELDS_OF_ONE, budgets.EXPRESSION, budgets.EXPRESSIONS, budgets.CODE >> 20,
+        refusal.STEPS, refusal.STEPS_PER_BYTE, refusal.HELD >> 20, refusal.HELD_PER_BYTE, refusal.EMPTY, refusal.BITS,
+        refusal.TEXT, refusal.DIGITS, refusal.SIZE >> 20, refusal.NODES, refusal.DEPTH, refusal.FILES, refusal.TYPES,
+        refusal.FIELDS, refusal.FIELDS_OF_ONE, refusal.EXPRESSION, refusal.EXPRESSIONS, refusal.CODE >> 20,
         schema.MOST_SHOWN, foreign_table.MOST_VALUES, foreign_table.VALUES_PER_BYTE,
     }  # fmt: skip
     assert {f"{one:,}" for one in known} <= said

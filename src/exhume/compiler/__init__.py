@@ -11,20 +11,17 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from exhume.compiler import budgets
+from exhume.compiler import refusal
 from exhume.compiler.audit import audited
-from exhume.compiler.emit.columns import marks_of
+from exhume.compiler.emit.columns import marks_of, native_text
 from exhume.compiler.emit.elements import elements_text
 from exhume.compiler.emit.facts import constants_text, facts_texts, tiling_text
 from exhume.compiler.emit.layout import FOREIGN, LAYOUT, NATIVE
-from exhume.compiler.emit.modules import module_text, module_texts
-from exhume.compiler.emit.native import native_text
-from exhume.compiler.emit.paused import pausing
+from exhume.compiler.emit.modules import module_text, module_texts, pausing
 from exhume.compiler.emit.shared import Module
-from exhume.compiler.front.check import check
 from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import ExternalNames
-from exhume.compiler.front.specs import Model
+from exhume.compiler.front.specs import Model, check
 from exhume.compiler.front.validate import check_size, validate
 from exhume.compiler.ir.needs import find_needs
 from exhume.compiler.ir.rows import always_takes_bytes, is_list_of_rows, mark_rows, rows_are_plain
@@ -87,8 +84,8 @@ def compile_foreign(specs: Specs, given: ExternalNames | None = None) -> dict[st
         texts = {f"{id}.py": text for id, text in module_texts(model).items()}
     except RecursionError:
         raise UnsupportedError("refers to itself, or is nested too deeply", min(specs)) from None
-    if sum(map(len, texts.values())) > budgets.CODE:
-        raise UnsupportedError(f"its readers are more than {budgets.CODE} characters of code", min(specs))
+    if sum(map(len, texts.values())) > refusal.CODE:
+        raise UnsupportedError(f"its readers are more than {refusal.CODE} characters of code", min(specs))
     audited(texts, model)
     return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | texts
 

@@ -14,8 +14,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.instances.draw import KNOWN, Checksums, DrawnInstance, NoneDrawnError, draw, seal
-from exhume.compiler.instances.invalidate import spoil
+from exhume.compiler.instances.draw import KNOWN, Checksums, DrawnInstance, NoneDrawnError, draw, seal, spoil
 from exhume.compiler.instances.roles import reached
 from exhume.compiler.refusal import UnsupportedError
 

@@ -1,4 +1,4 @@
-"""Lists of any length, read in batches by readers that stop where the list begins (`exhume.compiler.emit.paused`)."""
+"""Lists of any length, read in batches by readers that stop where the list begins (`exhume.compiler.emit.modules`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exhume.compiler import budgets
+from exhume.compiler import refusal
 from exhume.io.local import release
 from exhume.layout.fast import LayoutError
 
@@ -103,7 +103,7 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
             before = at
             try:
                 one, at = self.element(at, index, self.run)
-                if at == before and (index >= budgets.EMPTY or (self.many is None and self.last is None)):
+                if at == before and (index >= refusal.EMPTY or (self.many is None and self.last is None)):
                     raise LayoutError("", at, at, "elements that take bytes", "one that takes none")
                 held.append(one)
                 is_last = self.last is not None and self.last(one, index, at)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exhume.compiler import budgets
+from exhume.compiler import refusal
 from exhume.compiler.front.expressions import Literal
 from exhume.compiler.front.kinds import (
     BOOL,
@@ -60,7 +60,7 @@ class _TableBudget:
 
     def __post_init__(self) -> None:
         self.values = MOST_VALUES + VALUES_PER_BYTE * self.size
-        self.bytes = budgets.HELD + budgets.HELD_PER_BYTE * self.size
+        self.bytes = refusal.HELD + refusal.HELD_PER_BYTE * self.size
 
     def take(self, values: Sequence[Any], *, long: bool = False) -> None:
         """Take a column of values, by their lengths too where they are `long`."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exhume.compiler import UnsupportedError, budgets
+from exhume.compiler import UnsupportedError, refusal
 from exhume.errors import MissingDependencyError, Span, SpecificationError, shorten
 from exhume.io.opening import open_target
 from exhume.io.source import Source
@@ -136,8 +136,8 @@ class SpecFiles:
         spec = _without_ours(spec)
         if id in self.specs:
             raise wrong(path, f"another specification has the id {id!r:.60}: {self.paths[id]}")
-        if len(self.specs) == budgets.FILES:
-            raise wrong(path, f"more than {budgets.FILES} specifications are imported")
+        if len(self.specs) == refusal.FILES:
+            raise wrong(path, f"more than {refusal.FILES} specifications are imported")
         self.specs[id], self.paths[id], self.imported[id], self.lines[id] = spec, path, [], lines
         self.read_already[path.resolve()] = id
         return id
@@ -197,8 +197,8 @@ def wrong(path: Path, why: str, where: str = "", line: int | None = None) -> Spe
 class FileBudget:
     """The unused budget for the files of one compilation."""
 
-    bytes: int = budgets.SIZE
-    nodes: int = budgets.NODES
+    bytes: int = refusal.SIZE
+    nodes: int = refusal.NODES
 
 
 def parse_yaml(path: Path, lines: Lines | None = None, room: FileBudget | None = None) -> Any:
@@ -211,8 +211,8 @@ def parse_yaml(path: Path, lines: Lines | None = None, room: FileBudget | None =
     except ImportError:
         raise MissingDependencyError("specifications are YAML, which needs PyYAML: pip install 'exhume[ksy]'") from None
     with one_file(open_target(os.fspath(path))) as source:
-        if source.size > (budgets.SIZE if room is None else room.bytes):
-            raise wrong(path, f"a specification that, with its imports, has more than {budgets.SIZE} bytes")
+        if source.size > (refusal.SIZE if room is None else room.bytes):
+            raise wrong(path, f"a specification that, with its imports, has more than {refusal.SIZE} bytes")
         data = source.read_at(0, source.size)
     room = room or FileBudget()
     room.bytes -= len(data)
@@ -252,12 +252,12 @@ def _document(events: Iterator[Any], lines: Lines, room: FileBudget) -> Any:
             continue
         room.nodes -= 1
         if room.nodes < 0:
-            raise _YamlError(f"a specification that, with its imports, has more than {budgets.NODES} parts", event)
+            raise _YamlError(f"a specification that, with its imports, has more than {refusal.NODES} parts", event)
         if event.anchor is not None:
             raise _YamlError("anchors and aliases (`&`, `*`) are not supported", event)
         if event.tag not in (None, "!"):
             raise _YamlError("tags (`!`) are not supported", event)
-        if len(open_) > budgets.DEPTH:
+        if len(open_) > refusal.DEPTH:
             raise _YamlError("the YAML is nested too deeply", event)
         value: Any = {} if kind == "MappingStartEvent" else [] if kind == "SequenceStartEvent" else _scalar(event)
         holder, key = open_[-1]

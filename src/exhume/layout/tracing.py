@@ -1,4 +1,4 @@
-"""The run-time support of readers that record the position of each field (`exhume.compiler.emit.traced`)."""
+"""The run-time support of readers that record the position of each field (`exhume.compiler.emit.modules`)."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from exhume.compiler.emit.text import ATOM, BINDS, Lines, annotation, bound, lit
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import REST, Bits, Integer, SimpleKind
 from exhume.compiler.front.model import Field, Type
+from exhume.compiler.ir.fixed import scalar_of, varint
 from exhume.compiler.ir.needs import STREAM_SIZE, without_rest
-from exhume.compiler.ir.varints import scalar_of, varint
 from exhume.compiler.refusal import UnsupportedError
 
 

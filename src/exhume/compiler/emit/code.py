@@ -5,13 +5,13 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 
-from exhume.compiler import budgets
+from exhume.compiler import refusal
 from exhume.compiler.emit.shared import Module
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.check import takes
-from exhume.compiler.front.inference import CALLS, MEMBERS, kind_text
 from exhume.compiler.front.kinds import (
+    CALLS,
+    MEMBERS,
     REST,
     UNKNOWN,
     Bits,
@@ -23,12 +23,13 @@ from exhume.compiler.front.kinds import (
     combined,
     enum_of,
     family,
+    kind_text,
     text_encoding,
 )
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.fixed import fixed_size, spare_bits, type_size
+from exhume.compiler.front.specs import takes
+from exhume.compiler.ir.fixed import fixed_size, scalar_of, spare_bits, type_size
 from exhume.compiler.ir.needs import without_rest, words
-from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_TO_COMPARE = 32
@@ -158,7 +159,7 @@ class Code(abc.ABC):
         placed = model.moving is not None and not isinstance(expr, ex.Literal) and self.sync()
         code = self._code(without_rest(expr))
         self.module.written += len(code)
-        if len(code) > budgets.EXPRESSION or self.module.written > budgets.EXPRESSIONS_AS_CODE:
+        if len(code) > refusal.EXPRESSION or self.module.written > refusal.EXPRESSIONS_AS_CODE:
             raise UnsupportedError("an expression that grows without end")
         if placed and not model.drifting.isdisjoint(words(expr)):  # which reads on from here
             self.lines.add(

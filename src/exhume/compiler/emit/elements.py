@@ -32,10 +32,9 @@ from exhume.compiler.front.kinds import REST, Bits, Integer, SimpleKind, Structu
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir import rows
-from exhume.compiler.ir.fixed import contents, numbers_of
+from exhume.compiler.ir.fixed import contents, numbers_of, scalar_of, varint
 from exhume.compiler.ir.needs import without_rest
 from exhume.compiler.ir.rows import ReadMethod
-from exhume.compiler.ir.varints import scalar_of, varint
 from exhume.compiler.refusal import UnsupportedError
 
 C_TYPES = {

@@ -18,8 +18,7 @@ from exhume.compiler.emit.text import ATOM, annotation, written_doc
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Structure, Switch
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.fixed import element_size, fixed_size
-from exhume.compiler.ir.varints import scalar_of
+from exhume.compiler.ir.fixed import element_size, fixed_size, scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
 

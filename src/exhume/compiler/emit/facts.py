@@ -54,13 +54,13 @@ from exhume.compiler.ir.fixed import (
     element_size,
     fixed_bytes,
     fixed_size,
+    number_of,
     places,
     shifts,
     struct_format,
     type_size,
 )
 from exhume.compiler.ir.needs import STREAM_SIZE
-from exhume.compiler.ir.varints import number_of
 
 
 def constant(field: Field) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exhume.compiler import budgets
+from exhume.compiler import refusal
 
 LAYOUT = '''"""What all readers raise, and how they say which field is truncated.  Written by `make generated`."""
 
@@ -693,5 +693,5 @@ def rotated(run: Run, data: View, amount: int) -> bytes:
 '''
 """What readers of the specifications of others use besides."""
 
-for _name, _value in vars(budgets).items():
+for _name, _value in vars(refusal).items():
     FOREIGN = FOREIGN.replace(f"<{_name}>", str(_value))

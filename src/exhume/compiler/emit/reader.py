@@ -18,9 +18,9 @@ from exhume.compiler.ir.fixed import (
     leaves_bits,
     stored_size,
     struct_format,
+    varint,
 )
 from exhume.compiler.ir.needs import HERE, expressions, inherits_order, is_position, keeps_order, keeps_run, words
-from exhume.compiler.ir.varints import varint
 from exhume.compiler.refusal import UnsupportedError
 
 MOST_AT_ONCE = 100

@@ -7,6 +7,10 @@ For a type with `-element: true`, `flat_text` writes a function that returns its
 The first value is where the structure ends; then follow the values of its columns (see `columns`), in their order:
 integers, the start and end of bytes, 0 for absent fields. It costs a fraction of an object with the same fields. Data
 that does not fit raises what the reader raises.
+
+What rows use of the structures around their list: read once before the rows, since it is the same for all of them.
+
+Within a row, `_parent` and `_root` lead to fields of it that have no object.
 """
 
 from __future__ import annotations
@@ -14,15 +18,14 @@ from __future__ import annotations
 from exhume.compiler.emit.c_numbers import unique_name
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.shared import Module
-from exhume.compiler.emit.text import ATOM, Lines, written_doc
+from exhume.compiler.emit.text import ATOM, Lines, bound, safe, written_doc
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, TEXT, Kind, Structure
+from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Structure, combined, family, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir import rows
-from exhume.compiler.ir.fixed import Numbers, fixed_bytes, numbers_of
-from exhume.compiler.ir.needs import is_position
+from exhume.compiler.ir.fixed import Numbers, fixed_bytes, numbers_of, scalar_of
+from exhume.compiler.ir.needs import inherits_order, is_position
 from exhume.compiler.ir.rows import ReadMethod
-from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
 Column = tuple[str, str, str]
@@ -260,3 +263,171 @@ def flat_text(module: Module, type: Type) -> str:
     about = f"Where the `{type.where}` at `at` ends, and its fields: {names}. Raises `LayoutError`."
     out = [f"def {name}(view: View, at: int, end: int) -> {whole}:", *written_doc(about)]
     return "\n".join([*out, *head.lines, *scan.lines.lines, f"    return at{values}"])
+
+
+class OutwardScan(Scan):
+    """The reading of a row, or of a structure within it, that may look around itself."""
+
+    def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
+        """As for `Scan`; `outer` is the structure around this one within the row, None for the row itself."""
+        super().__init__(of, module, type, prefix)
+        self.outer: OutwardScan | None = of if isinstance(of, OutwardScan) else None
+        self.within: Field | None = None
+        """The field of the outer structure that this one is."""
+        self.row: OutwardScan = self if self.outer is None else self.outer.row
+        self.constants: dict[ex.Expr, str] = {}
+        """Fields of what is around the rows, by the expressions that lead to them, and their variables."""
+        self.failures = 0
+        """Cases of a choice that turned out to have no columns."""
+        self.lasts: dict[str, str] = {}
+        """Whether the row that was just read is the last of a list, as Python, by the list."""
+
+    def begin_nested(self, inner: Scan, field: Field) -> None:
+        assert isinstance(inner, OutwardScan)
+        inner.within = field
+
+    def arguments_around(self) -> list[tuple[str, str]]:
+        """What the function that reads rows is given of what is around them: names of arguments, and annotations."""
+        bases = {steps[0] for one in self.constants if (steps := _steps(one)) is not None}
+        found = [("above", "object | None = None")] if "_parent" in bases else []
+        found += [("root", f"{self.type.root.class_name} | None = None")] if "_root" in bases else []
+        found += [("big", "bool = False")] if inherits_order(self.type) else []
+        return found + ([("until", "int = 0")] if self.lasts else [])
+
+    def find_lasts(self) -> None:
+        """Find the lists of rows that end with one of which an expression is true, once a whole row was read."""
+        for field in (one for parent in self.type.parents for one in parent.fields() if one.repeat == "until"):
+            until = field.expr("repeat-until")
+            if until is None or not any(one.type is self.type for one in structures(field.one)):
+                continue
+            within = ex.replaced(until, lambda one, field=field: _in_row(one, field))  # type: ignore[misc]
+            named = [one for one in ex.nodes(within) if isinstance(one, ex.Member) and one.of == _STREAM]
+            alone = ex.names(until) <= {"_", "_io"} and "_" not in ex.names(within)
+            if alone and all(one.name == "eof" for one in named):
+                try:
+                    self.lasts[field.where] = self.code(within)
+                except UnsupportedError:
+                    continue
+
+    def row_ends(self) -> list[str]:
+        """Statements after each row that end a list with the last of its rows."""
+        out = Lines()
+        for number, code in enumerate(self.lasts.values(), 1):
+            with out.block(f"if until == {number} and ({code}):"):
+                out.add("break")
+        return out.lines
+
+    def outward(self) -> list[str]:
+        """Statements before the rows that read what is the same for all of them, and find their byte order."""
+        lines, self.lines = self.lines, Lines()
+        self._decide_order()
+        decided, self.lines = self.lines.lines, lines
+        out = Lines()
+        if not self.constants and not decided:
+            return []
+        with out.block(f"if {self.more_to_come()} if count is None else count > 0:"):
+            with out.block("try:"):
+                for expr, name in self.constants.items():
+                    out.add(f"{name} = {self._constant(expr)}")
+                out.lines += ["        " + line for line in decided]
+            with out.block(f"except {self.module.helper('FAILURES')}:"):
+                out.add(f"raise {self.module.helper('NoColumnsError')}")
+        return out.lines
+
+    def more_to_come(self) -> str:
+        """Whether there is another row where no count is given, as Python."""
+        return "(until or at < end)" if self.lasts else "at < end"
+
+    def _constant(self, expr: ex.Expr) -> str:
+        """A field of what is around the rows, as Python: a number of its width, where it has one."""
+        kind, steps = combined(self.type.kind_of(expr)), _steps(expr)
+        assert steps is not None
+        code = ".".join(["root" if steps[0] == "_root" else "above", *map(safe, steps[1:])])
+        bits = 8 * kind.size if isinstance(kind, Integer) else kind.width if isinstance(kind, Bits) else 0
+        if not 1 < bits < 63:
+            return code
+        signed = isinstance(kind, Integer) and kind.signed
+        least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        return f"{self.module.helper('word')}({code}, {least}, {most})"
+
+    def _member(self, of: ex.Expr, name: str, level: int) -> str:
+        found = self._outer_field(ex.Member(of, name))
+        return bound(*found, level) if found is not None else super()._member(of, name, level)
+
+    def _outer_field(self, expr: ex.Expr) -> tuple[str, int] | None:
+        """A field of a structure that this one is in; None for any other expression.
+
+        Raises `UnsupportedError` for what may change from row to row.
+        """
+        steps = _steps(expr)
+        if steps is None or (steps[0] not in ("_parent", "_root")):
+            return None
+        here: OutwardScan = self
+        while steps and steps[0] in ("_parent", "_root"):
+            if steps[0] == "_parent" and here.outer is not None and here.within is not None:
+                if "parent" in here.within.raw or here.type.root is not here.outer.type.root:
+                    raise UnsupportedError("a structure with a parent of a different type has no columns")
+                here = here.outer
+            elif steps[0] == "_root" and (found := here.own_root()) is not None:
+                here = found
+            else:
+                return here.known_before(steps), ATOM
+            steps = steps[1:]
+        if not steps:
+            raise UnsupportedError("a structure is known to objects only")
+        return here._code(_path(steps), ATOM), ATOM  # noqa: SLF001 - its own kind
+
+    def own_root(self) -> OutwardScan | None:
+        """The root of the structure, if that is a row or within one.  Raises `UnsupportedError` if it may be either."""
+        here: OutwardScan | None = self
+        while here is not None:
+            if here.type.parent is None and here.type.inside:
+                raise UnsupportedError("a root type inside other types has no columns")
+            if here.type is self.type.root:
+                return here
+            here = here.outer
+        if self.row.type.root is not self.type.root:
+            raise UnsupportedError("a structure without a root has no columns")
+        return None
+
+    def known_before(self, steps: list[str]) -> str:
+        """The variable for a field of what is around the rows.  Raises `UnsupportedError` if rows may change it."""
+        if self.outer is not None and steps[0] == "_parent":
+            raise UnsupportedError("a structure with a parent of a different type has no columns")
+        row = self.row
+        for number in range(1, len(steps)):
+            kind = row.type.kind_of(_path(steps[:number]))
+            if not isinstance(kind, Structure) or kind.type.opaque:
+                raise UnsupportedError("the structures around the rows are not known")
+        expr = _path(steps)
+        kind = combined(row.type.kind_of(expr))
+        if family(kind) not in ("integer", "enum", "bool", "float", "text", "bytes"):
+            raise UnsupportedError("a list or a structure around the rows is known to objects only")
+        return row.constants.setdefault(expr, f"asked{len(row.constants)}")
+
+
+_STREAM = ex.Name("_io")
+
+
+def _in_row(expr: ex.Expr, field: Field) -> ex.Expr:
+    """An expression about the element `_` of a list as one within that element."""
+    if isinstance(expr, ex.EnumValue):
+        return ex.Literal(field.owner.enum("::".join(expr.path)).number(expr.value))
+    return ex.Name(expr.name) if isinstance(expr, ex.Member) and expr.of == ex.Name("_") else expr
+
+
+def _steps(expr: ex.Expr) -> list[str] | None:
+    """The names of a path of members; None for any other expression."""
+    steps = []
+    while isinstance(expr, ex.Member):
+        steps.append(expr.name)
+        expr = expr.of
+    return [expr.id, *reversed(steps)] if isinstance(expr, ex.Name) else None
+
+
+def _path(steps: list[str]) -> ex.Expr:
+    """The expression for a path of members."""
+    expr: ex.Expr = ex.Name(steps[0])
+    for one in steps[1:]:
+        expr = ex.Member(expr, one)
+    return expr

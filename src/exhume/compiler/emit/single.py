@@ -9,9 +9,8 @@ from exhume.compiler.emit.values import Values
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, SimpleKind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.fixed import byte_order, contents, struct_format
+from exhume.compiler.ir.fixed import byte_order, contents, one_byte, struct_format
 from exhume.compiler.ir.needs import inherits_order, without_rest
-from exhume.compiler.ir.varints import one_byte
 from exhume.compiler.refusal import UnsupportedError
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from exhume.compiler import budgets
+from exhume.compiler import refusal
 from exhume.compiler.emit.single import SingleValue
 from exhume.compiler.emit.text import columned, local_name
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.fixed import fixed_size, number_code, type_size
+from exhume.compiler.ir.fixed import fixed_size, number_code, number_of, type_size
 from exhume.compiler.ir.needs import inherits_order
 from exhume.compiler.ir.rows import packed_size, takes_bytes
-from exhume.compiler.ir.varints import number_of
 from exhume.compiler.refusal import UnsupportedError
 
 
@@ -187,8 +186,8 @@ class Statements(SingleValue):
         self._read_valid_raw(field, path, nested)
         if empty:
             counted = "turn" if skips else f"len({into})"
-            many = "" if field.repeat == "eos" else f" and {counted} >= {budgets.EMPTY}"
-            found = f"{budgets.EMPTY} that take none" if many else "one that takes none"
+            many = "" if field.repeat == "eos" else f" and {counted} >= {refusal.EMPTY}"
+            found = f"{refusal.EMPTY} that take none" if many else "one that takes none"
             with lines.block(f"if {place} == before{many}:"):
                 lines.add(f'raise LayoutError({own}, at, at, "elements that take bytes", "{found}")')
         if not skips:

@@ -12,7 +12,7 @@ from exhume.compiler.emit.text import columned, member, safe
 from exhume.compiler.front.kinds import Bits, Integer, Kind, Sequence, SimpleKind, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.ir.varints import number_of
+from exhume.compiler.ir.fixed import number_of
 
 LAYOUT_STUB = '''"""What all readers share."""
 

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from exhume.compiler import budgets
+from exhume.compiler import refusal
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Kind, Sequence, SimpleKind, Structure
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.varints import number_of
+from exhume.compiler.ir.fixed import number_of
 
 TAKEN = frozenset(
     {"view", "at", "end", "base", "start", "stop", "value", "parent", "root", "one", "error", "many", "size", "on"}
@@ -254,7 +254,7 @@ def members(values: list[int]) -> str:
 def written_doc(text: str) -> list[str]:
     """A string as a doc string in lines: wrapped first and escaped then, so that no escape is torn apart."""
     lines: list[str] = []
-    for number, part in enumerate(text[: budgets.DOC].strip().split("\n\n")):
+    for number, part in enumerate(text[: refusal.DOC].strip().split("\n\n")):
         lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), 112)
     if not lines:
         return []

@@ -10,8 +10,8 @@ from exhume.compiler.emit.text import BINDS, members, negated
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind
 from exhume.compiler.front.model import Field
+from exhume.compiler.ir.fixed import scalar_of
 from exhume.compiler.ir.needs import without_rest
-from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
 

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import re
 
-from exhume.compiler.emit.outward import OutwardScan
-from exhume.compiler.emit.scan import MOST_LINES, Column, Scan
+from exhume.compiler.emit.scan import MOST_LINES, Column, OutwardScan, Scan
 from exhume.compiler.emit.shared import Module
 from exhume.compiler.front.kinds import (
     BYTES,
@@ -30,10 +29,9 @@ from exhume.compiler.front.kinds import (
     choices,
 )
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir.fixed import Numbers
+from exhume.compiler.ir.fixed import Numbers, scalar_of
 from exhume.compiler.ir.needs import expressions, words
 from exhume.compiler.ir.rows import CODED, ReadMethod, common_code, numbers_in_place, read_method_of_one, takes_bytes
-from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
 MOST_CHOICES = 255

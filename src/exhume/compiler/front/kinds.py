@@ -1,12 +1,19 @@
-"""What kinds have in common: built-in types and encodings by their names, families, and the kind that several are."""
+"""What kinds have in common: built-in types and encodings by their names, families, and the kind that several are.
+
+The kind of an expression's value, by the type that contains the expression.
+
+Every expression has a kind, and a kind has the members that Kaitai's language defines (`MEMBERS`, `CALLS`) or, for a
+structure, those that the specification declares.  Anything else is refused here, before code is written.
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Many
 
+from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.model import ABSENT as ABSENT
 from exhume.compiler.front.model import BOOL as BOOL
 from exhume.compiler.front.model import BYTES as BYTES
@@ -27,7 +34,7 @@ from exhume.compiler.front.model import SimpleKind as SimpleKind
 from exhume.compiler.front.model import Structure as Structure
 from exhume.compiler.front.model import Switch as Switch
 from exhume.compiler.front.model import Type
-from exhume.compiler.refusal import UnsupportedError
+from exhume.compiler.refusal import UnsupportedError, meant
 
 _INTEGER = re.compile(r"([us])([1248])(le|be)?$")
 _FLOAT = re.compile(r"f([48])(le|be)?$")
@@ -180,3 +187,228 @@ def text_encoding(found: object) -> str:
         raise UnsupportedError(f"encoding {found!r:.60} is not known")
     assert isinstance(found, str)
     return found
+
+
+_LITERALS: dict[type, Kind] = {bool: BOOL, int: INTEGER, float: FLOAT, str: TEXT, bytes: BYTES, type(None): ABSENT}
+
+_NUMBERS = frozenset(("integer", "enum", "float"))
+WHOLE = frozenset(("integer",))
+"""Families of whole numbers."""
+_ORDERED = _NUMBERS | {"text", "bytes"}
+COMPARED = _ORDERED | {"bool"}
+"""What can be found to be equal."""
+SHOWN = frozenset(("integer", "text"))
+"""What a format string may have in it."""
+
+MEMBERS: dict[str, dict[str, Kind | None]] = {
+    "integer": {"to_s": TEXT, "to_i": INTEGER},
+    "enum": {"to_i": INTEGER},
+    "float": {"to_i": INTEGER},
+    "bool": {"to_i": INTEGER},
+    "text": {"length": INTEGER, "reverse": TEXT, "to_i": INTEGER},
+    "bytes": dict.fromkeys(("length", "size", "first", "last", "min", "max"), INTEGER),
+    "sequence": {"size": INTEGER} | dict.fromkeys(("first", "last", "min", "max")),
+    "stream": {"size": INTEGER, "pos": INTEGER, "eof": BOOL},
+    "structure": {"_io": STREAM, "_parent": SOME_STRUCTURE},
+    "unknown": {},
+    "absent": {},
+}
+"""The members of each family of kinds and what they give (None: an element).  Structures that are known have those
+that their type declares, besides.
+"""
+
+CALLS: dict[str, dict[str, tuple[tuple[frozenset[str], ...], Kind, int]]] = {
+    "text": {
+        "substring": ((WHOLE, WHOLE), TEXT, 2),
+        "to_i": ((WHOLE,), INTEGER, 0),
+    },
+    "bytes": {"to_s": ((frozenset(("text",)),), TEXT, 1)},
+}
+"""Calls with arguments of each family of kinds: the arguments, the result, and how many there must be."""
+
+WORDS = {
+    "integer": "an integer",
+    "enum": "a value of an enum",
+    "float": "a float",
+    "bool": "a truth value",
+    "text": "a text",
+    "bytes": "bytes",
+    "sequence": "a list",
+    "stream": "a stream",
+    "structure": "a structure of one of several types",
+    "unknown": "a value of unknown type",
+    "absent": "nothing",
+}
+
+
+def kind_text(kind: Kind) -> str:
+    """A kind in words."""
+    kind = combined(kind)
+    return f"a structure of type {kind.type.where}" if isinstance(kind, Structure) else WORDS[family(kind)]
+
+
+def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one case for each form of expression
+    """Kind of an expression's value in a type; `item` is the kind of `_`.
+
+    Raises `UnsupportedError` for a member, an operand or an argument that Kaitai's language does not have.
+    """
+    match expr:
+        case ex.Literal(value):
+            return _LITERALS[type(value)]
+        case ex.Array(items):
+            if not items:
+                raise UnsupportedError("a list without elements has no type")
+            kinds = [combined(typed(one, here, item)) for one in items]
+            if any(
+                isinstance(kind, Sequence) and not isinstance(one, ex.Array)
+                for one, kind in zip(items, kinds, strict=True)
+            ):  # which may double from one instance to the next
+                raise UnsupportedError("a list of lists that are not written out is not supported")
+            return Sequence(_common(kinds, "the elements of a list"))
+        case ex.EnumValue(path, _):
+            return Integer(here.enum("::".join(path)))
+        case ex.Name(id):
+            return _named(id, here, item)
+        case ex.Member(_, "_sizeof"):
+            return INTEGER
+        case ex.Member(of, name):
+            return _member(typed(of, here, item), name)
+        case ex.Index(of, at):
+            return _element(combined(typed(of, here, item)), typed(at, here, item))
+        case ex.Call(of, name, arguments):
+            return _called(typed(of, here, item), name, [typed(one, here, item) for one in arguments])
+        case ex.Cast(_, name) if name.endswith("[]"):
+            return Sequence(typed(ex.Cast(expr.of, name[:-2]), here, item))
+        case ex.Cast(_, name):
+            return primitive(name, here, stored=False) or Structure(here.find(name))
+        case ex.SizeOf():
+            return INTEGER
+        case ex.Format(parts):
+            for one in parts:
+                demand(typed(one, here, item), SHOWN, "a format string shows an integer or a text")
+            return TEXT
+        case ex.Unary("not", of):
+            demand(typed(of, here, item), {"bool"}, "`not` takes a truth value")
+            return BOOL
+        case ex.Unary(op, of):
+            kind = typed(of, here, item)
+            demand(kind, _NUMBERS if op == "-" else WHOLE, f"`{op}` takes {'a number' if op == '-' else 'an integer'}")
+            return FLOAT if family(kind) == "float" else INTEGER
+        case ex.Binary(op, left, right):
+            return operation(op, combined(typed(left, here, item)), combined(typed(right, here, item)))
+        case ex.Choice(condition, then, otherwise):
+            demand(typed(condition, here, item), {"bool"}, "a condition is a truth value")
+            return _common([typed(then, here, item), typed(otherwise, here, item)], "both sides of a choice")
+
+
+def _common(kinds: list[Kind], what: str) -> Kind:
+    """The kind that all of some are; raises `UnsupportedError` where they have nothing in common."""
+    found = united(kinds)
+    enums = [enum_of(one) for one in map(combined, kinds) if family(one) not in ("unknown", "absent")]
+    if any(enums) and any(one is not enums[0] for one in enums):
+        raise UnsupportedError(f"{what} are values of one enum")
+    if found == UNKNOWN and all(family(combined(one)) not in ("unknown", "absent") for one in kinds):
+        raise UnsupportedError(f"{what} are of one type, not {' and '.join(dict.fromkeys(map(kind_text, kinds)))}")
+    return found
+
+
+def demand(kind: Kind, families: Iterable[str], what: str) -> None:
+    """Raise `UnsupportedError` for a kind of another family; `what` says what is expected."""
+    if family(combined(kind)) not in families:
+        raise UnsupportedError(f"{what}, not {kind_text(kind)}")
+
+
+def same_enum(left: Kind, right: Kind) -> bool:
+    """Whether two kinds are values of one enum."""
+    one, other = enum_of(left), enum_of(right)
+    return one is not None and one is other
+
+
+def operation(op: str, left: Kind, right: Kind) -> Kind:
+    """Kind of an operator's result; raises `UnsupportedError` for operands that it does not take."""
+    one, other = family(left), family(right)
+    if "enum" in (one, other) and (op not in ("==", "!=") or not same_enum(left, right)):
+        raise UnsupportedError(
+            f"`{op}` does not take {kind_text(left)} and {kind_text(right)}: `.to_i` returns the number of an enum"
+        )
+    numbers = one in _NUMBERS and other in _NUMBERS
+    if op in ("and", "or"):
+        for kind in (left, right):
+            demand(kind, {"bool"}, f"`{op}` takes truth values")
+        return BOOL
+    if op in ("==", "!=") and (numbers or one == other) and one in COMPARED:
+        return BOOL
+    if op in ("<", "<=", ">", ">=") and (numbers or one == other) and one in _ORDERED:
+        return BOOL
+    if op == "+" and one == other == "text":
+        return TEXT
+    if op in ("+", "-", "*", "/", "%") and numbers:
+        return FLOAT if "float" in (one, other) else INTEGER
+    if op in ("&", "|", "^", "<<", ">>") and one in WHOLE and other in WHOLE:
+        return INTEGER
+    raise UnsupportedError(f"`{op}` does not take {kind_text(left)} and {kind_text(right)}")
+
+
+def _named(id: str, here: Type, item: Kind) -> Kind:
+    """The kind of a name in an expression of the type `here`; `item` is the kind of `_`."""
+    if id == "_":
+        return item
+    if id in ("_index", "_sizeof", REST.id):
+        return INTEGER
+    if id == "_io":
+        return STREAM
+    if id == "_root":
+        return Structure(here.root)
+    if id == "_parent":
+        return _parent(here)
+    return here.field(id).kind
+
+
+def _parent(type: Type) -> Kind:
+    """What is around a structure: unknown at the root, one of several where its type is used in several."""
+    return united([Structure(one) for one in type.parents])
+
+
+def _member(of: Kind, name: str) -> Kind:
+    """The kind of `x.name` for an `x` of the kind `of`.  Raises `UnsupportedError` if it has no such member."""
+    of = combined(of)
+    if isinstance(of, Structure):
+        if name == "_parent":
+            return _parent(of.type)
+        if name == "_root":
+            return Structure(of.type.root)
+        return STREAM if name == "_io" else of.type.field(name).kind
+    known = MEMBERS[family(of)]
+    if name not in known:
+        raise _no_member(of, name, [*known, *CALLS.get(family(of), ())])
+    found = known[name]
+    if found is None and isinstance(of, Sequence):
+        if name in ("min", "max"):
+            demand(of.of, _ORDERED, f"`{name}` is that of numbers or texts")
+        return of.of
+    return UNKNOWN if found is None else found
+
+
+def _no_member(of: Kind, name: str, known: list[str]) -> UnsupportedError:
+    more = meant(name, known) or (f" (it has {', '.join(known)})" if known else " (`.as<...>` says what it is)")
+    return UnsupportedError(f"{kind_text(of)} has no `{name:.60}`{more}")
+
+
+def _element(of: Kind, at: Kind) -> Kind:
+    demand(of, {"sequence", "bytes"}, "only a list or bytes have elements")
+    demand(at, WHOLE, "an index is an integer")
+    return of.of if isinstance(of, Sequence) else INTEGER
+
+
+def _called(of: Kind, name: str, given: list[Kind]) -> Kind:
+    """The kind of the result of a method call.  Raises `UnsupportedError` if there is no such method."""
+    of = combined(of)
+    known = CALLS.get(family(of), {})
+    if name not in known:
+        raise _no_member(of, f"{name}()", [f"{one}()" for one in known])
+    takes, gives, least = known[name]
+    if not least <= len(given) <= len(takes):
+        raise UnsupportedError(f"`{name}()` takes {len(takes)} arguments, not {len(given)}")
+    for kind, families in zip(given, takes, strict=False):
+        demand(kind, families, f"`{name}()` takes {WORDS[next(one for one in WORDS if one in families)]}")
+    return gives

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from exhume.compiler import budgets
+from exhume.compiler import refusal
 from exhume.compiler.front.expressions import is_private
 from exhume.compiler.front.kinds import text_encoding
 from exhume.compiler.front.model import KNOWN
@@ -69,20 +69,20 @@ def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
         types, fields = types + 1, fields + own
         texts += sum(_texts(one) for key in ("seq", "params") for one in raw.get(key, ()))
         texts += sum(map(_texts, raw.get("instances", {}).values()))
-        if texts > budgets.EXPRESSIONS:
-            raise UnsupportedError(f"expressions of more than {budgets.EXPRESSIONS} characters", where)
-        if own > budgets.FIELDS_OF_ONE:
-            raise UnsupportedError(f"more than {budgets.FIELDS_OF_ONE} fields", where)
-        if types > budgets.TYPES:
-            raise UnsupportedError(f"more than {budgets.TYPES} types", where)
-        if fields > budgets.FIELDS:
-            raise UnsupportedError(f"more than {budgets.FIELDS} fields in all types", where)
+        if texts > refusal.EXPRESSIONS:
+            raise UnsupportedError(f"expressions of more than {refusal.EXPRESSIONS} characters", where)
+        if own > refusal.FIELDS_OF_ONE:
+            raise UnsupportedError(f"more than {refusal.FIELDS_OF_ONE} fields", where)
+        if types > refusal.TYPES:
+            raise UnsupportedError(f"more than {refusal.TYPES} types", where)
+        if fields > refusal.FIELDS:
+            raise UnsupportedError(f"more than {refusal.FIELDS} fields in all types", where)
         waiting += [(f"{where}::{id}", one) for id, one in raw.get("types", {}).items()]
 
 
 def name(found: Any, where: str) -> str:
     """A valid name; raises `UnsupportedError` for anything else."""
-    if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > budgets.NAME:
+    if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > refusal.NAME:
         raise UnsupportedError(f"{found!r:.60} is not a name: names are of lower-case letters, digits and `_`", where)
     if is_private(found):
         raise UnsupportedError(f"{found!r:.60} ends with `__`, as no name does", where)
@@ -104,8 +104,8 @@ def _list(found: Any, where: str) -> list[Any]:
 def _scalar(found: Any, where: str) -> None:
     if not isinstance(found, (str, int, float)):
         raise UnsupportedError("an expression is expected", where)
-    if isinstance(found, str) and len(found) > budgets.EXPRESSION:
-        raise UnsupportedError(f"an expression of more than {budgets.EXPRESSION} characters", where)
+    if isinstance(found, str) and len(found) > refusal.EXPRESSION:
+        raise UnsupportedError(f"an expression of more than {refusal.EXPRESSION} characters", where)
 
 
 def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
@@ -123,13 +123,13 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
     `where` is its path in messages.  Raises `UnsupportedError` at the first fault.
     """
     name(id, where)
-    if len(where) > budgets.PATH:
-        raise UnsupportedError(f"names of types within each other of more than {budgets.PATH} characters", where)
+    if len(where) > refusal.PATH:
+        raise UnsupportedError(f"names of types within each other of more than {refusal.PATH} characters", where)
     _keys(raw, _TYPE_KEYS, where)
     _documented(raw, where)
     shown = raw.get("-webide-representation", "")
-    if not isinstance(shown, str) or len(shown) > budgets.REPRESENTATION:
-        raise UnsupportedError(f"a representation is a string of at most {budgets.REPRESENTATION} characters", where)
+    if not isinstance(shown, str) or len(shown) > refusal.REPRESENTATION:
+        raise UnsupportedError(f"a representation is a string of at most {refusal.REPRESENTATION} characters", where)
     _meta(_mapping(raw.get("meta", {}), where), where)
     taken: set[str] = set()
     for number, item in enumerate(_list(raw.get("params", []), where)):

@@ -11,11 +11,11 @@ from typing import Any
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Switch, structures
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.ir import varints
+from exhume.compiler.ir import fixed
 from exhume.compiler.ir.needs import KEYS
 from exhume.compiler.refusal import UnsupportedError
 
-varint = functools.cache(varints.varint)
+varint = functools.cache(fixed.varint)
 
 
 @functools.cache

@@ -20,10 +20,10 @@ from exhume.compiler.ir.fixed import (
     ends_with_a_byte,
     fixed_bytes,
     numbers_of,
+    scalar_of,
     stored_size,
 )
 from exhume.compiler.ir.needs import words
-from exhume.compiler.ir.varints import scalar_of
 from exhume.compiler.refusal import UnsupportedError
 
 CODED = frozenset(("terminator", "pad-right", "process"))

@@ -20,8 +20,7 @@ from exhume.compiler.emit.extension.c_support import COLUMNS
 from exhume.compiler.emit.extension.calls import CALLS
 from exhume.compiler.emit.extension.expressions import UncoveredError
 from exhume.compiler.emit.extension.functions import Function
-from exhume.compiler.emit.extension.kinds import Table
-from exhume.compiler.emit.extension.sources import Source, sources
+from exhume.compiler.emit.extension.kinds import Source, Table, sources
 from exhume.compiler.emit.extension.support import SUPPORT
 from exhume.compiler.refusal import UnsupportedError
 

@@ -19,9 +19,9 @@ from exhume.compiler.emit.extension.kinds import (
     Kind,
     MachineWord,
     ReaderObject,
+    Source,
     Table,
 )
-from exhume.compiler.emit.extension.sources import Source
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+",

@@ -18,13 +18,14 @@ from exhume.compiler.emit.extension.kinds import (
     STREAM,
     Kind,
     MachineWord,
+    ReaderClass,
     ReaderObject,
+    Source,
     Table,
     declared,
     joined,
     start,
 )
-from exhume.compiler.emit.extension.sources import ReaderClass, Source
 from exhume.compiler.emit.extension.statements import Statements
 from exhume.compiler.emit.extension.texts import encoding_of
 from exhume.compiler.emit.text import Lines

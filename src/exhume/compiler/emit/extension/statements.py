@@ -20,10 +20,11 @@ from exhume.compiler.emit.extension.kinds import (
     WIDTHS,
     Kind,
     MachineWord,
+    ReaderClass,
     ReaderObject,
+    Source,
     Table,
 )
-from exhume.compiler.emit.extension.sources import ReaderClass, Source
 from exhume.compiler.emit.extension.texts import TextStatements
 
 

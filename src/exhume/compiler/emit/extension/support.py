@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 
-from exhume.compiler import budgets
+from exhume.compiler import refusal
 from exhume.compiler.emit.extension.c_support import C
 
 SUPPORT = r'''# cython: language_level=3, boundscheck=True, wraparound=True, cdivision=False, binding=False
@@ -369,6 +369,6 @@ cdef inline Run run_of(int64_t size):
     made.held = <HELD> + <HELD_PER_BYTE> * size
     return made
 '''
-for _name, _value in vars(budgets).items():
+for _name, _value in vars(refusal).items():
     SUPPORT = SUPPORT.replace(f"<{_name}>", str(_value))
 SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C, "    ").rstrip())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 
 from exhume.compiler.emit.extension.expressions import ENCODINGS, Expressions, UncoveredError
-from exhume.compiler.emit.extension.kinds import OBJECT, Table
-from exhume.compiler.emit.extension.sources import Source
+from exhume.compiler.emit.extension.kinds import OBJECT, Source, Table
 from exhume.compiler.emit.text import Lines
 
 
