@@ -14,10 +14,10 @@ from typing import Any
 __version__ = "1.0.0rc1"
 
 _NAMES = {
-    "open": "exhume.engines.opening:open_archive",
+    "open": "exhume.engines.identify:open_archive",
     "inspect": "exhume.engines.inspect:inspect_archive",
     "identify": "exhume.engines.identify:identify",
-    "create": "exhume.engines.opening:create_archive",
+    "create": "exhume.engines.identify:create_archive",
     "verify": "exhume.engines.verify:verify",
     "salvage": "exhume.engines.salvage:salvage",
     "carve": "exhume.engines.carve:carve",

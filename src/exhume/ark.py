@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import open_archive
 from exhume.formats.ark.collection import ArkLogSet
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter

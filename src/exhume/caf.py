@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import open_archive
 from exhume.formats.caf.reader import CafArchive
 from exhume.formats.caf.writer import CafWriter, create
 from exhume.io.opening import Target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import open_archive
 from exhume.formats.clp_ir.reader import ClpIrArchive
 from exhume.formats.clp_ir.writer import ClpIrWriter, create
 from exhume.io.opening import Target

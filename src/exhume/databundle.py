@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import open_archive
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.io.opening import Target

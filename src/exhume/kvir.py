@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import open_archive
 from exhume.formats.kv_ir.reader import KvIrArchive
 from exhume.formats.kv_ir.writer import KvIrWriter, create
 from exhume.io.opening import Target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import open_archive
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.io.opening import Target
 from exhume.limits import DEFAULT_LIMITS, Limits

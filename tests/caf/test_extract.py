@@ -18,7 +18,7 @@ from exhume.archive import MemberArchive
 from exhume.engines.extract import BATCH_SIZE, ExtractReport, _Batch, _plan, extract
 from exhume.errors import UnsafePathError
 from exhume.formats.caf.writer import create
-from exhume.io import small_files as batchio
+from exhume.io import folders as batchio
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import BytesSource
 from exhume.testing.sources import CountingSource

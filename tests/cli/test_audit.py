@@ -20,7 +20,7 @@ from exhume.cli import records as records_of
 from exhume.cli.main import main
 from exhume.io import activity
 from exhume.io.output import stream
-from exhume.testing.faults import FULL, Disk
+from exhume.testing.damage import FULL, Disk
 from tests.conftest import ROOT
 from tests.faults.methods import ARCHIVES
 from tests.json_schemas import validate

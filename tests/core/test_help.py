@@ -116,7 +116,7 @@ def test_help_shows_a_real_signature(name: str) -> None:
 def test_the_openers_of_a_format_take_what_the_format_takes(name: str) -> None:
     """`exhume.zs.open` has the options of `exhume.open` for this format, and so have both forms of `create`."""
     from exhume.choices import keywords
-    from exhume.engines.opening import open_archive
+    from exhume.engines.identify import open_archive
     from exhume.registry import get_format
 
     module = getattr(exhume, name)

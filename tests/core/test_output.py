@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.errors import OutputExistsError, SourceError, Span, UnsafePathError
+from exhume.io.files import safe_parts
 from exhume.io.local import FileSource
 from exhume.io.output import stream
 from exhume.io.output.atomic import UNFINISHED, AtomicDirectory, AtomicFile, GrowingFile, sync_directory
-from exhume.io.output.names import safe_parts
 from exhume.io.output.tar import TarSink, _header
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import BytesSource

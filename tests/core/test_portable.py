@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from exhume.errors import UnsafePathError
-from exhume.io import files, tree
-from exhume.io.output import folders, names
+from exhume.io import files, folders, tree
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,16 +77,16 @@ def test_a_system_without_locks_is_reported(tmp_path: Path, monkeypatch: pytest.
     "name", ["a:b", "C:", "a\\b", "NUL", "con.txt", "Com1", "lpt9.tar.gz", "x.", "x ", "a?", "\x1f", "NUL .txt"]
 )
 def test_names_that_mean_something_else_on_windows(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    assert names.safe_parts(f"folder/{name}") == ["folder", name]
-    monkeypatch.setattr(names, "WINDOWS_NAMES", True)
+    assert files.safe_parts(f"folder/{name}") == ["folder", name]
+    monkeypatch.setattr(files, "WINDOWS_NAMES", True)
     with pytest.raises(UnsafePathError, match="Windows"):
-        names.safe_parts(f"{name}/file")
+        files.safe_parts(f"{name}/file")
 
 
 @pytest.mark.parametrize("name", ["con1", "nula.txt", "a.b", "COM10", "lpt", ".x", "é~$&!"])
 def test_names_that_are_nothing_special_on_windows(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(names, "WINDOWS_NAMES", True)
-    assert names.safe_parts(name) == [name]
+    monkeypatch.setattr(files, "WINDOWS_NAMES", True)
+    assert files.safe_parts(name) == [name]
 
 
 @pytest.mark.parametrize("name", ["C:x", "a\\..\\..\\b", "file:stream"])
@@ -123,7 +122,7 @@ def test_no_other_module_asks_the_system_for_what_windows_lacks() -> None:
         r"\bos\.(pread|preadv|pwrite|readv|writev|fork|O_NOFOLLOW|O_DIRECTORY|O_CLOEXEC|O_NONBLOCK)\b"
         r"|import (fcntl|resource|pwd|grp|termios)\b|\bSIGHUP\b|\bdir_fd="
     )
-    allowed = {"io/files.py", "io/output/folders.py"}
+    allowed = {"io/files.py", "io/folders.py"}
     source = ROOT / "src" / "exhume"
     found = {
         path.relative_to(source).as_posix()

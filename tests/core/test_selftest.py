@@ -20,6 +20,7 @@ from exhume.testing import selftest
 from exhume.testing.damage import (
     Damage,
     DamageOutcome,
+    Disk,
     content,
     every_bit,
     every_cut,
@@ -28,7 +29,6 @@ from exhume.testing.damage import (
     flip,
     judge,
 )
-from exhume.testing.faults import Disk
 
 Cli = Callable[..., Any]
 

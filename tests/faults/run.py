@@ -35,9 +35,9 @@ from unittest import mock
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.main import CarriedError, invoke, main
 from exhume.errors import ExhumeError
-from exhume.io import small_files
+from exhume.io import folders
 from exhume.io.output.atomic import UNFINISHED
-from exhume.testing.faults import CALLS, KILL, SHORT, Disk, ways
+from exhume.testing.damage import CALLS, KILL, SHORT, Disk, ways
 from tests.archives import descriptors
 from tests.faults.tasks import TASKS, Task, make_inputs, repeatable
 from tools.blocks import write_block
@@ -132,9 +132,9 @@ class Bench:
 def interpreted() -> Iterator[None]:
     """Has small files read and written by Python code, not by the compiled kernel."""
     with (
-        mock.patch("exhume.io.output.tree.write_files", small_files.py_write_files),
-        mock.patch("exhume.formats.caf.inputs.read_files", small_files.py_read_files),
-        mock.patch("exhume.formats.data_bundle.writer.read_files", small_files.py_read_files),
+        mock.patch("exhume.io.output.tree.write_files", folders.py_write_files),
+        mock.patch("exhume.formats.caf.inputs.read_files", folders.py_read_files),
+        mock.patch("exhume.formats.data_bundle.writer.read_files", folders.py_read_files),
     ):
         yield
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from exhume.io.output.atomic import UNFINISHED
-from exhume.testing.faults import Disk
+from exhume.testing.damage import Disk
 from tests.faults import run
 from tests.faults.tasks import TASKS, Task
 

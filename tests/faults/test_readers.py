@@ -16,7 +16,7 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError
-from exhume.testing.faults import EMPTY, SHORT, Disk
+from exhume.testing.damage import EMPTY, SHORT, Disk
 from tests.archives import descriptors
 from tests.faults.methods import ARCHIVES, every_method, methods
 from tests.sizes import size

@@ -24,7 +24,7 @@ from exhume.io.output.atomic import UNFINISHED, AtomicDirectory, AtomicFile
 from exhume.io.output.scratch import ScratchDirectory, discard, scratch_file
 from exhume.io.output.tree import OutputTree
 from exhume.registry import formats
-from exhume.testing.faults import CALLS, EMPTY, FULL, SHORT, Disk, ways
+from exhume.testing.damage import CALLS, EMPTY, FULL, SHORT, Disk, ways
 from tests.conftest import ROOT
 from tests.faults import run
 from tests.faults.tasks import TASKS, Task

@@ -12,8 +12,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from exhume.cli.many import is_glob
-from exhume.cli.outputs import OutputNames
+from exhume.cli.many import OutputNames, is_glob
 from exhume.distributed import workers
 from exhume.findings import Verdict
 

@@ -34,9 +34,8 @@ from exhume.layout import elements, kaitai
 from exhume.testing.damage import flip
 from exhume.view import explored as explored_module
 from exhume.view.explored import ExploredArchive
-from exhume.view.image import ExploredImage
 from exhume.view.parts import SCRIPTS
-from exhume.view.server import HEADERS, Explorer
+from exhume.view.server import HEADERS, ExploredImage, Explorer
 from tests.conftest import ROOT
 from tests.kv_ir.streams import HEAD
 from tests.view.test_page import run_browser

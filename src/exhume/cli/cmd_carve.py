@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.many import ManyOptions, Targets, many_options
-from exhume.cli.outputs import OutputNames, prepare_directory
+from exhume.cli.many import ManyOptions, OutputNames, Targets, many_options, prepare_directory
 from exhume.cli.params import BYTE_RANGE, FORMAT, SIZE, Verb
 from exhume.cli.playback import print_failed, worst
 from exhume.cli.render import printable
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.runtime import Run, check_container, common_options
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
 from exhume.io.images import split_set

@@ -23,8 +23,7 @@ from exhume.cli.formatcli import (
     refuse_without_ksy,
     split_options,
 )
-from exhume.cli.many import ManyOptions, many_options
-from exhume.cli.outputs import prepare_directory, sweep, synced_together
+from exhume.cli.many import ManyOptions, many_options, prepare_directory, sweep, synced_together
 from exhume.cli.playback import check_each, each_target, worst
 from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from exhume.archive import no_progress
-from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import (
     FormatCommand,
@@ -21,7 +20,7 @@ from exhume.cli.formatcli import (
 )
 from exhume.cli.many import ManyOptions, recursive_options
 from exhume.cli.playback import one_or_several
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.runtime import Run, check_container, common_options
 from exhume.redaction import redact
 
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.outputs import prepare_directory
+from exhume.cli.many import prepare_directory
 from exhume.cli.params import FORMAT, Jobs, Verb
 from exhume.cli.render import printable
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.runtime import Run, check_container, common_options
 from exhume.counts import counted
 from exhume.engines.identify import walk
 from exhume.engines.walk import Kind, WalkEntry

@@ -9,8 +9,7 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, given_options, split_options
-from exhume.cli.many import ManyOptions, many_options
-from exhume.cli.outputs import prepare_directory, sweep, synced_together
+from exhume.cli.many import ManyOptions, many_options, prepare_directory, sweep, synced_together
 from exhume.cli.playback import check_each, each_target, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options

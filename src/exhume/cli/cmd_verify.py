@@ -6,12 +6,11 @@ from typing import Any
 
 import click
 
-from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import ManyOptions, many_options, recursive_option
 from exhume.cli.params import Choice, Verb
 from exhume.cli.render import printable, shown
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.runtime import Run, check_container, common_options
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity, Verdict
 

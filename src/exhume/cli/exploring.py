@@ -21,7 +21,7 @@ from exhume.io.tree import Tree, stoppable
 from exhume.recovery import CarvedArchive
 from exhume.registry import Format, get_format
 from exhume.view.explored import PATIENCE, ExploredArchive
-from exhume.view.image import ExploredImage
+from exhume.view.server import ExploredImage
 
 MOST_COLUMNS = 60
 LONGEST_CELL = 400

@@ -267,8 +267,7 @@ def await_beginning(run: Run, target: str, verb: str, values: Mapping[str, Any])
 
 def _has_begun(run: Run, file: Path, followed: Collection[str]) -> bool:
     """Whether a file can be opened, or is not one of the formats that are `followed`."""
-    from exhume.engines.identify import identify
-    from exhume.engines.opening import open_archive
+    from exhume.engines.identify import identify, open_archive
 
     if file.stat().st_size < _SHORTEST:
         return run.as_format not in (None, *followed)

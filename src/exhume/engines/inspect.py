@@ -67,7 +67,7 @@ def inspect_archive(
         ...     len(archive.sections()), archive.problems
         (4, [])
     """
-    from exhume.engines.opening import closing_on_error, open_described  # verbs have opened their target already
+    from exhume.engines.identify import closing_on_error, open_described  # verbs have opened their target already
 
     opened, described = open_described(target, format, storage_options, offset=offset, length=length)
     with closing_on_error(opened, target):

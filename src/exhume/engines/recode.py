@@ -11,7 +11,7 @@ from typing import Any
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.choices import check_keywords
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import open_archive
 from exhume.errors import ExhumeError, Span, WriterError
 from exhume.findings import Severity
 from exhume.io.files import naming

@@ -10,8 +10,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.choices import check_choice, check_keywords
-from exhume.engines.identify import identify_source, recognize
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import identify_source, open_archive, recognize
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
 from exhume.findings import Finding, Verdict

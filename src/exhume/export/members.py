@@ -18,7 +18,7 @@ from typing import Any
 from exhume.archive import Entry, MemberArchive, Progress, no_progress
 from exhume.engines.extract import checked_pieces, extract, read_ahead
 from exhume.errors import ExhumeError, OutputExistsError, SourceError, WriterError, shorten
-from exhume.io.output.names import safe_parts
+from exhume.io.files import safe_parts
 from exhume.io.output.stream import binary_output
 from exhume.redaction import redact
 from exhume.tabular.report import ExportReport, refuse_options

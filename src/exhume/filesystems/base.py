@@ -205,7 +205,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
 
     def _open_archive(self) -> Archive:
         """Open the archive; its target is closed if that fails, unless it is the caller's file."""
-        from exhume.engines.opening import open_archive
+        from exhume.engines.identify import open_archive
 
         target = self._open_target()
         try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exhume.errors import WriterError
-from exhume.io.small_files import list_folder
+from exhume.io.folders import list_folder
 
 
 class Folder(NamedTuple):

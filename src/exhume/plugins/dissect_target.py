@@ -13,11 +13,10 @@ from dissect.target.helpers.logging import get_logger
 from dissect.target.loader import Loader
 
 from exhume.archive import Entry, MemberArchive
-from exhume.engines.identify import recognize
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import open_archive, recognize
 from exhume.errors import ExhumeError
+from exhume.io.files import safe_parts
 from exhume.io.opening import open_target
-from exhume.io.output.names import safe_parts
 from exhume.registry import get_format
 
 log = get_logger(__name__)

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from exhume.engines.identify import identify
-from exhume.engines.opening import open_archive
+from exhume.engines.identify import identify, open_archive
 from exhume.errors import ExhumeError
 from exhume.tabular.arrow import import_pyarrow
 

@@ -23,8 +23,10 @@ from exhume.errors import ExhumeError
 from exhume.io.output.tree import OutputTree
 from exhume.recovery import CarveVerdict
 from exhume.testing.damage import (
+    CALLS,
     Damage,
     DamageOutcome,
+    Disk,
     Files,
     content,
     every_bit,
@@ -32,8 +34,8 @@ from exhume.testing.damage import (
     every_sector,
     judge,
     target_of,
+    ways,
 )
-from exhume.testing.faults import CALLS, Disk, ways
 
 CHECKSUMMED = frozenset({"zs", "databundle", "leveldb"})
 """Formats whose content is covered by checksums: there, no damage may go unnoticed."""

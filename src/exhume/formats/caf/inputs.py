@@ -24,9 +24,9 @@ from exhume.errors import CodecError, ExhumeError, FormatError, Span, UnsafePath
 from exhume.formats.caf.build import from_file_system
 from exhume.formats.caf.chunk import BUFFER
 from exhume.formats.caf.writer import SMALL, CafWriter
+from exhume.io.files import safe_parts
+from exhume.io.folders import read_files
 from exhume.io.inputs import iter_folders, name_below
-from exhume.io.output.names import safe_parts
-from exhume.io.small_files import read_files
 from exhume.io.source import STREAM_CHUNK, source_error
 
 STEP = 256

@@ -18,7 +18,7 @@ from exhume.formats.caf.build import insertion_order, sort_key
 from exhume.formats.caf.index import check_version
 from exhume.formats.caf.layout import HARD_LIMIT
 from exhume.formats.caf.table import Index
-from exhume.io.output.names import safe_parts
+from exhume.io.files import safe_parts
 
 if TYPE_CHECKING:
     from exhume.formats.caf.table import OpenChunk

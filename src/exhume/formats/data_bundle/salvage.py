@@ -17,8 +17,8 @@ from exhume.formats.data_bundle.shard import Shard
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.salvage import verified_how
+from exhume.io.files import safe_parts
 from exhume.io.output.atomic import AtomicFile
-from exhume.io.output.names import safe_parts
 from exhume.io.output.tree import OutputTree
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source

@@ -36,7 +36,7 @@ from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, Shard
 from exhume.formats.leveldb.model import Status, Version
 from exhume.formats.leveldb.verify import verify_database
 from exhume.formats.leveldb.wire import WireError
-from exhume.io.output.names import safe_parts
+from exhume.io.files import safe_parts
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:

@@ -39,11 +39,10 @@ from exhume.formats.data_bundle.messages import (
 from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.shard import LARGE_FILE
 from exhume.formats.leveldb.table_writer import write_database
-from exhume.io.files import READ, pread
+from exhume.io.files import READ, pread, safe_parts
+from exhume.io.folders import read_files
 from exhume.io.output.atomic import AtomicDirectory
-from exhume.io.output.names import safe_parts
 from exhume.io.parallel import map_ordered
-from exhume.io.small_files import read_files
 from exhume.io.source import source_error
 
 RECORD_SIZE = 128 << 10

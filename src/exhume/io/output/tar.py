@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import IO, Self
 
 from exhume.errors import ExhumeError, SourceError, Span
-from exhume.io.output.names import safe_parts
+from exhume.io.files import safe_parts
 from exhume.io.output.tree import Quota
 from exhume.limits import DEFAULT_LIMITS, Limits
 

@@ -20,14 +20,13 @@ from exhume.errors import (
     UnsafePathError,
     WriterError,
 )
+from exhume.io import folders
 from exhume.io.caching import Lru
-from exhume.io.files import WINDOWS_NAMES
-from exhume.io.output import folders
+from exhume.io.files import NAME_MAX, PATH_MAX, WINDOWS_NAMES, foreign_to_windows, safe_parts
+from exhume.io.folders import write_files
 from exhume.io.output.atomic import UNFINISHED, exists_error, tell
-from exhume.io.output.names import NAME_MAX, PATH_MAX, foreign_to_windows, safe_parts
 from exhume.io.output.scratch import stem
 from exhume.io.output.stream import copy_range, write_all
-from exhume.io.small_files import write_files
 from exhume.io.source import Source, close_quietly, source_error
 from exhume.limits import DEFAULT_LIMITS, Limits
 
