@@ -338,7 +338,7 @@ def test_what_goes_to_standard_output_has_its_digest(tmp_path: Path, archive: Pa
     record = records(log)[-1]
     assert record["stdin"] == {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     ran = exhume_cli("audit", log)
-    assert "not checked: 3 remote objects and streams" in ran.text
+    assert "; 3 not checked (remote, or a stream)" in ran.text
     assert {one["name"] for one in json.loads(exhume_cli("audit", log, "--json").text)["files"]} == {str(archive), "-"}
 
 
@@ -461,6 +461,22 @@ def test_the_listing_says_what_was_done(tmp_path: Path, archive: Path, exhume_cl
         ("recode", 0, [str(out)]),
         ("verify", 1, []),
     ]
+
+
+def test_the_listing_names_the_first_of_many_outputs(tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:
+    """Each output is recorded once, also in a folder that is one itself."""
+    log, image = tmp_path / "log", tmp_path / "disk.img"
+    image.write_bytes(bytes(4096) + (samples / "zs/words-none.zs").read_bytes() + bytes(4096))
+    with image.open("ab") as file:
+        for path in sorted((samples / "data_bundle/zlib").rglob("*")):
+            file.write(path.read_bytes() + bytes(-path.stat().st_size % 4096) if path.is_file() else b"")
+    exhume_cli("report", image, "-o", tmp_path / "case.html", "--audit", log)
+    (record,) = records(log)
+    names = [one["name"] for one in record["outputs"]]
+    assert len(names) == len(set(names)) > 4
+    line = exhume_cli("audit", log).text.splitlines()[1]
+    assert line.endswith(f"{', '.join(names[:3])} and {len(names) - 3} more")
+    assert json.loads(exhume_cli("audit", log, "--json").text)["runs"][0]["outputs"] == names
 
 
 def test_the_records_are_no_output(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:

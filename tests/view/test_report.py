@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,8 +20,9 @@ from exhume.engines.case import CaseArchive
 from exhume.engines.report import _tied
 from exhume.errors import SourceError
 from exhume.io import opening
-from exhume.recovery import ArchivePiece
+from exhume.recovery import ArchivePiece, SalvageReport
 from exhume.testing.damage import flip
+from exhume.view import report as page
 from tests.conftest import ROOT
 
 Cli = Callable[..., Any]
@@ -343,3 +345,16 @@ def test_pieces_are_tied_by_what_they_refer_to() -> None:
     folders = [("a", "kind", path, folder) for folder in "xy" for path in ("0", f"index/{ArchivePiece.ANY}")]
     assert groups(*folders) == [[1, 2], [3, 4]], "two claim one place: each folder is one archive"
     assert groups(("a", "k", "0", ""), ("b", "k", "0", ""), ("c", "k", ArchivePiece.ANY, "")) == [[1, 3]]
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 64])
+def test_many_notes_are_a_list_of_their_own(count: int) -> None:
+    report = SalvageReport("zs", "out")
+    report.notes += [f"note <{number}>" for number in range(count)]
+    one: Any = SimpleNamespace(group=None, archives=[7], report=report)
+    cell, listed = page._outcome(one)[-1], page._long_notes(one)
+    if count <= page.NOTES:
+        assert (cell.count("note <"), listed) == (count, "")
+    else:
+        assert (cell, listed.count("<li>note &lt;")) == (f"{count} notes: see below", count)
+        assert f"<summary>{count} notes on #7</summary>" in listed

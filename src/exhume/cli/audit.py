@@ -213,7 +213,8 @@ class Audit(activity.RunObserver):
             "stdin": self.streams[0] and self.streams[0].facts(),
             "stdout": self.streams[1] and self.streams[1].facts(),
             "outputs": [
-                {"name": name, **_kept(facts_of(name))} for path in self._outputs for name in sorted(files_of(path))
+                {"name": name, **_kept(facts_of(name))}
+                for name in dict.fromkeys(name for path in self._outputs for name in sorted(files_of(path)))
             ],
             "findings": self._told,
             "findings_total": self._total,

@@ -10,9 +10,12 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Verb
-from exhume.cli.render import printable, table
+from exhume.cli.render import printable
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
+
+NAMES = 3
+"""Names of files that are listed for a record; --json has all."""
 
 
 @click.command("audit", cls=Verb)
@@ -52,7 +55,7 @@ def command(run: Run, records: str, expect: str | None, digests: str | None, no_
         run.document("audit", {"target": records, "ok": ok, "records": found.count, "last_digest": found.last,
                                "runs": found.runs, "problems": found.problems, "files": found.files})  # fmt: skip
     else:
-        run.print_lines(list(_lines(found, ok)))
+        run.print_lines(list(_lines(run, found, ok)))
     return ExitCode.DONE if ok else ExitCode.NO
 
 
@@ -87,11 +90,12 @@ def _verified(records: str, *, files: bool) -> _RecordsFile:
     return found
 
 
-def _lines(found: _RecordsFile, ok: bool) -> Iterator[str]:
+def _lines(run: Run, found: _RecordsFile, ok: bool) -> Iterator[str]:
     """Yield the lines of the printed result; `ok`: nothing was found wrong."""
     if found.runs:
         keys = ("record", "started", "verb", "exit_code", "targets", "outputs")
-        yield from table(([one[key] for key in keys] for one in found.runs), [key.replace("_", " ") for key in keys])
+        rows = ([_first(one[key]) if isinstance(one[key], list) else one[key] for key in keys] for one in found.runs)
+        yield from run.screen.table(rows, [key.replace("_", " ") for key in keys])
     for one in found.problems:
         yield f"record {one['record']}: {one['problem']}"
     for one in found.files:
@@ -100,7 +104,15 @@ def _lines(found: _RecordsFile, ok: bool) -> Iterator[str]:
     apart = sum(one["state"] == "not_checked" for one in found.files)
     same = sum(one["state"] == "unchanged" for one in found.files)
     kept = f"{same} of {counted(len(found.files) - apart, 'files')} unchanged"
-    kept += f"; not checked: {counted(apart, 'remote objects and streams')}" if apart else ""
+    kept += f"; {apart:,} not checked (remote, or a stream)" if apart else ""
     yield f"{'ok' if ok else 'NOT ok'}: {counted(found.count, 'records')}; {kept}"
     if found.last is not None:
         yield f"last: {found.last}"
+
+
+def _first(names: list[str]) -> str | None:
+    """Return the first names, and how many more there are; None if there are none."""
+    if not names:
+        return None
+    more = f" and {len(names) - NAMES:,} more" if len(names) > NAMES else ""
+    return ", ".join(names[:NAMES]) + more

@@ -180,7 +180,7 @@ def _strip(
 ) -> float:
     """Draw one file as a strip of its sections with its problems; returns the position below it."""
     drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} {counting('bytes', source.size)}", DIM))
-    y += 20
+    y += 20 + BAR
     inner = WIDTH - 2 * MARGIN
     scale = inner / source.size if source.size else 0.0
     drawing.shapes.append(Rect(MARGIN, y, inner, STRIP, EMPTY))

@@ -22,6 +22,15 @@ from exhume.registry import get_format
 from exhume.view.map import draw_map, draw_strip, to_svg
 from exhume.view.parts import asset
 
+NOTES = 3
+"""Notes on a recovery that are in the table; more are a list of their own."""
+
+SHORT = 14
+"""Characters of a cell that is not wrapped."""
+
+LONG = 40
+"""Characters of a cell that is wide in a narrow window, too."""
+
 MOST_MAPS = 40
 """Archives that are drawn section by section: damaged ones first."""
 
@@ -209,8 +218,24 @@ def _recovered(file: IO[str], case: CaseReport) -> None:
     file.write("<h2>Recovered</h2>\n")
     rows = [[_of(one), _Code(one.output), *_outcome(one)] for one in case.recovered]
     file.write(_table(["of", "output", "recovered", "lost", "proof", "notes"], rows))
+    for one in case.recovered:
+        file.write(_long_notes(one))
     if files := [each for one in case.recovered for each in one.files]:
         file.write("<h3>Files</h3>\n" + _files(files))
+
+
+def _long_notes(one: RecoveryOutcome) -> str:
+    """More notes than a cell of the table can have, as a list that can be unfolded; it is printed unfolded."""
+    notes = _notes(one)
+    if len(notes) <= NOTES:
+        return ""
+    items = "".join(f"<li>{_text(note)}</li>\n" for note in notes)
+    title = f"{counted(len(notes), 'notes')} on {_text(_of(one))}"
+    return f"<details><summary>{title}</summary>\n<ul>\n{items}</ul></details>\n"
+
+
+def _notes(one: RecoveryOutcome) -> Sequence[str]:
+    return one.report.notes if one.report is not None else ()
 
 
 def _files(files: Iterable[Hashed]) -> str:
@@ -231,7 +256,9 @@ def _outcome(one: RecoveryOutcome) -> list[str]:
         for kinds in (one.report.recovered, one.report.lost)
     ]
     partly = one.report.verified_by is VerifiedBy.CHECKSUMS and not one.report.complete
-    return [*counts, PARTLY if partly else PROOF[one.report.verified_by], "; ".join(one.report.notes)]
+    notes = one.report.notes
+    said = "; ".join(notes) if len(notes) <= NOTES else f"{counted(len(notes), 'notes')}: see below"
+    return [*counts, PARTLY if partly else PROOF[one.report.verified_by], said]
 
 
 def _details(file: IO[str], case: CaseReport, opened: Opener, limits: Limits) -> None:
@@ -346,9 +373,15 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
     aligned = set(right)
     mark = {at: " class='right'" if at in aligned else "" for at in shown}
     head = "".join(f"<th scope='col'{mark[at]}>{_text(header[at])}</th>" for at in shown)
-    body = "".join("<tr>" + "".join(f"<td{mark[at]}>{_cell(row[at])}</td>" for at in shown) + "</tr>\n" for row in kept)
+    lines = ("".join(f"<td{mark[at] or _wrapping(row[at])}>{_cell(row[at])}</td>" for at in shown) for row in kept)
+    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
     table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
     return f"<div class='table' tabindex='0'>{table}</div>\n"
+
+
+def _wrapping(value: str) -> str:
+    """The class of a cell that is not wrapped, or that is wrapped in lines of some words at least."""
+    return " class='short'" if len(value) <= SHORT else " class='long'" if len(value) > LONG else ""
 
 
 def _cell(value: str) -> str:
