@@ -748,6 +748,26 @@ def test_values_are_not_resolved_by_quick() -> None:
     assert quick.note == "payloads were not examined: --quick"
 
 
+@pytest.mark.parametrize(
+    ("magic", "kind"),
+    [
+        ("6495bf6396224282", "a plain table of RocksDB"),
+        ("b8138f7aeb18344f", "a plain table of RocksDB"),
+        ("7378f1c5d0896792", "a cuckoo table of RocksDB"),
+        ("f09faab3f09faab3", "a table in a format of Pebble's own"),
+    ],
+)
+def test_a_lone_table_of_another_kind_is_named(magic: str, kind: str) -> None:
+    data = bytes(range(100)) + bytes.fromhex(magic)
+    assert kind in exhume.identify(data)[0].evidence[0]
+    with LevelDbArchive(BytesSource(data)) as archive:
+        findings = list(archive.verify())
+        assert [(one.code, one.severity, one.actual) for one in findings] == [("LDB-121", Severity.UNCHECKED, kind)]
+        assert [one.note for one in archive.sections()] == [kind]
+        with pytest.raises(UnsupportedFeatureError, match="kind of table"):
+            list(archive.entries())
+
+
 def test_of_a_database_of_pebble_only_tables_are_read(tmp_path: Path) -> None:
     """CURRENT names an old manifest there, and numbers in logs and manifests mean something else."""
     files = build_database()

@@ -48,6 +48,7 @@ from exhume.formats.leveldb.layout_facts import (
     ValueTypes,
 )
 from exhume.formats.leveldb.model import BlobCounts, Footer, TableFile, VersionEdit
+from exhume.formats.leveldb.names import UNREAD_TABLES
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey
 from exhume.layout.fast import FAILURES, read, reading, refused
 
@@ -56,13 +57,6 @@ NEWEST_VERSION = 7
 BLOCK_TRAILER = TRAILER.size
 MOST_RESTARTS = 1 << 28
 """The number of restart points is below this; the bits above are flags."""
-_OTHER_TABLES: Final[Mapping[str, str]] = {
-    "is_plain": "a plain table of RocksDB",
-    "is_old_plain": "a plain table of RocksDB",
-    "is_cuckoo": "a cuckoo table of RocksDB",
-    "is_pebble": "a table in a format of Pebble's own",
-}
-"""Kinds of tables that are recognized, but not read, by the instance of the footer that is true for them."""
 
 
 def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
@@ -80,9 +74,8 @@ def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
             meta, index = _handle(handles.metaindex), _handle(handles.index)
             start = where.end - LEVELDB_FOOTER
             return Footer("leveldb", 0, "crc32c", meta, index, start, LEVELDB_FOOTER, bytes(handles.padding))
-        for other, name in _OTHER_TABLES.items():
-            if getattr(raw, other):
-                raise checks.TABLE_KIND.error(span=where, expected="a table of blocks", actual=name)
+        if (name := UNREAD_TABLES.get(bytes(raw.magic))) is not None:
+            raise checks.TABLE_KIND.error(span=where, expected="a table of blocks", actual=name)
         if not raw.is_rocksdb or len(tail) < ROCKSDB_FOOTER:
             return None
         start = where.end - ROCKSDB_FOOTER

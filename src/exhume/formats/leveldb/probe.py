@@ -13,6 +13,7 @@ from exhume.errors import Span
 from exhume.formats.leveldb.names import (
     CURRENT,
     MANIFEST_NAME,
+    UNREAD_TABLES,
     classify_name,
     hint_files,
     kind_in_pebble,
@@ -72,14 +73,11 @@ def _probe_table(source: Source) -> Identification | None:
         )
     if source.size < LeveldbFooter.before_end.leveldb[0]:
         return None
-    magic_size = LeveldbFooter.before_end.magic[0]
-    tail = source.read_at(source.size - magic_size, magic_size)
-    if tail == LeveldbFooter.means.is_leveldb:
+    magic_size, means = LeveldbFooter.before_end.magic[0], LeveldbFooter.means
+    tail = bytes(source.read_at(source.size - magic_size, magic_size))
+    known = {means.is_leveldb: "a LevelDB table", means.is_rocksdb: "a RocksDB table", **UNREAD_TABLES}
+    if tail in known:
         return Identification(
-            "leveldb", 0.9, source.span(0, source.size), ("magic number at the end of a LevelDB table",)
-        )
-    if tail == LeveldbFooter.means.is_rocksdb:
-        return Identification(
-            "leveldb", 0.9, source.span(0, source.size), ("magic number at the end of a RocksDB table",)
+            "leveldb", 0.9, source.span(0, source.size), (f"magic number at the end of {known[tail]}",)
         )
     return None

@@ -27,6 +27,7 @@ from exhume.formats.leveldb.layout_facts import (
     ROCKSDB_MAGIC,
 )
 from exhume.formats.leveldb.model import CURRENT_STATE, Role, SequenceRule, Version, type_name
+from exhume.formats.leveldb.names import UNREAD_TABLES
 from exhume.formats.leveldb.ranges import RowCounts, tally_of, versions_of
 from exhume.formats.leveldb.wire import key_text
 from exhume.io.source import Source, WindowSource
@@ -242,7 +243,7 @@ def _lone_table(source: Source, limits: Limits) -> Database:
         blobs = MemoryTree({"000001.blob": _BorrowedSource(source, 0, source.size)}, source.name)
         return Database(blobs, limits=limits, standalone=True)
     tail = source.read_at(source.size - MAGIC_SIZE, MAGIC_SIZE) if source.size >= LEVELDB_FOOTER else b""
-    if tail not in (LEVELDB_MAGIC, ROCKSDB_MAGIC):
+    if tail not in (LEVELDB_MAGIC, ROCKSDB_MAGIC, *UNREAD_TABLES):
         raise checks.BAD_MAGIC.error("neither a database directory nor a table", span=source.span(0, source.size))
     tree = MemoryTree({"000001.ldb": _BorrowedSource(source, 0, source.size)}, source.name)
     return Database(tree, limits=limits, standalone=True)

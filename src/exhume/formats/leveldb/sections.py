@@ -25,7 +25,7 @@ from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.log import BLOCK, FULL, Fragment, LogReader
 from exhume.formats.leveldb.model import Footer
-from exhume.formats.leveldb.names import PEBBLE, set_aside
+from exhume.formats.leveldb.names import PEBBLE, UNREAD_TABLES, set_aside
 from exhume.formats.leveldb.table import PEBBLE_RANGES, Table
 from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.parallel import map_ordered
@@ -241,7 +241,9 @@ def table_sections(
     source = table.source
     footer = table.footer_or_none()
     if footer is None:
-        return [Section(source.name, source.span(0, source.size), SectionKind.UNREAD, note="no table footer")]
+        tail = bytes(source.read_up_to(max(0, source.size - 8), 8))
+        note = UNREAD_TABLES.get(tail, "no table footer")
+        return [Section(source.name, source.span(0, source.size), SectionKind.UNREAD, note=note)]
     out: list[SectionItem] = []
     found: list[Finding] = []
     named, data = _blocks(table, footer), table.index(checks.collector(found.append)).handles
