@@ -24,6 +24,7 @@ from exhume import errors, registry
 from exhume.findings import Rule, Severity
 from tools.layout_svg import DRAWN, draw
 from tools.man import man_pages
+from tools.raised import raised_codes
 from tools.stubs import generated
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ def folder_of(described: registry.Format) -> str:
     return described.package.rpartition(".")[2]
 
 
-def rule_section(rule: Rule) -> str:
-    """Return the entry of one rule."""
+def rule_section(rule: Rule, *, raised: bool) -> str:
+    """Return the entry of one rule; `raised`: readers raise it."""
     facts = [f"**{rule.severity}**", f"specification: {rule.spec}"]
     if rule.severity in (Severity.ERROR, Severity.UNCHECKED):
-        facts.insert(1, f"readers raise `{rule.error_type.__name__}`")
+        facts.insert(1, f"readers raise `{rule.error_type.__name__}`" if raised else "readers do not stop at it")
     hint = f"\n{rule.hint}\n" if rule.hint else ""
     return f"### {rule.code}\n\n{rule.title[:1].upper()}{rule.title[1:]}.\n\n{'; '.join(facts)}.\n{hint}\n"
 
@@ -67,9 +68,10 @@ def findings_page(described: registry.Format) -> str:
     """Return the findings page of a format."""
     rules = sorted(registry.rules_of(described), key=lambda rule: rule.code)
     text = f"# Findings: {described.title}\n\n{NOTE}"
+    raised = raised_codes(described)
     text += (
-        f"The rules of `{described.id}` archives. A reader stops at the first broken one with an exception that "
-        f"carries the code; `exhume verify` reports all of them. "
+        f"The rules of `{described.id}` archives. A reader stops at the first broken one that it examines, with an "
+        f"exception that carries the code; `exhume verify` examines and reports all of them. "
         f"See [the format](../formats/{folder_of(described)}.md).\n\n"
     )
     text += "| code | severity | rule |\n| --- | --- | --- |\n"
@@ -80,7 +82,7 @@ def findings_page(described: registry.Format) -> str:
         if digit != hundred:
             hundred = digit
             text += f"\n## {HUNDREDS[digit]}\n\n"
-        text += rule_section(rule)
+        text += rule_section(rule, raised=rule.code in raised)
     return text.rstrip("\n") + "\n"
 
 

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import exhume
+from exhume.archive import MemberArchive
 from exhume.errors import ExhumeError, Span
 from exhume.findings import CappedFindings, Finding, RuleTable, Severity, Verdict, deduplicated
 from exhume.limits import Limits
@@ -25,6 +26,7 @@ from tests.broken import FORMATS, broken, describe, golden
 from tests.conftest import ROOT
 from tests.sizes import size, some
 from tools.gen_docs import findings_page, folder_of
+from tools.raised import raised_codes
 
 CASES = [(format, name) for format in FORMATS for name in broken(format)]
 NO_FINDINGS = {"ARK-108"}
@@ -54,6 +56,28 @@ def test_the_page_of_findings_is_fresh(format: str) -> None:
     described = get_format(format)
     page = ROOT / "docs" / "findings" / f"{folder_of(described)}.md"
     assert findings_page(described) == page.read_text(encoding="utf-8"), "run: make docs"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.slow
+def test_readers_raise_what_the_page_states(tmp_path: Path, format: str) -> None:
+    """No reader raises a rule at which, as its page states, readers do not stop."""
+    described = get_format(format)
+    raised = raised_codes(described)
+    rules: RuleTable = described.hook("rules")
+    met: dict[str, str] = {}
+    for number, (name, case) in enumerate(broken(format).items()):
+        with case.target(tmp_path / str(number)) as target:
+            try:
+                with exhume.open(target, format=format, limits=case.limits) as archive:
+                    for entry in archive.entries():
+                        if isinstance(archive, MemberArchive):
+                            archive.read_member(entry.name)
+            except ExhumeError as error:
+                met.setdefault(error.code, name)
+    assert raised & met.keys()
+    ours = {rule.code for rule in rules}
+    assert {code: name for code, name in met.items() if code in ours - raised} == {}
 
 
 @pytest.mark.parametrize("format", FORMATS)
