@@ -72,7 +72,7 @@ def test_readers_raise_what_the_page_states(tmp_path: Path, format: str) -> None
                 with exhume.open(target, format=format, limits=case.limits) as archive:
                     for entry in archive.entries():
                         if isinstance(archive, MemberArchive):
-                            archive.read_member(entry.name)
+                            archive.read_member(entry.name or "")
             except ExhumeError as error:
                 met.setdefault(error.code, name)
     assert raised & met.keys()
