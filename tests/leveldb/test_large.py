@@ -18,7 +18,7 @@ import zstandard
 import exhume
 from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c, mask_crc32c
-from exhume.errors import ExhumeError, LimitExceededError, Span
+from exhume.errors import ExhumeError, LimitExceededError
 from exhume.formats.leveldb import large, log, replay, table, table_blocks
 from exhume.formats.leveldb.layout_facts import FRAGMENT, FragmentTypes
 from exhume.formats.leveldb.log import build_batch, build_log
@@ -198,7 +198,35 @@ def test_a_record_above_the_limit_is_read() -> None:
             archive.database.get(b"key001")
 
 
-def test_an_operand_above_the_limit_in_a_log_is_reported_once_and_its_tables_are_checked() -> None:
+@pytest.mark.parametrize("place", ["log", "table"])
+def test_an_operand_above_the_limit_leaves_only_its_key_undetermined(
+    place: str, tmp_path: Path, exhume_cli: Callable[..., Any]
+) -> None:
+    files = build_database([(b"a", 1, PUT, b"v"), (b"k", 2, PUT, b"v"), (b"z", 3, PUT, b"zz")])
+    writes = [(MERGE, b"k", b"m" * 70_000), (PUT, b"y", b"yy")]
+    if place == "log":
+        files["000006.log"] = build_log([build_batch(200 + n, [one]) for n, one in enumerate(writes)])
+    else:
+        stored = [(b"a", 1, PUT, b"v"), (b"k", 4, MERGE, b"m" * 70_000), (b"k", 2, PUT, b"v"), (b"y", 3, PUT, b"yy")]
+        files = build_database([*stored, (b"z", 3, PUT, b"zz")])
+        files["000006.log"] = b""
+    files["OPTIONS-000008"] = b'[CFOptions "default"]\n  merge_operator=stringappend\n'
+    write_files(tmp_path / "db", files)
+    limit = ("--limit", "payload_size=60000")
+    ran = exhume_cli("cat", tmp_path / "db", *limit)
+    rows = {one["key"]["text"]: one["value"] for one in map(json.loads, ran.text.splitlines())}
+    assert rows == {"a": {"text": "v"}, "k": None, "y": {"text": "yy"}, "z": {"text": "zz"}}
+    assert (ran.code, "payload_size" in ran.err, "LDB-404" in ran.err) == (3, True, True)
+    ran = exhume_cli("verify", tmp_path / "db", *limit)
+    assert (ran.code, "incomplete" in ran.text) == (3, True)
+    ran = exhume_cli("salvage", tmp_path / "db", "-o", tmp_path / "out", *limit)
+    assert (ran.code, "1 value that cannot be determined" in ran.text) == (3, True)
+    with exhume.open(tmp_path / "db") as opened:
+        archive: Any = opened
+        assert archive.database.get(b"k") == b"v," + b"m" * 70_000
+
+
+def test_an_operand_above_the_limit_is_reported_once_and_the_tables_are_checked() -> None:
     files = build_database()
     logged = [build_batch(200, [(PUT, b"k", b"v")]), build_batch(201, [(MERGE, b"k", b"m" * 70_000)])]
     files["000006.log"] = build_log(logged)
@@ -207,8 +235,10 @@ def test_an_operand_above_the_limit_in_a_log_is_reported_once_and_its_tables_are
     files["000005.ldb"] = bytes(table)
     with exhume.open(MemoryTree(files), format="leveldb", limits=Limits(payload_size=60_000)) as opened:
         found = [(one.code, one.span) for one in opened.verify() if one.is_problem]
-    assert [code for code, _ in found] == ["EX-501", "LDB-202", "LDB-312"]
-    assert found[0][1] == Span("000006.log", len(build_log(logged[:1])), len(files["000006.log"]))
+    assert sorted(code for code, _ in found) == ["EX-501", "LDB-202", "LDB-312", "LDB-404"]
+    place = next(span for code, span in found if code == "EX-501")
+    assert place is not None
+    assert (place.source, place.start) == ("000006.log", len(build_log(logged[:1])))
 
 
 def _in_a_table(value: bytes) -> dict[str, bytes]:

@@ -461,7 +461,7 @@ def parse_write(payload: bytes) -> Batch | None:
 
 
 Made = Callable[[int, int, bool], Any]
-"""Returns the bytes of a payload between two offsets; for the value of a plain put, also a `LargeValue`."""
+"""Returns the bytes of a payload between two offsets; for a value that is put or merged, also a `LargeValue`."""
 
 
 def parse_batch(payload: bytes | memoryview, where: Span, made: Made | None = None) -> Batch:
@@ -498,7 +498,7 @@ def parse_batch(payload: bytes | memoryview, where: Span, made: Made | None = No
                     text, stored = payload[key:key_end], payload[value:value_end]
                 else:
                     text = made(key, key_end, False)
-                    stored = made(value, value_end, value_type == ValueTypes.VALUE)
+                    stored = made(value, value_end, value_type in (ValueTypes.VALUE, ValueTypes.MERGE))
                 operations.append(Operation(value_type, text, stored, start, family))
             elif kind != OperationTypes.LOG_DATA:
                 marks.append(

@@ -218,8 +218,8 @@ class Replay:
             return None
         least = min(LONG, limits.payload_size)
 
-        def made(start: int, stop: int, is_put: bool) -> bytes | LargeValue:
-            if is_put and stop - start > least:
+        def made(start: int, stop: int, is_value: bool) -> bytes | LargeValue:
+            if is_value and stop - start > least:
                 pieces = partial(reader.pieces, record.fragments, start, stop)
                 return LargeValue(stop - start, pieces, limits, span.in_payload(start, stop))
             limits.check("payload_size", stop - start, span)

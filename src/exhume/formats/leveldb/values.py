@@ -366,7 +366,8 @@ def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False, repor
         made = []
         for key, inverted, rank, at, value, place in items:
             sequence, kind = divmod(_TOP - inverted, 256)
-            if lean and kind == ValueTypes.VALUE and (type(value) is LargeValue or len(value) > LONG):
+            large = type(value) is LargeValue and (kind == ValueTypes.VALUE or not value.fits)
+            if lean and (large or (kind == ValueTypes.VALUE and len(value) > LONG)):
                 rows.extras[key, sequence] = VersionExtra(large=LargeValue.of(value))
                 value = b""
             elif report is not None and type(value) is LargeValue and not value.fits:
