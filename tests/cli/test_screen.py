@@ -68,6 +68,16 @@ def test_cells_wrap_between_words_and_numbers_are_right_aligned() -> None:
     assert [word for word in PROSE.split() if word not in words] == []
 
 
+def test_a_path_in_a_message_is_not_broken() -> None:
+    path = "/folder" * 9 + "/name.zs"
+    text = f"error: {path}: the header checksum does not match what was computed"
+    lines = Screen(40).wrap(text, 4, whole=True)
+    assert lines[0].split() == ["error:", f"{path}:"] or lines[0].startswith(f"error: {path}: ")
+    assert max(map(len, lines[1:])) <= 40
+    assert " ".join(line.strip() for line in lines) == text
+    assert max(map(len, Screen(40).wrap(text, 4))) <= 40
+
+
 def test_a_column_that_says_the_same_of_every_row_is_printed_once() -> None:
     name = "manifests/00000000-0000-4000-8000-000000000001"
     rows = [[name, "-", number, "a/note/of/some/words"] for number in (1, 2)]

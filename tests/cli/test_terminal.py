@@ -60,6 +60,30 @@ def test_they_have_none_when_the_user_wants_none(damaged: Path, quiet: dict[str,
     assert "\x1b" not in said
 
 
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["verify", "BAD", "BAD"], ["explain", "BAD", "--at", "300"], ["explain", "BAD", "--section", "data-1"],
+        ["explain", "BAD"], ["formats"], ["carve", "BAD"], ["info", "BAD"], ["list", "-l", "BAD", "GOOD"],
+        ["list", "--sections", "BAD"], ["identify", "BAD", "GOOD"], ["salvage", "-v", "BAD", "-o", "OUT"],
+        ["explain", "BAD", "--range", "0:400"], ["verify", "GOOD", "-v"], ["map", "BAD"],
+    ],
+    ids=lambda words: " ".join(words[:3]),
+)  # fmt: skip
+@pytest.mark.slow
+def test_lines_fit_the_terminal(columns: int, words: list[str], damaged: Path, samples: Path, tmp_path: Path) -> None:
+    """Lines break between words, not where the window ends."""
+    short = tmp_path / "bad.zs"
+    damaged.rename(short)
+    named = {"BAD": short, "GOOD": samples / "zs/words-none.zs", "OUT": tmp_path / "out"}
+    said = on_terminal(*[named.get(word, word) for word in words], COLUMNS=str(columns))
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said).replace("\r", "").splitlines()
+    wide = [line for line in lines if len(line) > columns]
+    assert [line for line in wide if max(map(len, line.split())) < columns - 8] == [], "each has a path"
+    assert len(lines) > 0
+
+
 def test_they_have_none_in_a_pipe(damaged: Path, exhume_cli: Cli) -> None:
     assert "\x1b" not in exhume_cli("verify", damaged).text
 

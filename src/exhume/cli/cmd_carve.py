@@ -210,13 +210,12 @@ def _print_archives(run: Run, image: str, found: list[CarvedArchive], folder: Pa
         ]
         for c in found
     )
-    run.print_table(
-        rows, ["offset", "length", "format", "verdict", "verified by", "intact bytes", "confidence", "nested in"]
-    )
+    header = ["offset", "length", "format", "verdict", "verified by", "intact bytes", "confidence", "nested in"]
+    run.print_table(rows, header, sizes=True)
     for carved in found:
         for finding in carved.findings:
             if run.verbose or finding.severity is Severity.UNCHECKED:
-                run.print(f"  {carved.offset}: {run.screen.word(finding.severity)}: {printable(str(finding))}")
+                run.print_wrapped(f"  {carved.offset}: {finding.severity}: {printable(str(finding))}")
     for format, note in dict.fromkeys((carved.format, carved.note) for carved in found if carved.note):
-        run.print(f"{format}: {note}")
+        run.print_wrapped(f"{format}: {note}")
     run.note(f"{len(found)} found" + (f", written to {folder}" if folder else ""))

@@ -38,6 +38,6 @@ def command(run: Run) -> None:
     run.print_table(([row[key] for key in keys] for row in rows), keys)
     for row in rows:
         for limitation in row["limitations"]:
-            run.print(f"{row['id']}: {limitation}")
+            run.print_wrapped(f"{row['id']}: {limitation}")
     for line in here.lines():
-        run.print(line)
+        run.print_wrapped(line)

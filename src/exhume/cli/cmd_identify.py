@@ -50,9 +50,9 @@ def identify_one(run: Run, target: str) -> ExitCode:
         run.document("identify", {"target": target, "candidates": [c.to_dict() for c in candidates]})
     elif not candidates:
         hint = f"; inside it: {printable(within)} (--recursive takes each)" if within else ""
-        run.print(f"{shown(target)}: not recognized{hint}")
+        run.print_wrapped(f"{shown(target)}: not recognized{hint}")
     else:
         for candidate in candidates:
             why = "; ".join((*candidate.evidence, *filter(None, [candidate.note])))
-            run.print(f"{shown(target)}: {candidate.format} ({candidate.confidence:.0%}): {why}")
+            run.print_wrapped(f"{shown(target)}: {candidate.format} ({candidate.confidence:.0%}): {why}")
     return ExitCode.DONE if candidates else ExitCode.NO

@@ -162,18 +162,19 @@ def _print_result(run: Run, result: SalvageReport) -> None:
         if run.verbose or str(outcome.outcome) == "lost":
             why = f" ({outcome.reason})" if outcome.reason else ""
             size = counted(outcome.span.size, "bytes")
-            run.print(f"  {outcome.outcome}: {printable(str(outcome.span))}, {size}: {printable(outcome.content)}{why}")
+            where = f"{printable(str(outcome.span))}, {size}"
+            run.print_wrapped(f"  {outcome.outcome}: {where}: {printable(outcome.content)}{why}")
     for note in result.notes:
-        run.print(f"note: {printable(note)}")
+        run.print_wrapped(f"note: {printable(note)}")
     for finding in result.findings:
         problem = "does not verify" if finding.severity is Severity.ERROR else "could not be verified completely"
-        run.print(f"the output {problem}: {printable(str(finding))}")
+        run.print_wrapped(f"the output {problem}: {printable(str(finding))}")
     if result.read_back:
         units = get_format(result.format).units
         kind = next((kind for kind in units if result.recovered[kind]), units[0])
         run.print(f"read back: {counted(result.read_back, kind)}")
     partly = result.verified_by is VerifiedBy.CHECKSUMS and not result.complete
-    run.print(f"{printable(result.output)}: {_PARTLY if partly else _VERIFIED[result.verified_by]}")
+    run.print_wrapped(f"{printable(result.output)}: {_PARTLY if partly else _VERIFIED[result.verified_by]}")
 
 
 _PARTLY = "written; the part that was recovered matches the original's checksums"

@@ -109,8 +109,7 @@ def _print_finding(run: Run, finding: Finding) -> None:
 
     options = {option for param in command.params for option in param.opts}
     where = "" if finding.span is None else finding.span.source
-    run.print(
-        f"{run.screen.word(finding.severity)}: {printable(finding.one_line(advice_on(finding.code, options, where)))}"
-    )
+    text = finding.one_line(advice_on(finding.code, options, where))
+    run.print_wrapped(f"{finding.severity}: {printable(text)}", word=str(finding.severity))
     if run.verbose and finding.spec_ref:
         run.print(f"  rule: {finding.spec_ref}")

@@ -216,25 +216,26 @@ def print_fields(run: Run, item: Any, depth: int | None, selection: Any, told: s
     place = f"{section.span.start}..{section.span.end}"
     codec = f", {section.codec}" if section.codec else ""
     size = f"{counted(section.span.size, 'bytes')}{codec}"
-    title = run.screen.paint(f"== {printable(section.name)}", "heading")
-    run.print(
-        f"{title}  {run.screen.paint(place, 'offset')}  ({size}, {section.kind}) {printable(section.span.source)}"
-    )
+    title, more = f"== {printable(section.name)}", f"({size}, {section.kind}) {printable(section.span.source)}"
+    lines = run.screen.wrap(f"{title}  {place}  {more}", 3, whole=True)
+    painted = f"{run.screen.paint(title, 'heading')}  {run.screen.paint(place, 'offset')}  {more}"
+    run.print_lines([painted] if len(lines) == 1 else [run.screen.paint(line, "heading") for line in lines])
     if item.skipped:
         more = f": {printable(item.note)}" if item.note else ""
         run.print(f"   … {counted(item.skipped, 'such sections')} summed up (--all shows them){more}")
         return
     if item.note and item.note not in map(str, item.findings):
-        run.print(f"   {printable(item.note)}")
+        run.print_wrapped(f"   {printable(item.note)}", 3)
     for finding in item.findings:
         if (text := str(finding)) not in told:
             told.add(text)
-            run.print(run.screen.paint(f"   ! {printable(text)}", str(finding.severity)))
+            lines = run.screen.wrap(f"   ! {printable(text)}", 5, whole=True)
+            run.print_lines([run.screen.paint(line, str(finding.severity)) for line in lines])
     for tree, title in ((item.stored, ""), (item.payload, "decompressed payload")):
         if tree is None:
             continue
         if title:
-            run.print(f"-- {title} of {printable(section.name)}: +offset counts from its start")
+            run.print_wrapped(f"-- {title} of {printable(section.name)}: +offset counts from its start")
         rows = _rows(tree, depth, selection, told)
         while some := list(islice(rows, ALIGNED)):  # of a large section there may be millions
             lines = run.screen.table(some, ["offset", "size", "field", "type", "value", "meaning"], prose=True)
@@ -317,7 +318,8 @@ def print_byte(
     for node in reversed(chain):
         size = _size(node)
         what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {field_value(node)}"
-        run.print(f"{run.screen.paint(_offset(node), 'offset')}  {what}".rstrip())
+        at, *rest = run.screen.wrap(f"{_offset(node)}  {what}".rstrip(), 4)
+        run.print_lines([run.screen.paint(_offset(node), "offset") + at.removeprefix(_offset(node)), *rest])
         if text := _meaning(node):
             run.print_lines(run.screen.wrap(f"    {text}", 4))
         if node.doc_ref:
@@ -326,9 +328,9 @@ def print_byte(
         before, after = neighbors(chain[-2], chain[-1])
         for label, near in (("before", before), ("after", after)):
             if near is not None:
-                run.print(f"{label}: {_offset(near)}  {near.path}  {field_value(near)}".rstrip())
+                run.print_wrapped(f"{label}: {_offset(near)}  {near.path}  {field_value(near)}".rstrip())
     for section in reversed(sections):
         run.print(f"in section {printable(section.name)} ({section.kind}), {section.span.start}..{section.span.end}")
         if section.note:
-            run.print(f"    {printable(section.note)}")
+            run.print_wrapped(f"    {printable(section.note)}")
     return ExitCode.DONE

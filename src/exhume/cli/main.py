@@ -182,8 +182,9 @@ def _say_error(error: ExhumeError, argv: list[str]) -> None:
         click.echo(dumps({"schema": "exhume.error/1", **error.to_dict()}), err=True)
         return
     from exhume.cli.advice import advice
+    from exhume.cli.terminal.screen import message
 
-    click.echo(f"exhume: {error.one_line(advice(error, main, argv))}", err=True)
+    click.echo(message(f"exhume: {error.one_line(advice(error, main, argv))}"), err=True)
     if isinstance(error, QueryError) and (pointer := error.pointer()):
         click.echo("\n".join(f"  {line}" for line in pointer.split("\n")), err=True)
 

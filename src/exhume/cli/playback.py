@@ -21,6 +21,7 @@ from exhume.cli.many import ManyOptions, Targets
 from exhume.cli.render import printable, shown
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
+from exhume.cli.terminal.screen import message
 from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError
 from exhume.findings import Verdict
@@ -386,7 +387,7 @@ def print_failed(run: Run, target: str, error: ExhumeError) -> None:
         ctx = click.get_current_context(silent=True)
         options = {option for param in ctx.command.params for option in param.opts} if ctx is not None else set()
         remedy = advice_on(error.code, options, "" if error.span is None else error.span.source)
-        click.echo(f"exhume: {where}{printable(error.one_line(remedy))}", err=True)
+        click.echo(message(f"exhume: {where}{printable(error.one_line(remedy))}"), err=True)
 
 
 def worst(outcomes: Iterable[ExitCode]) -> ExitCode:

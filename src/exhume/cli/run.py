@@ -13,7 +13,7 @@ from click import UsageError
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.cli.render import human_size, shown
-from exhume.cli.terminal.screen import Screen, terminal_width, wants_color
+from exhume.cli.terminal.screen import Screen, message, terminal_width, wants_color
 from exhume.counts import counting
 from exhume.errors import WriterError
 from exhume.findings import Verdict
@@ -232,6 +232,17 @@ class Run:
         """Print a line of the answer, for people."""
         self.out.text(text + "\n")
 
+    def print_wrapped(self, text: str, indent: int = 4, *, word: str = "") -> None:
+        """Print a line for people; on a terminal it is broken between words, and further lines are indented.
+
+        `word`, at the beginning of the text, has the color of a verdict or severity.
+        """
+        first, *rest = self.screen.wrap(text, indent, whole=True)
+        lead = first[: len(first) - len(first.lstrip(" "))]
+        if word and first.startswith(lead + word):
+            first = lead + self.screen.word(word) + first[len(lead + word) :]
+        self.print_lines([first, *rest])
+
     def print_table(self, rows: Iterable[Sequence[Any]], header: Sequence[str], *, sizes: bool = False) -> None:
         """Print a table for people, see `Screen.table`."""
         self.print_lines(self.screen.table(rows, header, sizes=sizes))
@@ -250,7 +261,7 @@ class Run:
     def note(self, text: str) -> None:
         """Print a line about the work on standard error, unless --quiet."""
         if not self.quiet:
-            print(f"exhume: {shown(text)}", file=sys.stderr, flush=True)
+            print(message(f"exhume: {shown(text)}"), file=sys.stderr, flush=True)
 
     def hint(self, text: str) -> None:
         """Print a line about why a query may have no match, such as a misspelled name, on standard error.

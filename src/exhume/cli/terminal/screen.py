@@ -72,6 +72,14 @@ def terminal_width() -> int | None:
     return max(NARROWEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
 
 
+def message(text: str) -> str:
+    """A message for standard error; where that is a terminal, it is broken between words."""
+    if not sys.stderr.isatty():
+        return text
+    width = max(NARROWEST, shutil.get_terminal_size().columns)
+    return "\n".join(Screen(width).wrap(text, 4, whole=True))
+
+
 def paint(text: str, code: str) -> str:
     """Text between the escape sequences of a style."""
     return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
@@ -131,11 +139,14 @@ class Screen(NamedTuple):
         """The same screen next to an indentation."""
         return self if self.width is None else self._replace(width=max(NARROWEST, self.width - columns))
 
-    def wrap(self, text: str, indent: int) -> list[str]:
-        """Text in lines that fit, between words; all lines but the first start after `indent` spaces."""
+    def wrap(self, text: str, indent: int, *, whole: bool = False) -> list[str]:
+        """Text in lines that fit, between words; all lines but the first start after `indent` spaces.
+
+        A word that is longer than a line is broken, or with `whole` left to the terminal, so that it can be copied.
+        """
         if self.width is None or text_width(text) <= self.width:
             return [text]
-        return [lead + line for lead, line in _wrapped(text, self.width, indent)]
+        return [lead + line for lead, line in _wrapped(text, self.width, indent, whole=whole)]
 
 
 PLAIN = Screen()
@@ -306,13 +317,20 @@ def _cell_lines(text: str, width: int) -> list[str]:
     return [lead + line for lead, line in _wrapped(text, width, indent)]
 
 
-def _wrapped(text: str, width: int, indent: int) -> list[tuple[str, str]]:
-    """Lead and text of each line, broken between words; only a word that is longer than a line is broken itself."""
+def _wrapped(text: str, width: int, indent: int, *, whole: bool = False) -> list[tuple[str, str]]:
+    """Lead and text of each line, broken between words; only a word that is longer than a line is broken itself.
+
+    With `whole`, the terminal breaks such a word, so that a path can be copied.
+    """
     lead = " " * (len(text) - len(text.lstrip(" ")))
     out: list[tuple[str, str]] = []
     line, used = "", len(lead)
     for word in text.split():
         size = text_width(word)
+        if whole and indent + size > width:
+            used = (used + (1 if line else 0) + size) % width
+            line = f"{line} {word}" if line else word
+            continue
         while indent + size > width > indent:
             if line:
                 out.append((lead, line))
