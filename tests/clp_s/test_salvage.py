@@ -20,7 +20,7 @@ from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s import salvage as module
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
 from exhume.formats.clp_s.read import fragments, survivors
-from exhume.formats.clp_s.read.positions import NumberRuns, gaps
+from exhume.formats.clp_s.read.survivors import NumberRuns, gaps
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
@@ -70,7 +70,7 @@ def test_gaps(present: list[int], total: int, expected: list[tuple[int, int]]) -
 @given(st.lists(st.lists(st.integers(-2, 40), max_size=9), max_size=9), st.integers(0, 45), st.integers(1, 5))
 def test_runs(found: list[list[int]], total: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("exhume.formats.clp_s.read.positions.MOST_RUNS", most)
+        patch.setattr("exhume.formats.clp_s.read.survivors.MOST_RUNS", most)
         runs = NumberRuns()
         for numbers in found:
             runs.add(np.array(numbers, np.int64))

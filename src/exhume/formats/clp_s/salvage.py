@@ -27,8 +27,7 @@ from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.blocks import each_part
 from exhume.formats.clp_s.read.fragments import Dictionary, Finder, Fragments, span_of
-from exhume.formats.clp_s.read.positions import NumberRuns, all_positions, gaps
-from exhume.formats.clp_s.read.survivors import Partial, Streams, payload_of
+from exhume.formats.clp_s.read.survivors import NumberRuns, Partial, Streams, all_positions, gaps, payload_of
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.verify_tables import table_faults

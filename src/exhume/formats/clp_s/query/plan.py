@@ -24,7 +24,7 @@ from exhume.formats.clp_s.query.requirement import (
     describe_check,
     fold,
 )
-from exhume.formats.clp_s.query.resolve import Resolver
+from exhume.formats.clp_s.query.resolve import RangeFilters, Resolver, outside
 from exhume.formats.clp_s.query.tree import (
     EQUAL,
     GREATER_EQUAL,
@@ -39,7 +39,6 @@ from exhume.formats.clp_s.query.tree import (
     parse_column,
 )
 from exhume.formats.clp_s.query.wildcard import Wildcard
-from exhume.formats.clp_s.read.ranges import RangeFilters, outside
 
 if TYPE_CHECKING:
     from typing import Protocol
