@@ -24,7 +24,7 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 
 import exhume
 from exhume.cli.main import invoke
-from exhume.formats.kv_ir.build import END, build_text
+from exhume.formats.kv_ir.layout import END, build_text
 from exhume.limits import DEFAULT_LIMITS, Limits
 from tests.budgets.needs import NEEDS
 from tests.kv_ir.streams import HEAD, event, user

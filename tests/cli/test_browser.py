@@ -21,7 +21,7 @@ import exhume
 from exhume.cli.terminal.outline import Item, Outline, details, find_bytes, sections_of
 from exhume.engines import explained
 from exhume.errors import Span
-from exhume.formats.kv_ir.build import END, build_text
+from exhume.formats.kv_ir.layout import END, build_text
 from exhume.io.source import BytesSource, Source, StoppedError
 from exhume.layout import elements, schema
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun

@@ -16,7 +16,7 @@ import exhume
 from exhume.codecs.checksums import crc64_xz
 from exhume.engines import explained
 from exhume.engines.explain import Selection, explain_archive
-from exhume.formats.kv_ir.build import END, build_text
+from exhume.formats.kv_ir.layout import END, build_text
 from exhume.layout import elements, kaitai, schema
 from exhume.testing.damage import flip
 from tests.kv_ir.streams import HEAD, event, user

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from exhume.formats.clp_ir.layout import Encodings, build_metadata
-from exhume.formats.kv_ir.build import END, build_preamble, build_variable
+from exhume.formats.kv_ir.layout import END, build_preamble, build_variable
 
 from .streams import PATTERN, SMALL, START_MS, UNITS, WIDE, WIDE_UNITS, ZONE, at, delta, event, head, offset, variable_8
 from .streams import wrapped as wrapped

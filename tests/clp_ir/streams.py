@@ -8,7 +8,7 @@ import zstandard
 from exhume_ksy.facts.clp_ir import Tags
 
 from exhume.formats.clp_ir.layout import Encodings, build_metadata
-from exhume.formats.kv_ir.build import END, build_log_type, build_preamble, build_variable, build_variable_text
+from exhume.formats.kv_ir.layout import END, build_log_type, build_preamble, build_variable, build_variable_text
 from tests.kv_ir.streams import wrapped as wrapped
 
 START_MS = 1_700_000_000_000

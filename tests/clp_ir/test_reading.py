@@ -21,7 +21,7 @@ from exhume.formats.clp_ir import kernel, pykernel
 from exhume.formats.clp_ir.patterns import ISO, compile_pattern, find_zone, print_time, read_program
 from exhume.formats.clp_ir.reader import ClpIrArchive, choose
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, parse_wildcard
-from exhume.formats.kv_ir.build import END
+from exhume.formats.kv_ir.layout import END
 from exhume.formats.kv_ir.units import Status
 from exhume.io.source import BytesSource
 from tests.sizes import some

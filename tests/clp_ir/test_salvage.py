@@ -14,7 +14,7 @@ import exhume
 from exhume.errors import SourceError, Span
 from exhume.formats.clp_ir.layout import build_utc_offset
 from exhume.formats.clp_ir.salvage import EARLY, salvage
-from exhume.formats.kv_ir.build import END
+from exhume.formats.kv_ir.layout import END
 from exhume.io.source import BytesSource
 from exhume.recovery import Outcome, SalvageMode, SalvageReport
 from exhume.testing.sources import MisreportingSource

@@ -12,8 +12,7 @@ from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.layout import build_metadata, misfit, parse_metadata
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS
 from exhume.formats.clp_ir.verify import EVENTS, verify_source
-from exhume.formats.kv_ir.build import END, build_preamble
-from exhume.formats.kv_ir.layout import Encodings, parse_preamble
+from exhume.formats.kv_ir.layout import END, Encodings, build_preamble, parse_preamble
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.testing.sources import MisreportingSource

@@ -6,14 +6,7 @@ import json
 
 from exhume_ksy.facts.clp_kv_ir import Encodings, Tags
 
-from exhume.formats.kv_ir.build import (
-    END,
-    build_integer,
-    build_key,
-    build_preamble,
-    build_text,
-)
-from exhume.formats.kv_ir.layout import default_metadata
+from exhume.formats.kv_ir.layout import END, build_integer, build_key, build_preamble, build_text, default_metadata
 from exhume.formats.kv_ir.units import MAX_DEPTH
 
 from .streams import HEAD, NULL, SMALL, TRUE, UNITS, apart, auto, event, user, wrapped

@@ -7,7 +7,7 @@ from typing import Any
 import zstandard
 from exhume_ksy.facts.clp_kv_ir import Encodings, Tags
 
-from exhume.formats.kv_ir.build import (
+from exhume.formats.kv_ir.layout import (
     END,
     build_integer,
     build_key,
@@ -18,8 +18,8 @@ from exhume.formats.kv_ir.build import (
     build_text,
     build_variable,
     build_variable_text,
+    default_metadata,
 )
-from exhume.formats.kv_ir.layout import default_metadata
 
 HEAD = build_preamble(Encodings.FOUR_BYTE, default_metadata({"host": "a1"}))
 TRUE, FALSE = bytes((Tags.TRUE_VALUE,)), bytes((Tags.FALSE_VALUE,))

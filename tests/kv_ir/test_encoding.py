@@ -15,8 +15,8 @@ from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.kernel import make_encoder
 from exhume.formats.clp_s.write.pykernel import PureEncoder
 from exhume.formats.kv_ir import pykernel
-from exhume.formats.kv_ir.build import build_integer, build_real, build_text
 from exhume.formats.kv_ir.kernel import KvIrDecoder
+from exhume.formats.kv_ir.layout import build_integer, build_real, build_text
 from exhume.formats.kv_ir.units import EventForm, Status
 from tests.clp_s.test_writer_encoders import build, state
 

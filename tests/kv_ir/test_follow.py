@@ -15,8 +15,7 @@ import zstandard
 import exhume
 from exhume.errors import SourceError
 from exhume.formats.clp_ir.reader import choose
-from exhume.formats.kv_ir.build import END
-from exhume.formats.kv_ir.layout import NODES, Tags
+from exhume.formats.kv_ir.layout import END, NODES, Tags
 from exhume.io import local
 from exhume.io.local import GrowingFile
 from tests.clp_ir import streams as text

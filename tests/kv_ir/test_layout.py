@@ -10,9 +10,9 @@ from exhume_ksy.facts.clp_kv_ir import Encodings, Tags
 
 import exhume
 from exhume.errors import Span
-from exhume.formats.kv_ir.build import build_preamble
 from exhume.formats.kv_ir.layout import (
     MAX_PREAMBLE,
+    build_preamble,
     decimal_text,
     default_metadata,
     join_text,

@@ -8,7 +8,7 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.findings import MAX_PER_RULE
-from exhume.formats.kv_ir.build import END, build_integer
+from exhume.formats.kv_ir.layout import END, build_integer
 from exhume.formats.kv_ir.locate import locate
 from exhume.formats.kv_ir.verify import verify_source
 from exhume.io.source import BytesSource

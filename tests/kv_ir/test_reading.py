@@ -14,9 +14,8 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 import exhume
 from exhume.errors import ExhumeError, Span, TruncatedError, UnsupportedFeatureError
 from exhume.formats.kv_ir import pykernel
-from exhume.formats.kv_ir.build import END, build_integer, build_real, build_text
 from exhume.formats.kv_ir.kernel import KvIrDecoder
-from exhume.formats.kv_ir.layout import parse_preamble
+from exhume.formats.kv_ir.layout import END, build_integer, build_real, build_text, parse_preamble
 from exhume.formats.kv_ir.reader import KvIrArchive
 from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import AUTO, USER, EventForm, Status

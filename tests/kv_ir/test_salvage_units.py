@@ -15,14 +15,7 @@ import exhume
 from exhume.errors import SourceError, Span, UnsupportedOperationError
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir import salvage as module
-from exhume.formats.kv_ir.build import (
-    END,
-    build_integer,
-    build_key,
-    build_real,
-    build_text,
-)
-from exhume.formats.kv_ir.layout import NODES
+from exhume.formats.kv_ir.layout import END, NODES, build_integer, build_key, build_real, build_text
 from exhume.formats.kv_ir.salvage import EVENTS, UNTOLD, salvage
 from exhume.formats.kv_ir.stream import PIECE
 from exhume.formats.kv_ir.units import AUTO, USER

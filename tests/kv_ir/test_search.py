@@ -13,7 +13,7 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 
 import exhume
 from exhume.errors import QueryError
-from exhume.formats.kv_ir.build import END, build_real
+from exhume.formats.kv_ir.layout import END, build_real
 from exhume.formats.kv_ir.reader import KvIrArchive
 from exhume.formats.kv_ir.units import AUTO, USER
 from tests.clp_s.oracle import ORACLES, Oracle

@@ -7,7 +7,7 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 
 from exhume.errors import SourceError, Span
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.build import END, build_integer
+from exhume.formats.kv_ir.layout import END, build_integer
 from exhume.formats.kv_ir.verify import EVENTS, verify_source
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree

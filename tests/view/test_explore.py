@@ -26,7 +26,7 @@ from exhume.engines.explained import PARSED_SIZE
 from exhume.errors import LimitExceededError
 from exhume.formats.data_bundle.shard import Shard
 from exhume.formats.kv_ir import sections as kv_ir_sections
-from exhume.formats.kv_ir.build import END, build_text
+from exhume.formats.kv_ir.layout import END, build_text
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.source import StoppedError
 from exhume.io.tree import MemoryTree, Tree, stoppable

@@ -14,8 +14,17 @@ from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.layout import parse_metadata
 from exhume.formats.clp_ir.stream import TextUnits
 from exhume.formats.clp_ir.units import EventForm
-from exhume.formats.kv_ir.build import END, build_node, build_preamble
-from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, MAX_PREAMBLE, Encodings, Tags, default_metadata
+from exhume.formats.kv_ir.layout import (
+    END,
+    MAGIC_SIZE,
+    MAGICS,
+    MAX_PREAMBLE,
+    Encodings,
+    Tags,
+    build_node,
+    build_preamble,
+    default_metadata,
+)
 from exhume.formats.kv_ir.passes import printed
 from exhume.formats.kv_ir.probe import is_of_text
 from exhume.formats.kv_ir.stream import Stream

@@ -26,16 +26,19 @@ from exhume.formats.clp_ir.layout import (
 from exhume.formats.clp_ir.patterns import Zone, print_time, read_program
 from exhume.formats.clp_ir.units import DAY_MS, FIRST_MS, LAST_MS, MAX_MS, MIN_MS, EventForm, Wildcard
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_text
-from exhume.formats.kv_ir.build import (
+from exhume.formats.kv_ir.layout import (
+    Marks,
+    Variable,
     build_integer,
     build_key,
     build_log_type,
     build_variable,
     build_variable_text,
+    join_text,
+    pack_decimal,
+    set_marks,
 )
-from exhume.formats.kv_ir.layout import Marks, Variable, join_text, pack_decimal
 from exhume.formats.kv_ir.units import Status
-from exhume.formats.kv_ir.writer import set_marks
 
 MadeT = TypeVar("MadeT", bound=tuple[int, bytes])
 

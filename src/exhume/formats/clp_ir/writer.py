@@ -16,7 +16,7 @@ from exhume.formats.clp_ir.kernel import ClpIrEncoder
 from exhume.formats.clp_ir.layout import DEFAULT_PATTERN, DEFAULT_ZONE, Encodings, build_metadata
 from exhume.formats.clp_ir.units import FIRST_MS, LAST_MS
 from exhume.formats.clp_s.write.inputs import Input
-from exhume.formats.kv_ir.build import build_preamble
+from exhume.formats.kv_ir.layout import build_preamble
 from exhume.formats.kv_ir.lines import Lines, cut_lines, parse_object
 from exhume.formats.kv_ir.writer import Codec, StreamWriter, chosen_codec
 

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError, SourceError
 from exhume.formats.kv_ir.info import SPACES, escaped, paths, walk
+from exhume.formats.kv_ir.ingest import make_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
-from exhume.formats.kv_ir.parallel_decode import make_ahead
 from exhume.formats.kv_ir.passes import UnitError, Units
 from exhume.formats.kv_ir.units import EventForm
 from exhume.tabular import wide

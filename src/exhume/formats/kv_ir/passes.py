@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Protocol
 from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, SourceError, TruncatedError
 from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.ingest import decode_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import (
     MAX_PREAMBLE,
@@ -19,7 +20,6 @@ from exhume.formats.kv_ir.layout import (
     parse_token,
     token_name,
 )
-from exhume.formats.kv_ir.parallel_decode import decode_ahead
 from exhume.formats.kv_ir.pytokens import Read, StopError, pass_event
 from exhume.formats.kv_ir.stream import HEAD, PIECE, Stream
 from exhume.formats.kv_ir.units import EventForm, Status

@@ -23,8 +23,8 @@ from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Rule
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.build import END, build_node, build_preamble
 from exhume.formats.kv_ir.layout import (
+    END,
     INTEGERS,
     KEYS,
     LOG_TYPES,
@@ -36,6 +36,8 @@ from exhume.formats.kv_ir.layout import (
     LayoutError,
     Preamble,
     Tags,
+    build_node,
+    build_preamble,
     default_metadata,
     parse_metadata,
     parse_token,

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
@@ -22,8 +22,12 @@ import zstandard
 from exhume.archive import Writer
 from exhume.errors import WriterError, shorten
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_variable, escape_static_text, variable_spans
-from exhume.formats.kv_ir.build import (
+from exhume.formats.kv_ir.kernel import KvIrEncoder
+from exhume.formats.kv_ir.layout import (
     END,
+    Encodings,
+    Marks,
+    Tags,
     build_integer,
     build_key,
     build_log_type,
@@ -33,9 +37,9 @@ from exhume.formats.kv_ir.build import (
     build_text,
     build_variable,
     build_variable_text,
+    default_metadata,
+    pack_decimal,
 )
-from exhume.formats.kv_ir.kernel import KvIrEncoder
-from exhume.formats.kv_ir.layout import Encodings, Marks, Tags, default_metadata, pack_decimal
 from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER
 from exhume.io.output.atomic import AtomicFile
 
@@ -292,17 +296,6 @@ def take_apart(text: bytes) -> bytes:
     log_type += escape_static_text(text[end:], Dialect.CORE)
     out += build_log_type(bytes(log_type))
     return bytes(out)
-
-
-def set_marks(log_type: bytes, marks: Iterable[int]) -> bytes:
-    """A log type with other marks for its variables."""
-    waiting = iter(marks)
-    return _MARKS.sub(lambda found: found[0] if len(found[0]) > 1 else bytes((next(waiting),)), log_type)
-
-
-_MARKS: Final = re.compile(
-    rb"\\.|[" + re.escape(bytes(one for one in Marks if one is not Marks.ESCAPE)) + rb"]", re.DOTALL
-)
 
 
 def array_text(value: Any) -> str:
