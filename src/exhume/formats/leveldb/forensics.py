@@ -1,6 +1,14 @@
 """Reading as much of a table as possible: through its index, or by searching for blocks when footer or index are lost.
 
 Spec: LevelDB doc/table_format.md; `docs/formats/leveldb.md`, "Read".
+
+Blocks of a table that nothing leads to, found by their checksums.
+
+A block has no start mark and no length.  It ends where a checksum of its kind fits, and the next one starts there.  For
+CRC-32C without context the kernel finds every pair of start and end; for other kinds, blocks are followed from the
+start of the table on, and from wherever one may start after damage.
+
+Spec: LevelDB doc/table_format.md; RocksDB table/format.h, ChecksumModifierForContext.
 """
 
 from __future__ import annotations
@@ -10,13 +18,18 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
 
+from exhume.codecs.checksums import RunningChecksum
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blocks import block_checksum, codec_name, context_modifier, decode_block, sealed_checksum
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.large import LargeBlock
+from exhume.formats.leveldb.layout import BLOCK_TRAILER, MOST_RESTARTS, flat_block_trailer
+from exhume.formats.leveldb.layout_facts import CHECKSUMMED, RESTART, Compressions
+from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.ranges import PIECE
-from exhume.formats.leveldb.table import Item, Table
+from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table
 from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.wire import BlockIndex, Handle, Handles
 from exhume.native import kernel
@@ -120,7 +133,6 @@ def find_data_blocks(table: Table) -> Iterator[TableBlock]:
     """
     if table.is_of_another_kind:
         return
-    from exhume.formats.leveldb.finder import find_blocks, is_entries
 
     found = list(find_blocks(table))
     places = {block.handle for block in found}
@@ -153,3 +165,252 @@ def _follows(one: Handle, other: Handle) -> bool:
     """Whether a block starts where another ends, or at the next page (`block_align` of RocksDB)."""
     gap = other.offset - one.stop
     return gap == 0 or (0 < gap < PAGE and other.offset % PAGE == 0)
+
+
+_SCAN_WINDOW = 4 << 20
+_SCAN_OVERLAP = 1 << 20
+_LONGEST = 16 << 20
+"""Bytes in which the end of a block is searched from where the block before it ended."""
+_LONGEST_AFTER_DAMAGE = 64 << 10
+_FIRST = 256 << 10
+"""Bytes at the start of a table that say of what kind its checksums are."""
+_MOST_GUESSED = 100_000
+"""Likely blocks that are tried for that."""
+_MOST_ENDS = 1_000_000
+"""Ends of blocks that are examined for that: a second or two, also among zeros, each of which may be an end."""
+_LEAST_COMPRESSED = 16
+_MOST_TRIED = 10_000_000
+"""Ends that are tried in one table: some seconds."""
+_KINDS = ("xxh3", "xxhash64", "xxhash32", "crc32c", "none")
+"""Kinds of checksums that are tried in turn where no footer names one; CRC-32C without context comes first."""
+_CODES = bytes(kind for kind in Compressions if kind != Compressions.EARLY_ZSTD)
+_FAMILIES = (("rocksdb", 5), ("leveldb", 0))
+"""What the bytes of a block may mean, for they do not say whose they are."""
+_U32 = 0xFFFFFFFF
+
+
+class FoundBlock(NamedTuple):
+    """A block that ends where its checksum says: its place, compression byte, and verdict."""
+
+    handle: Handle
+    stored: bytes
+    compression: int
+    verdict: Verdict
+
+
+def find_blocks(table: Table) -> Iterator[TableBlock]:
+    """Every block of a table that can be found by its checksum and decompressed, in file order."""
+    footer = table.footer_or_none()
+    if footer is not None and (footer.checksum != "crc32c" or footer.base_context):
+        found = list(_Chain(table, footer.checksum, footer.base_context).blocks())
+    else:
+        found = list(_linear(table))
+        if not found and footer is None:
+            found = list(_guessed(table))
+    yield from _decoded(table, found)
+
+
+def _guessed(table: Table) -> Iterator[FoundBlock]:
+    """The blocks of a table that does not say what kind of checksums it has, nor their context.
+
+    The first bytes that decompress to entries decide, if the checksum after them, in one of the supported kinds, has a
+    context in which the checksum of a following block matches, too.
+    """
+    head = table.source.read_up_to(0, _FIRST)
+    alone: FoundBlock | None = None
+    looked = 0
+    left = [_MOST_ENDS]
+    for start in range(len(head)):
+        if start and bytes(head[start - BLOCK_TRAILER : start - BLOCK_TRAILER + 1]) not in _CODE_BYTES:
+            continue
+        for found, checksum in _likely(head, start, len(head) if start == 0 else start + _LONGEST_AFTER_DAMAGE, left):
+            looked += 1
+            block = _decode(table, found)
+            if block is None or not is_entries(table, block):
+                continue
+            alone = alone or found
+            for kind in _KINDS:
+                value = block_checksum(kind, found.stored + bytes((found.compression,))) or 0
+                modifier = (checksum - value) & _U32
+                base = modifier ^ ((start & _U32) + (start >> 32)) & _U32 if modifier else 0
+                chain = _Chain(table, kind, base)
+                if chain.block_at(found.handle.stop, _FIRST) is not None:
+                    yield from chain.blocks(start)
+                    return
+        if looked > _MOST_GUESSED or left[0] <= 0:
+            break
+    if alone is not None:
+        yield alone
+
+
+def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tuple[FoundBlock, int]]:
+    """What may be a block that starts at a place, with the checksum after it, by what it takes little to see.
+
+    `left` is how many more ends may be examined.
+    """
+    for at in _ends(head[start:stop], min(stop, len(head)) - start - BLOCK_TRAILER + 1):
+        if left[0] <= 0:
+            return
+        left[0] -= 1
+        end = start + at
+        compression, checksum = flat_block_trailer(head, end, len(head))[1:]
+        if compression == Compressions.NONE:
+            # The last number is the count of the restart points before it; the first of these is 0.
+            if at < 2 * RESTART.size:
+                continue
+            (count,) = RESTART.unpack_from(head, end - RESTART.size)
+            first = end - RESTART.size * (count % MOST_RESTARTS + 1)
+            if not count or first < start or RESTART.unpack_from(head, first)[0]:
+                continue
+        elif at < _LEAST_COMPRESSED:
+            continue
+        yield FoundBlock(Handle(start, at), head[start:end], compression, Verdict.NONE), checksum
+
+
+def _linear(table: Table) -> Iterator[FoundBlock]:
+    """Yield the blocks found in one pass over a table: each range whose checksum matches and whose content decodes."""
+    at, size = 0, table.source.size
+    while at < size:
+        window = table.source.read_up_to(at, _SCAN_WINDOW)
+        clear = 0
+        for start, end in sorted(kernel.find_blocks(window)):
+            if start < clear:
+                continue
+            found = FoundBlock(Handle(at + start, end - start), window[start:end], window[end], Verdict.GOOD)
+            if _decode(table, found) is not None:
+                yield found
+                clear = end + BLOCK_TRAILER
+        if at + len(window) >= size:
+            break
+        at += max(clear, len(window) - _SCAN_OVERLAP)
+
+
+def _decoded(table: Table, found: list[FoundBlock]) -> Iterator[TableBlock]:
+    """The blocks that can be decompressed, with the table's dictionary where that is among them."""
+    dictionaries = [b""]
+    dictionaries += [
+        one.stored for one in found if one.compression == Compressions.NONE and _decode(table, one) is None
+    ]
+    for one in found:
+        for dictionary in dictionaries[-2:]:
+            block = _decode(table, one, dictionary)
+            if block is not None:
+                yield block
+                break
+
+
+def _decode(table: Table, found: FoundBlock, dictionary: bytes = b"") -> TableBlock | None:
+    """A block, if it decompresses to something with restart points; None otherwise."""
+    footer = table.footer_or_none()
+    families = _FAMILIES if footer is None else ((footer.family, footer.version),)
+    known = table.dictionary if footer is not None else None
+    for family, version in families:
+        try:
+            data = decode_block(
+                found.stored, found.compression, family=family, version=version,
+                max_size=table.limits.payload_budget(len(found.stored)), dictionary=known or dictionary,
+            )  # fmt: skip
+            block = TableBlock(found.handle, table.source, codec_name(found.compression), found.verdict, data)
+            end, restarts = block.tail
+        except ExhumeError:
+            continue
+        if restarts and max(restarts) <= end:
+            return block
+    return None
+
+
+def is_entries(table: Table, block: TableBlock) -> bool:
+    """Whether a block has entries with internal keys of known types."""
+    try:
+        end, _ = block.tail
+    except ExhumeError:
+        return False
+    items, _, problem, _ = kernel.internal_entries(block.data, end, table.limits.structure_size, 0, None)
+    return bool(items) and not problem and all(((~item[1]) & 0xFF) in KNOWN_TYPES for item in items)
+
+
+class _Chain:
+    """Follows the blocks of a table from one to the next."""
+
+    def __init__(self, table: Table, kind: str, base: int) -> None:
+        """Follow blocks of a table whose checksums are of `kind`; `base` is the checksum's context."""
+        self.table = table
+        self.kind = kind
+        self.base = base
+        self.room = table.source.size
+        self.left = _MOST_TRIED
+        self._window = b""
+        self._first = 0
+
+    def blocks(self, at: int = 0) -> Iterator[FoundBlock]:
+        """The blocks from a place on, in order."""
+        longest = _LONGEST
+        while at < self.room - BLOCK_TRAILER and self.left > 0:
+            found = self.block_at(at, longest)
+            if found is not None:
+                yield found
+                at, longest = found.handle.stop, _LONGEST
+            else:
+                at, longest = self._next_start(at), _LONGEST_AFTER_DAMAGE
+
+    def _next_start(self, at: int) -> int:
+        """The next place where a block may start: preceded by a compression byte and a checksum."""
+        while at + 1 < self.room:
+            at += 1
+            if at < BLOCK_TRAILER or self._bytes(at - BLOCK_TRAILER, 1) in _CODE_BYTES:
+                return at
+        return self.room
+
+    def _bytes(self, start: int, size: int) -> bytes:
+        """Bytes of the table, from a window that is kept."""
+        if not self._first <= start or start + size > self._first + len(self._window):
+            self._first = start
+            self._window = self.table.source.read_up_to(start, max(size, _SCAN_OVERLAP))
+        return self._window[start - self._first : start - self._first + size]
+
+    def block_at(self, start: int, longest: int) -> FoundBlock | None:
+        """The block that starts there; None when no checksum fits."""
+        running = RunningChecksum(self.kind)
+        done = start
+        step = 1 << 16
+        while done < min(self.room, start + longest) and self.left > 0:
+            piece = self._bytes(done, step + BLOCK_TRAILER)
+            fed = 0
+            for at in _ends(piece, min(step, len(piece) - BLOCK_TRAILER + 1)):
+                self.left -= 1
+                running.update(piece[fed:at])
+                compression, checksum = flat_block_trailer(piece, at, len(piece))[1:]
+                value = sealed_checksum(self.kind, running, compression)
+                running.update(piece[at : at + CHECKSUMMED])
+                fed = at + CHECKSUMMED
+                end = done + at
+                if self._fits(start, end, compression, checksum, value):
+                    stored = self.table.source.read_at(start, end - start)
+                    verdict = Verdict.NONE if self.kind == "none" else Verdict.GOOD
+                    return FoundBlock(Handle(start, end - start), stored, compression, verdict)
+            running.update(piece[fed:step])
+            done += step
+        return None
+
+    def _fits(self, start: int, end: int, compression: int, checksum: int, value: int) -> bool:
+        if (value + context_modifier(self.base, start)) & _U32 != checksum:
+            return False
+        return self.kind != "none" or self._is_block(start, end, compression)
+
+    def _is_block(self, start: int, end: int, compression: int) -> bool:
+        stored = self.table.source.read_at(start, end - start)
+        block = _decode(self.table, FoundBlock(Handle(start, end - start), stored, compression, Verdict.NONE))
+        return block is not None and is_entries(self.table, block)
+
+
+_CODE_BYTES = frozenset(bytes((code,)) for code in _CODES)
+_MARKED = bytes(1 if code in _CODES else 0 for code in range(256))
+
+
+def _ends(piece: bytes, stop: int) -> Iterator[int]:
+    """Where a block may end: the places of bytes that are compressions."""
+    marks = piece[: max(0, stop)].translate(_MARKED)
+    at = marks.find(1)
+    while at >= 0:
+        yield at
+        at = marks.find(1, at + 1)
