@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.formats.ark import kernel, pykernel
-from exhume.formats.ark.jsonschema import message_json
 from exhume.formats.ark.layout import entry_at, iter_entries
+from exhume.formats.ark.lines import plain_json
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.rbuf.decoder import Decoder, decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
@@ -241,7 +241,7 @@ def test_what_is_verified_is_decoded_the_same(made: tuple[Registry, str], data: 
     decoder = decoder_for(registry, name)
     whole = printed(registry, name, raw)
     if whole is not None:
-        assert plain(registry, name, raw) == message_json(decoder.decode(raw))
+        assert plain(registry, name, raw) == plain_json(decoder.decode(raw))
     assert whole == (dumps(decoder.decode(raw)) if KERNEL is not None else None) or has_notes(decoder, raw)
     broken = bytearray(raw)
     for _ in range(data.draw(st.integers(1, 3))):

@@ -18,8 +18,7 @@ import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark import parallel_query
-from exhume.formats.ark.jsonschema import message_json
-from exhume.formats.ark.lines import Lines, ValueQuery, counted_lines, lines_of
+from exhume.formats.ark.lines import Lines, ValueQuery, counted_lines, lines_of, plain_json
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.parallel_query import make_each, read_each
 from exhume.formats.ark.reader import ArkArchive
@@ -258,7 +257,7 @@ def plain_values(log: ArkArchive, query: dict[str, Any], findings: list[Finding]
     """The same of messages that are decoded one by one."""
     for one in log.messages(**query, findings=findings):
         value = one.value if one.value is not None else {"data": one.data}
-        yield repr((one.identifier, one.time_ns, message_json(value))).encode(), 1
+        yield repr((one.identifier, one.time_ns, plain_json(value))).encode(), 1
 
 
 def lines_told(lines: Callable[[list[Finding]], Iterator[Lines]]) -> tuple[tuple[bytes, int], list[str]]:

@@ -18,8 +18,8 @@ from exhume_ksy.fast._layout import LayoutError
 from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.ark import kernel as ark_kernel
 from exhume.formats.ark.columns import columns_of
-from exhume.formats.ark.jsonschema import message_json
 from exhume.formats.ark.layout import ENTRY_SIZE
+from exhume.formats.ark.lines import plain_json
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
@@ -149,7 +149,7 @@ def ark_messages(data: bytes) -> None:
             [0], [([data], array("Q", [7]), bytes(1), programs, [None] * 256)], 1, b"\n"
         )
         assert odd == left
-        assert odd or text[:-1] == message_json(decoder.decode(data))
+        assert odd or text[:-1] == plain_json(decoder.decode(data))
         assert columns is not None
         piece: Any = ([data, data], array("Q", [7, 8]), bytes(2), programs, [None] * 256)
         made = ark_kernel.ark_columns([0, 0], [piece], columns.packed, columns.texts, MOST)

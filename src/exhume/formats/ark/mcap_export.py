@@ -26,8 +26,7 @@ from exhume.errors import ExhumeError, FormatError
 from exhume.findings import Finding
 from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonform import to_bytes
-from exhume.formats.ark.jsonschema import json_schema
-from exhume.formats.ark.lines import ValueQuery
+from exhume.formats.ark.lines import ValueQuery, json_schema
 from exhume.formats.ark.log import ArkLog, Channel
 from exhume.formats.ark.mcap_records import (
     ENCODING,
