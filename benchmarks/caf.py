@@ -171,7 +171,7 @@ def make_tree(root: Path, count: int, size: int) -> Path:
 
 def make_million(path: Path) -> str:
     """A chunk of 1,000,000 entries (73 MB of index); returns one name in its middle."""
-    from exhume.formats.caf.build import build_index
+    from exhume.formats.caf.chunk import build_index
 
     files = {f"dir-{i % 1000:03d}/object-{i:09d}.json": (i * 10, i * 10 + 10) for i in range(1_000_000)}
     index = build_index(files)

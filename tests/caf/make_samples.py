@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from exhume.formats.caf.build import build_index
+from exhume.formats.caf.chunk import build_index
 from exhume.formats.caf.writer import create
 
 DATA = b"Sphinx of black quartz, judge my vow. 0123456789 abcdefghijklm!!"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.caf import kernel, pykernel
-from exhume.formats.caf.build import build_index, insertion_order, is_array_index
+from exhume.formats.caf.chunk import build_index, insertion_order, is_array_index
 from exhume.formats.caf.index import parse_index, parse_partial, parse_strict
 from exhume.formats.caf.table import Index, Lookup, find_member, parse_canonical
 from exhume.io.source import BytesSource

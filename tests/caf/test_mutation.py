@@ -11,7 +11,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
-from exhume.formats.caf.build import build_index
+from exhume.formats.caf.chunk import build_index
 from exhume.formats.caf.reader import open_archive
 from exhume.io.source import BytesSource
 from exhume.testing.damage import every_flip, every_truncation

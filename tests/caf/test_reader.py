@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError, ShortReadError, UnrecognizedFormatError
 from exhume.formats.caf import reader as reader_module
-from exhume.formats.caf.build import build_index
+from exhume.formats.caf.chunk import build_index
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.verify import index_order
 from exhume.formats.caf.writer import create

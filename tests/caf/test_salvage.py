@@ -14,7 +14,7 @@ import exhume
 from exhume.engines.carve import carve
 from exhume.engines.salvage import salvage
 from exhume.errors import LimitExceededError, SourceError, Span, UnrecognizedFormatError, UnsupportedOperationError
-from exhume.formats.caf.build import build_index
+from exhume.formats.caf.chunk import build_index
 from exhume.formats.caf.locate import locate
 from exhume.formats.caf.salvage import recover
 from exhume.io.source import BytesSource

@@ -15,8 +15,8 @@ import pytest
 import exhume
 from exhume.errors import ChecksumError, ExhumeError, SourceChangedError, UnsupportedOperationError, WriterError
 from exhume.filesystems import base
-from exhume.formats.caf.build import build_index
 from exhume.formats.caf.catalog import open_catalog
+from exhume.formats.caf.chunk import build_index
 from tests.archives import descriptors
 from tests.conftest import ROOT
 from tests.remote.server import serving

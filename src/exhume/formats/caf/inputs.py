@@ -21,8 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import CodecError, ExhumeError, FormatError, Span, UnsafePathError, WriterError, shorten
-from exhume.formats.caf.build import from_file_system
-from exhume.formats.caf.chunk import BUFFER
+from exhume.formats.caf.chunk import BUFFER, from_file_system
 from exhume.formats.caf.writer import SMALL, CafWriter
 from exhume.io.files import safe_parts
 from exhume.io.folders import read_files

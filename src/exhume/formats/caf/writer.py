@@ -15,8 +15,7 @@ from typing import BinaryIO
 from exhume.archive import Progress, Writer, no_progress
 from exhume.counts import counted
 from exhume.errors import SourceError, Span, WriterError, shorten
-from exhume.formats.caf.build import ORDERS, IndexOrder, MemberName, are_plain, entry_size, member_name
-from exhume.formats.caf.chunk import Chunk
+from exhume.formats.caf.chunk import ORDERS, Chunk, IndexOrder, MemberName, are_plain, entry_size, member_name
 from exhume.formats.caf.layout import DEFAULT_CHUNK, FOOTER_SIZE, HARD_LIMIT, MAX_INDEX, MIN_INDEX
 from exhume.io.files import NONBLOCK, READ
 from exhume.io.source import STREAM_CHUNK, source_error

@@ -152,7 +152,7 @@ class ZsArchive(RecordArchive):
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """Blocks, records and sizes, by level; reads and decompresses everything."""
-        from exhume.formats.zs.stats import scan_archive
+        from exhume.formats.zs.verify import scan_archive
 
         return scan_archive(self, jobs)
 
