@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -238,3 +240,93 @@ def test_no_text_of_a_specification_is_in_an_extension_module(tmp_path: Path) ->
 def test_a_text_with_other_words_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedError, match="what no extension has"):
         check_vocabulary(text)
+
+
+TREE = """meta: {id: tree, endian: le}
+seq:
+  - {id: head, type: head}
+  - {id: rows, type: row, repeat: expr, repeat-expr: 3}
+  - {id: points, type: point, repeat: eos}
+types:
+  head: {seq: [{id: deep, type: deep}], types: {deep: {seq: [{id: b, type: u2}], instances: {up: {value: _parent}}}}}
+  row:
+    seq: [{id: n, type: u1}, {id: leaves, type: leaf(_root), repeat: expr, repeat-expr: n}]
+    instances: {first: {value: "_root.rows[0]"}, again: {pos: 0, type: head}}
+  leaf: {params: [{id: top, type: tree}], seq: [{id: v, type: u1}, {id: text, type: str, size: 2, encoding: ASCII}]}
+  point: {seq: [{id: x, type: u2}, {id: y, type: u2}]}
+"""
+INPUT = b"\1\2" + b"\2\1AB\2CD" + b"\0" + b"\1\x09EF" + bytes(range(16))
+
+
+def _whole(value: Any) -> object:
+    """The structure that a part is in, as values."""
+    while value._parent is not None:
+        value = value._parent
+    rows = [[(one.v, one.text) for one in row.leaves] for row in value.rows]
+    return value.head.deep.b, rows, [(one.x, one.y) for one in value.points]
+
+
+def _parts(value: Any) -> list[Any]:
+    """Every structure and list in a value, and itself."""
+    rows = [part for row in value.rows for part in (row, row.leaves, *row.leaves)]
+    return [value, value.head, value.head.deep, value.rows, value.points, *rows, *value.points]
+
+
+@compiler
+@pytest.mark.parametrize("passes_root", [False, True])
+def test_a_part_that_is_kept_keeps_what_it_is_in(cache: Path, tmp_path: Path, passes_root: bool) -> None:
+    """Whatever else a program did: all of it can be reached, and once it is not, all of it is freed."""
+    file = tmp_path / "tree.ksy"
+    text = TREE if passes_root else TREE.replace("leaf(_root)", "leaf").replace("params: [{id: top, type: tree}], ", "")
+    file.write_text(text, encoding="utf-8")
+    read = compile_ksy(file, native=True).module.Tree.from_bytes
+    expected = _whole(read(INPUT))
+    acts: list[Callable[[Any], object]] = [
+        lambda value: value,
+        lambda value: value.head.deep.up,
+        lambda value: value.rows[1].first,
+        lambda value: value.rows[2].again,
+        lambda value: value.points.columns if hasattr(value.points, "columns") else value.points[1],
+        lambda value: copy.copy(value.head),
+        lambda value: setattr(value.rows[0], "_parent", value),
+        lambda value: gc.collect(0),
+    ]
+
+    def run(times: int) -> None:
+        for turn in range(times):
+            value = read(INPUT)
+            kept = [acts[turn % len(acts)](value), acts[turn // len(acts) % len(acts)](value)]
+            parts = _parts(value)
+            part = parts[turn % len(parts)]
+            del value, parts, kept
+            for one in [part] if hasattr(part, "_fields") else part:
+                assert _whole(one) == expected
+
+    run(500)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    run(2000)
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 1500
+
+
+@compiler
+def test_parts_that_a_program_moves_stay_what_they_are(cache: Path, tmp_path: Path) -> None:
+    file = tmp_path / "tree.ksy"
+    file.write_text(TREE, encoding="utf-8")
+    read = compile_ksy(file, native=True).module.Tree.from_bytes
+    for turn in range(300):
+        one, other = read(INPUT), read(INPUT)
+        row = one.rows.pop(0)
+        other.rows.append(row)
+        other.rows[2].leaves[:] = row.leaves
+        head, one.head = one.head, None
+        if turn % 2:
+            del one
+        else:
+            del other
+        assert [leaf.text for leaf in row.leaves] == ["AB", "CD"]
+        assert head._parent is row._parent
+        assert len(row._parent.rows) == 2
+        del row._parent
+        assert head._parent.points[3].y == 0x0F0E

@@ -40,8 +40,8 @@ ANNOTATIONS = frozenset(("dict",))
 """Names of Python that only occur in annotations, which nothing evaluates."""
 
 HELPERS = frozenset({
-    "FAILURES", "Lazily", "LayoutError", "NoColumnsError", "Paused", "Rows", "Run", "Stream", "Structure", "Traced",
-    "View", "all_taken", "bits", "ended", "failed", "find",
+    "FAILURES", "Lazily", "LayoutError", "NoColumnsError", "Paused", "Rows", "Run", "Stream", "Structure", "Table",
+    "Traced", "View", "all_taken", "bits", "ended", "failed", "find",
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "new", "number", "numbers",
     "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "word", "xored",
 })  # fmt: skip
@@ -76,7 +76,7 @@ IMPORTS |= {"enum": {"IntEnum"}}
 GIVEN = frozenset(("PROCESS", "TYPES"))
 """Tables of the caller's objects."""
 
-BASES = frozenset(("Traced", "_IntEnum", "_Structure"))
+BASES = frozenset(("Traced", "_IntEnum", "_Structure", "_Table"))
 """What classes are made from."""
 
 OURS = frozenset(("__init__.py", "_layout.py"))

@@ -97,7 +97,8 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
         raise UnsupportedError("a column whose name is a word of Python", type.where)
     made, function = (_filled if only_number(type) is None or each else _raw_columns)(scan, type)
     reader = scan.module.name_of(type, type.reader_name)
-    out = [f"class {type.class_name}Columns:"]
+    base = f"({module.helper('Table')})" if foreign else ""
+    out = [f"class {type.class_name}Columns{base}:"]
     out += written_doc(f"Many `{type.where}`, one column per field; see `{reader.replace('read_', 'scan_')}`.")
     out.append(f"    __slots__ = ({', '.join(map(repr, slots))})")
     out += made

@@ -422,10 +422,20 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: 
         getattr(modules[id], owner).__iter__ = _over(native.rows, vars(modules[id])[name])
     for module in modules.values():
         for one in vars(module).values():
-            if isinstance(one, type) and issubclass(one, Structure) and one._reader in readers:
-                one._native = readers[one._reader]
-            elif getattr(one, "_scan", None) in readers:
-                one._scan = readers[one._scan]
+            if isinstance(one, type) and issubclass(one, Structure) and one is not Structure:
+                native.owns(one, "_parent", "_root")
+                one._native = readers.get(one._reader)
+            elif isinstance(one, type) and issubclass(one, Table) and one is not Table:
+                native.owns(one, "parent", "root")
+                if one._scan in readers:
+                    one._scan = readers[one._scan]
+
+
+class Table:
+    """What the columns of a specification have in common."""
+
+    __slots__ = ()
+    _scan: Any = None
 
 
 class NoColumnsError(Exception):
@@ -440,6 +450,20 @@ def word(value: Any, least: int, most: int) -> int:
     if isinstance(value, int) and least <= value <= most:
         return int(value)
     raise NoColumnsError
+
+
+def columns_of(rows: Any) -> Any:
+    """What reads the elements of a list as columns makes of them."""
+    kind, view, at, end, *more = rows._where
+    made = kind._scan(view, at, end, len(rows), Run(end - at), *more)
+    if made.problem is not None:
+        raise made.problem
+    for name in ("parent", "root", "big") if rows else ():
+        if hasattr(made, name):
+            setattr(made, name, getattr(rows[0], f"_{name}") if name != "big" else more[-1])
+    if hasattr(made, "io") and rows:
+        made.io = rows[0]._io
+    return made
 
 
 class Rows(list):
@@ -470,16 +494,7 @@ class Rows(list):
         Raises `NoColumnsError` if the rows of this file have none.
         """
         if not hasattr(self, "_columns"):
-            kind, view, at, end, *more = self._where
-            made = kind._scan(view, at, end, len(self), Run(end - at), *more)
-            if made.problem is not None:
-                raise made.problem
-            self._columns = made
-            for name in ("parent", "root", "big") if self else ():
-                if hasattr(made, name):
-                    setattr(made, name, getattr(self[0], f"_{name}") if name != "big" else more[-1])
-            if hasattr(made, "io") and self:
-                made.io = self[0]._io
+            self._columns = columns_of(self)
         return self._columns
 
     def __getattr__(self, name: str) -> Any:

@@ -79,7 +79,7 @@ def _is_simple(kind: Kind) -> bool:
     return family(kind) in ("integer", "enum", "bool", "float", "text", "bytes")
 
 
-_APART = frozenset(("NoColumnsError", "Paused", "Rows", "Stream", "Structure"))
+_APART = frozenset(("NoColumnsError", "Paused", "Rows", "Stream", "Structure", "Table"))
 """Classes under other names than their own, which a type may have as well."""
 
 

@@ -21,6 +21,7 @@ from exhume.compiler.emit.extension.calls import CALLS
 from exhume.compiler.emit.extension.expressions import UncoveredError
 from exhume.compiler.emit.extension.functions import Function
 from exhume.compiler.emit.extension.kinds import Source, Table, sources
+from exhume.compiler.emit.extension.ownership import OWNERSHIP
 from exhume.compiler.emit.extension.support import SUPPORT
 from exhume.compiler.refusal import UnsupportedError
 
@@ -80,6 +81,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
                     text = one.compiled(f"g{number}", False)
                 except UncoveredError as why:
                     left.append((f"{id}.{cls.name}.{name}", str(why)))
+                    plan["getters"].append((id, cls.name, name, -1, one.kept()))
                     continue
                 out += ["", "", *text]
                 plan["getters"].append((id, cls.name, name, number, one.kept()))
@@ -89,7 +91,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
     body = "\n".join(out) + "\n"
     check_vocabulary(body)
     plan |= {"values": table.values, "slots": list(table.slots)}
-    ours = SUPPORT + COLUMNS + CALLS
+    ours = SUPPORT + OWNERSHIP + COLUMNS + CALLS
     whole = "\0".join([ours, body, repr(plan), *(f"{path}\0{texts[path]}" for path in sorted(texts))])
     digest = hashlib.sha256(whole.encode()).hexdigest()[:32]
     body += f'\n\nSOURCE = "{digest}"\n"""What this was made of; it is used with nothing else."""\n'
@@ -184,7 +186,8 @@ WORDS = frozenset(
     uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t Py_ssize_t double bint
     Stream Run Column TypeError PyTypeObject NULL K O
     l1 l2 l4 l8 b1 b2 b4 b8 as_float as_double fits spans sliced text_of seek sat satu near place
-    slot_get slot_put slot_make slot_word field_of S member_of SLOT is_kept stream_of run_of a_stream a_run
+    slot_get slot_put slot_make slot_word slot_keep lend_parent lend_root
+    lend_to_columns elements_of product field_of S member_of SLOT is_kept stream_of run_of a_stream a_run
     column_of ends_at bits_of is_there raise TypeError word_in
     push1 push2 push4 push8 pushu pusho pushf pushd PyObject_TypeCheck enter leave fail interpreted call error
     deeper shallower step hold ended look need again Call BaseException look_at_text

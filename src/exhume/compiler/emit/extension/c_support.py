@@ -16,6 +16,7 @@ C = r"""
 #include <pythread.h>
 #define FARTHEST ((int64_t)1 << 62)
 #define PLACE ((int64_t)1 << 56)
+#define SMALL ((int64_t)1 << 31)
 #define l1(p) ((uint8_t)*(p))
 #define b1(p) l1(p)
 static inline uint16_t l2(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
@@ -95,7 +96,6 @@ static Py_ssize_t slot_offset(PyObject *type, PyObject *name) {
     if (offset < 0) PyErr_SetObject(PyExc_TypeError, name);
     return offset;
 }
-static PyObject *slot_make(PyObject *type) { return PyType_GenericAlloc((PyTypeObject *)type, 0); }
 /* The bytes of an object: of `bytes`, or of a view of bytes in a row.  Whoever holds the object holds them. */
 static int bytes_of(PyObject *view, const uint8_t **p, Py_ssize_t *n) {
     if (PyBytes_CheckExact(view)) {

@@ -209,7 +209,7 @@ cdef class Getter:
             return <object> SLOT(value, self.kept)
         io = <object> SLOT(value, self.io) if self.io >= 0 and SLOT(value, self.io) != NULL else None
         run = <object> SLOT(value, self.run) if self.run >= 0 and SLOT(value, self.run) != NULL else None
-        if enter(&call, None, NULL, NULL, io, run):
+        if self.function != NULL and enter(&call, None, NULL, NULL, io, run):
             try:
                 found = self.function(value)
                 if call.collects and type(run) is Run and call.steps - (<Run> run).steps > MANY:
@@ -221,6 +221,7 @@ cdef class Getter:
                 if self.kept >= 0:  # what was read of a list until then
                     slot_clear(value, self.kept, NULL)
                 fail(&call, io, run, error)
+        settle(value)
         return interpreted(self.fget, (value,), {})
 
 
@@ -246,7 +247,9 @@ cdef object field_found(object value, object name, Seen *seen):
     has = class_has(value, name, &offset)
     if offset >= 0:
         see(seen, value, offset, NULL)
-    elif has != NULL and type(<object> has) is Getter:
+    elif has != NULL and type(<object> has) is Around:
+        see(seen, value, (<Around> <object> has).offset, NULL)
+    elif has != NULL and type(<object> has) is Getter and (<Getter> <object> has).function != NULL:
         if (<Getter> <object> has).kept >= 0 and is_made(value, (<Getter> <object> has).owner):
             see(seen, value, (<Getter> <object> has).kept, (<Getter> <object> has).function)
     return found
@@ -324,9 +327,10 @@ def reader(int number, python, tuple names):
 
 
 def getter(int number, python, owner, slots):
-    """A compiled instance by its number, with the interpreted one, its class, and the slots of that."""
+    """An instance, compiled unless its number is -1, with the interpreted one, its class, and the slots of that."""
     cdef Getter made = Getter.__new__(Getter)
-    made.function, made.fget, made.__doc__ = G[number], python.fget, python.__doc__
+    made.function = G[number] if number >= 0 else NULL
+    made.fget, made.__doc__ = python.fget, python.__doc__
     made.held = owner
     made.owner = <PyTypeObject *> owner
     kept, io, run = slots
@@ -338,10 +342,15 @@ def getter(int number, python, owner, slots):
 
 def begin(layout):
     """What the module takes the place of in the one that all readers share, before they are loaded."""
-    global cut_short, broken_budget, spare
+    global cut_short, broken_budget, spare, plain_rows, columns_of, elements_type
+    if basic_size(Node) != OWNED or basic_size(Elements) != ELEMENTS:
+        raise ImportError
     cut_short, broken_budget, spare = layout.LayoutError, layout.BudgetError, layout.resume
-    layout.Run = Run
-    layout.Stream = Stream
+    plain_rows, columns_of = layout.Rows, layout.columns_of
+    elements_type = <PyTypeObject *> Elements
+    layout.Run, layout.Stream, layout.Rows, layout.new = Run, Stream, Elements, Node.__new__
+    layout.Structure = type("Structure", (Node,), dict(vars(layout.Structure)))
+    layout.Table = type("Table", (Node,), dict(vars(layout.Table)))
 
 
 def give(values, slots):

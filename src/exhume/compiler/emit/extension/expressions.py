@@ -165,13 +165,9 @@ class Expressions:
     def truth(self, node: ast.expr) -> str:
         """An expression as a condition."""
         text, kind = self.expr(node)
-        return (
-            text
-            if kind in (TRUTH, OBJECT)
-            else f"({text} != 0)"
-            if isinstance(kind, MachineWord)
-            else boxed(text, kind)
-        )
+        if isinstance(kind, MachineWord):
+            return f"({text} != 0)"
+        return text if kind in (TRUTH, OBJECT) else boxed(text, kind)
 
     def place(self, node: ast.expr) -> str:
         """An expression as a place in the data, or a size, as C code; large values are cut to 64 bits by `satu`."""
@@ -280,6 +276,8 @@ class Expressions:
                 text, kind = self.expr(of)
                 widest = max(self.expr(one)[1].bits for one in (least, most))  # type: ignore[union-attr]
                 return f"word_in({boxed(text, kind)}, {self.word(least)}, {self.word(most)})", MachineWord(widest)
+            case ast.Call(func=ast.Name(name), args=[one, other]) if self.source.shared.get(name) == "multiplied":
+                return f"product({self.object(node.func)}, {self.object(one)}, {self.object(other)})", OBJECT
             case ast.Call(func=ast.Name("Run"), args=[size]):
                 return f"run_of({self.place(size)})", RUN
             case ast.Call(func=ast.Name("find"), args=[run, view, ast.Constant(bytes(mark)), at, end]) if (

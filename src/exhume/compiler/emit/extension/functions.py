@@ -59,6 +59,8 @@ class Function(Statements):
         self.arguments_: list[str] = [one.arg for one in node.args.args]
         self.owner_class = owner
         self.asks: bool = owner is not None
+        if owner is None:
+            self.parameters = frozenset(self.arguments_) - {*AROUND, "view", "count"}
         if node.name.startswith("scan_") and owner is None:
             self._find_columns()
 
@@ -120,12 +122,8 @@ class Function(Statements):
                     yield from self._assigned(targets, value)
                 case ast.AugAssign(target=ast.Name(name), op=op, value=value):
                     yield from self._assigned([ast.Name(name)], ast.BinOp(ast.Name(name), op, value))
-                case ast.For(target=ast.Name(name), iter=ast.Call(ast.Name("range"), [many])):
-                    try:
-                        kind = self.expr(many)[1]
-                    except UnknownError:
-                        continue
-                    yield name, kind if isinstance(kind, MachineWord) else OBJECT
+                case ast.For(target=ast.Name(name), iter=ast.Call(ast.Name("range"))):
+                    yield name, MachineWord(PLACE)
 
     def _assigned(self, targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[str, Kind]]:
         """The variables that one assignment sets, with their kinds; none while the kind of the value is not known."""

@@ -169,7 +169,6 @@ class ReaderClass:
     slots: tuple[str, ...] = ()
     properties: dict[str, ast.FunctionDef] = field(default_factory=dict)
     codes: dict[str, str] = field(default_factory=dict)
-    structure: bool = False
     element: str = ""
     """The reader of one element, of columns."""
 
@@ -218,7 +217,7 @@ class Source:
 
 def _class(node: ast.ClassDef) -> ReaderClass:
     """The slots, properties, reader of an element and array codes of a generated class, from its syntax tree."""
-    found = ReaderClass(node.name, structure=bool(node.bases))
+    found = ReaderClass(node.name)
     for one in node.body:
         match one:
             case ast.Assign(targets=[ast.Name(id="__slots__")], value=value):

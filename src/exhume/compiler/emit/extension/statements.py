@@ -54,6 +54,8 @@ class Statements(TextStatements):
         """The compiled readers, by module and name."""
         self.shallower = False
         """Whether a structure that ends is one less within each other."""
+        self.parameters: frozenset[str] = frozenset()
+        """Names of the parameters of the structure that is read."""
         self.scanned: ReaderClass | None = None
         """The columns that are filled."""
 
@@ -61,13 +63,28 @@ class Statements(TextStatements):
         """Statements in a row."""
         waiting = list(nodes)
         while waiting:
-            if (taken := self.text(waiting)) > 0:
+            if (taken := self.text(waiting) or self._elements(waiting)) > 0:
                 del waiting[:taken]
                 continue
             if isinstance(waiting[-1], ast.Raise):  # the interpreted reader reports the problem
                 self.lines.add("again()")
                 return
             self.statement(waiting.pop(0))
+
+    def _elements(self, nodes: list[ast.stmt]) -> int:
+        """A statement for a list that learns what reads its elements as columns; how many statements these were."""
+        match nodes:
+            case [
+                ast.Assign([ast.Name(name)], ast.Call(ast.Name(rows), [ast.Name(found)])),
+                ast.Assign([ast.Attribute(ast.Name(same), "_where")], ast.Tuple([kind, view, start, end, *more])),
+                *_,
+            ] if name == found == same and self.source.shared.get(rows) == "Rows" and self.kinds[name] == OBJECT:
+                rest = "".join(f"{self.object(one)}, " for one in more)
+                places = f"{self.place(start)}, {self.place(end)}, ({rest})"
+                into = self.variable(name)
+                self.lines.add(f"{into} = elements_of({into}, {self.object(kind)}, {self.object(view)}, {places})")
+                return 2
+        return 0
 
     def _block(self, opening: str, nodes: list[ast.stmt]) -> None:
         with self.lines.block(opening):
@@ -108,11 +125,7 @@ class Statements(TextStatements):
             case ast.While(test=test, body=body):
                 self._block(f"while {self.truth(test)}:", body)
             case ast.For(target=ast.Name(name), iter=ast.Call(ast.Name("range"), [many]), body=body):
-                text, kind = self.expr(many)
-                if isinstance(kind, MachineWord):
-                    self._block(f"for {self.variable(name)} in range({text}):", body)
-                else:
-                    self._block(f"for {self.variable(name)} in range({self.object(many)}):", body)
+                self._block(f"for {self.variable(name)} in range({self.place(many)}):", body)
             case ast.Break():
                 lines.add("break")
             case ast.Pass():
@@ -188,11 +201,14 @@ class Statements(TextStatements):
                 raise UncoveredError("a reader within an expression")
             self._store(target, f"{self.readers[found]}({self.arguments(found, value)}, NULL)", OBJECT)
             return
-        self._store(target, *self.expr(value))
+        name = value.id if isinstance(value, ast.Name) else ""
+        passed = not name if self.asks else name in self.parameters
+        self._store(target, *self.expr(value), put="slot_keep" if passed else "slot_put")
 
-    def _store(self, target: ast.expr, text: str, kind: Kind) -> None:
+    def _store(self, target: ast.expr, text: str, kind: Kind, put: str = "slot_put") -> None:
         """Statements that store code of a kind in a variable or an attribute, converted to the kind of the target.
 
+        `put` stores an object in a field: `slot_keep` unless the object was read for this field.
         For the variable `view`, the pointer to its bytes and their number are set too.
         """
         lines = self.lines
@@ -214,9 +230,11 @@ class Statements(TextStatements):
                     lines.add(f"{put}({owner}, {self._slot(of, name)}, {text})")
                 elif isinstance(into, ReaderObject):
                     self._note(into, name, kind)
-                    lines.add(f"slot_put({owner}, {self._slot(of, name)}, {boxed(text, kind)})")
+                    put = {"_parent": "lend_parent", "_root": "lend_root"}.get(name, put)
+                    lines.add(f"{put}({owner}, {self._slot(of, name)}, {boxed(text, kind)})")
                 else:
-                    lines.add(f"setattr({boxed(owner, into)}, {self.table.constant(name)}, {boxed(text, kind)})")
+                    called = "lend_to_columns" if name in ("parent", "root") else "setattr"
+                    lines.add(f"{called}({boxed(owner, into)}, {self.table.constant(name)}, {boxed(text, kind)})")
             case _:
                 raise UncoveredError("a target")
 

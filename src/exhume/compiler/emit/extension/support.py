@@ -10,6 +10,7 @@ import textwrap
 
 from exhume.compiler import refusal
 from exhume.compiler.emit.extension.c_support import C
+from exhume.compiler.emit.extension.ownership import OWNERSHIP_C, OWNERSHIP_NAMES
 
 SUPPORT = r'''# cython: language_level=3, boundscheck=True, wraparound=True, cdivision=False, binding=False
 # cython: always_allow_keywords=True, optimize.use_switch=True, infer_types=False, nonecheck=True
@@ -46,6 +47,7 @@ cdef extern from *:
     int PyGC_Disable()
     int PyGC_Enable()
     int64_t FARTHEST
+    int64_t SMALL
     int64_t PLACE
     uint8_t l1(const uint8_t *) nogil
     uint8_t b1(const uint8_t *) nogil
@@ -75,8 +77,7 @@ cdef extern from *:
     int put_word(object, Py_ssize_t, int64_t) except -1
     int put_unsigned(object, Py_ssize_t, uint64_t) except -1
     Py_ssize_t slot_offset(object, object) except -1
-    object slot_make(object)
-    bint bytes_of(object, const uint8_t **, Py_ssize_t *)
+<names>    bint bytes_of(object, const uint8_t **, Py_ssize_t *)
     bint is_utf8(const uint8_t *, const uint8_t *) nogil
     bint is_ascii(const uint8_t *, const uint8_t *) nogil
     object decoded(const uint8_t *, Py_ssize_t, int, object)
@@ -180,6 +181,18 @@ cdef inline int64_t slot_word(object value, Py_ssize_t offset, int bits) except?
     if over or not -(<int64_t> 1 << bits) < found < <int64_t> 1 << bits:
         again()
     return found
+
+
+cdef object product(object multiplied, object one, object other):
+    """The product of two numbers; of large ones, and of anything else, what interpreted readers make of them."""
+    cdef int over = 0, beyond = 0
+    cdef int64_t first, second
+    if PyLong_CheckExact(one) and PyLong_CheckExact(other):
+        first = PyLong_AsLongLongAndOverflow(one, &over)
+        second = PyLong_AsLongLongAndOverflow(other, &beyond)
+        if not over and not beyond and -SMALL < first < SMALL and -SMALL < second < SMALL:
+            return first * second
+    return multiplied(one, other)
 
 
 cdef inline int64_t bits_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, int size, bint big) except? -9:
@@ -371,4 +384,5 @@ cdef inline Run run_of(int64_t size):
 '''
 for _name, _value in vars(refusal).items():
     SUPPORT = SUPPORT.replace(f"<{_name}>", str(_value))
-SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C, "    ").rstrip())
+SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C + OWNERSHIP_C, "    ").rstrip())
+SUPPORT = SUPPORT.replace("<names>", OWNERSHIP_NAMES.lstrip("\n"))
