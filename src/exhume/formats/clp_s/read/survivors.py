@@ -1,4 +1,4 @@
-"""What is left of a damaged archive: packed streams, and the positions of records in the input.
+"""The remains of a damaged archive: packed streams, and the positions of records in the input.
 
 Spec: clp_s.txt, Table segments.
 
