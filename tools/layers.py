@@ -50,6 +50,7 @@ LARGE = {
     "compiler.emit.layout": "the runtime of generated readers, copied into `generated/` as one file",
     "compiler.front.expressions": "one grammar: its tokens, its parser and its tree",
     "compiler.instances.solve": "one solver, a case for each operator",
+    "formats.ark.rbuf.streamed": "one walk over a message, a method for each form of the wire format",
     "formats.ark.writer": "one writer: columns and the splits that they fill",
     "formats.clp_s.read.pykernel": "one file for one compiled file, function by function",
     "formats.clp_s.write.pykernel": "one file for one compiled file, function by function",
@@ -58,6 +59,7 @@ LARGE = {
     "formats.kv_ir.pykernel": "one file for one compiled file, function by function",
     "formats.kv_ir.salvage": "to be divided: finding units and writing them",
     "formats.leveldb.layout": "one layout of the format, as its mutation row counts it",
+    "layout.sections": "one map: sections, runs of them, and what they are asked",
 }
 """Modules above `MOST_LINES` with the reason."""
 

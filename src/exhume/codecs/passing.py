@@ -17,16 +17,12 @@ from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureErro
 
 PIECE: Final = 1 << 20
 """Bytes of content in a piece at most."""
-
 REACH: Final = 1 << 16
 """Bytes of content that a block of Snappy or LZ4 refers back to; encoders of Snappy reach no further either."""
-
 FEED: Final = 1 << 9
 """Stored bytes of zstd frames that are decompressed at a time: they become 16 MiB at most."""
 
-
 _ALL: Final = 1 << 63
-
 _CUT: Final = "{}: truncated stream"
 
 

@@ -26,9 +26,9 @@ from exhume.layout.elements import STOPPED, Elements, Reading, debug_class, pass
 from exhume.layout.fast import RAISED, View
 from exhume.layout.kaitai import FAILURES, PARSED, Region
 from exhume.layout.places import Places
-from exhume.layout.specifications import FieldDoc, camel, describe_traced, describe_type, reaches
+from exhume.layout.specifications import FieldDoc, describe_traced, describe_type, reaches
 from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Traced, named, slot, type_of
-from exhume.layout.trees import Field, Trees, held, instances_of, is_one_line, paged, summary_of
+from exhume.layout.trees import Field, Trees, held, instances_of, is_one_line, paged, qualified_name, summary_of
 
 ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one, unless all are requested; the rest is summarized in one line."""
@@ -373,7 +373,7 @@ class Explainer:
             kind = said.get("", FieldDoc())
             made.doc = made.doc or kind.doc
             made.doc_ref = made.doc_ref or kind.doc_ref
-            made.type = made.type if "switch" not in made.type else _qualified(value)
+            made.type = made.type if "switch" not in made.type else qualified_name(value)
             if self._nested >= MOST_NESTED:
                 made.note = f"{STOPPED}: more than {MOST_NESTED} structures within each other"
                 return
@@ -444,15 +444,3 @@ def _begins_here(start: Any) -> bool:
     """Whether any byte of a field is in the explained window: a field elsewhere is in another section."""
     stream = getattr(start, "stream", None)
     return stream is not None and int(start) < stream.size()
-
-
-def _qualified(value: Any) -> str:
-    """The qualified name of a structure's type in Kaitai's Python classes, enclosing types first."""
-    if not isinstance(value, Traced):
-        return type(value).__qualname__
-    names: list[str] = []
-    around: Type | None = type_of(value)
-    while around is not None:
-        names.insert(0, camel(around.id))
-        around = around.parent
-    return ".".join(names)

@@ -10,9 +10,10 @@ from typing import Any
 
 from exhume_ksy.debug._stream import Position
 
+from exhume.compiler.front.model import Type
 from exhume.errors import Span, shorten
 from exhume.findings import Check
-from exhume.layout.specifications import FieldDoc
+from exhume.layout.specifications import FieldDoc, camel
 from exhume.layout.tracing import Traced, slot, type_of
 
 
@@ -216,3 +217,15 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
     instances = type_of(value).instances if isinstance(value, Traced) else instances_of(value.__class__)
     wanted = "value" if "value" in instances else "name" if "name" in instances else None
     return next((child.value for child in made.children if child.name == wanted), None)
+
+
+def qualified_name(value: Any) -> str:
+    """The qualified name of a structure's type in Kaitai's Python classes, enclosing types first."""
+    if not isinstance(value, Traced):
+        return type(value).__qualname__
+    names: list[str] = []
+    around: Type | None = type_of(value)
+    while around is not None:
+        names.insert(0, camel(around.id))
+        around = around.parent
+    return ".".join(names)

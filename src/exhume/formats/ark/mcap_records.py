@@ -43,16 +43,12 @@ def library(name: str) -> Any:
 
 HEAD_SIZE: Final = 9
 """Bytes before the content of a record."""
-
 SIZE_BYTES: Final = 8
 """Bytes of the size of a record, or of data in one."""
-
 MESSAGE_SIZE: Final = 22
 """Bytes of the content of a message without data."""
-
 ATTACHMENT_SIZE: Final = 32
 """Bytes of the fields of an attachment before its checksum, without name, media type and data."""
-
 FOOTER_CHECKED: Final = 16
 """Bytes of a footer that its checksum covers."""
 

@@ -290,6 +290,13 @@ def versions_of(rows: LeveldbRows) -> list[Version]:
     return found
 
 
+def unresolved_versions(rows: LeveldbRows) -> list[Version]:
+    """The versions of some rows whose values cannot be determined."""
+    if not tally_of(rows).statuses[Status.UNRESOLVED]:
+        return []
+    return [one for one in versions_of(rows) if one.status is Status.UNRESOLVED]
+
+
 def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
     """Versions in one column family as rows."""
     rows = LeveldbRows(family)

@@ -41,13 +41,10 @@ _MANY = frozenset({"data", "index-part", "filter-part"})
 
 _FRAMED = frozenset({"leveldb_block", "leveldb_data_block"})
 """Schemas of blocks of entries with restart points, in whose keys and values no byte is without a field."""
-
 PIECE = 4096
 """Blocks whose codecs are read by one thread."""
-
 TRAILERS = 256
 """The number of the sort of trailers; that of other sections is their compression byte."""
-
 AHEAD = 1 << 16
 """Bytes of a local table that are read at a time to learn how its next blocks are stored."""
 

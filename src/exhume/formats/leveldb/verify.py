@@ -23,8 +23,8 @@ from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
-from exhume.formats.leveldb.model import INDIRECT, Role, Status, TableFile, ValueTypes, Version, type_name
-from exhume.formats.leveldb.ranges import PIECE, tally_of, versions_of
+from exhume.formats.leveldb.model import INDIRECT, Role, TableFile, ValueTypes, type_name
+from exhume.formats.leveldb.ranges import PIECE, unresolved_versions
 from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
 from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.table_index import PROPERTIES
@@ -125,7 +125,7 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
     if any(kind in INDIRECT for kind in database.kinds):
         database.unread.clear()
         places: dict[bytes, Span] = {}
-        lines = database.map_versions(_unresolved_versions, unreferenced=False, older=False, jobs=jobs, lean=True)
+        lines = database.map_versions(unresolved_versions, unreferenced=False, older=False, jobs=jobs, lean=True)
         for versions in lines:
             for version in versions:
                 kind = type_name(version.value_type)
@@ -138,12 +138,6 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
             told = Finding.from_error(error)
             found.append(told if told.span is not None else told._replace(span=places.get(key)))
     return found.findings()
-
-
-def _unresolved_versions(rows: LeveldbRows) -> list[Version]:
-    if not tally_of(rows).statuses[Status.UNRESOLVED]:
-        return []
-    return [one for one in versions_of(rows) if one.status is Status.UNRESOLVED]
 
 
 def _guard(found: CappedFindings, work: Any) -> None:
@@ -181,10 +175,7 @@ class _BlockRun(NamedTuple):
 
 
 class _BlockRunSummary(NamedTuple):
-    """What is in a piece that no rule can object to: the first key, the last entry, and how many there are.
-
-    Its blocks are consecutive.
-    """
+    """What is in a piece of consecutive blocks that no rule can object to; `entries` is their number."""
 
     first: tuple[bytes, int]
     last: _LastEntry

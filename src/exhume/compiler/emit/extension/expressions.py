@@ -7,7 +7,6 @@ import itertools
 from typing import Any
 
 from exhume.compiler.emit.extension.kinds import (
-    FLOAT,
     LIST,
     MOST,
     OBJECT,
@@ -21,6 +20,7 @@ from exhume.compiler.emit.extension.kinds import (
     ReaderObject,
     Source,
     Table,
+    boxed,
 )
 
 OPERATORS: dict[type[ast.AST], str] = {
@@ -414,13 +414,6 @@ def _unsure(kinds: list[Kind]) -> list[tuple[Kind, Kind]]:
         for pair in itertools.pairwise(kinds)
         if not any(isinstance(one, MachineWord) and one.bits <= MOST for one in pair)
     ]
-
-
-def boxed(text: str, kind: Kind) -> str:
-    """Code as an object."""
-    if isinstance(kind, MachineWord) or kind in (UNSIGNED, FLOAT):
-        return f"(<object> {text})" if not text.lstrip("-").isdigit() else text
-    return f"(<object> (<bint> {text}))" if kind == TRUTH and text not in ("True", "False") else text
 
 
 def _bits(op: ast.operator, one: MachineWord, other: MachineWord, right: ast.expr) -> int | None:

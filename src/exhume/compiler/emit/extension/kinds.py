@@ -261,3 +261,10 @@ def sources(texts: Mapping[str, str]) -> dict[str, Source]:
             for node in ast.parse(texts[path]).body:
                 source.add(node)
     return found
+
+
+def boxed(text: str, kind: Kind) -> str:
+    """Code as an object."""
+    if isinstance(kind, MachineWord) or kind in (UNSIGNED, FLOAT):
+        return f"(<object> {text})" if not text.lstrip("-").isdigit() else text
+    return f"(<object> (<bint> {text}))" if kind == TRUTH and text not in ("True", "False") else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from exhume.compiler.emit.extension.expressions import UncoveredError, boxed
+from exhume.compiler.emit.extension.expressions import UncoveredError
 from exhume.compiler.emit.extension.kinds import (
     AROUND,
     FLOAT,
@@ -24,6 +24,7 @@ from exhume.compiler.emit.extension.kinds import (
     ReaderObject,
     Source,
     Table,
+    boxed,
 )
 from exhume.compiler.emit.extension.texts import TextStatements
 
