@@ -57,7 +57,6 @@ LARGE = {
     "formats.clp_s.write.timestamps": "one pattern language: its reader and its printer",
     "formats.clp_s.writer": "to be divided: encoding and the sections of the file",
     "formats.kv_ir.pykernel": "one file for one compiled file, function by function",
-    "formats.kv_ir.salvage": "to be divided: finding units and writing them",
     "formats.leveldb.layout": "one layout of the format, as its mutation row counts it",
     "layout.sections": "one map: sections, runs of them, and what they are asked",
 }

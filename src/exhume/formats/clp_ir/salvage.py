@@ -13,9 +13,7 @@ import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, BinaryIO
-
-import zstandard
+from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, SourceError
@@ -38,20 +36,15 @@ from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import EventForm
 from exhume.formats.kv_ir.layout import END, build_preamble
 from exhume.formats.kv_ir.passes import UnitError
+from exhume.formats.kv_ir.salvaging import TRIALS, WINDOW, StreamSalvage
 from exhume.formats.kv_ir.units import Status
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
+from exhume.recovery import Outcome, SalvageMode, SalvageReport
 
 BLOCK = 1 << 18
 """Bytes of the new stream that are written at once."""
-
-WINDOW = 1 << 20
-"""Bytes after damage that are searched before more are read."""
-
-TRIALS = 3
-"""Events in a row that have to fit for a place to be believed."""
 
 EARLY = "times after lost events are too early: each counts from the event before it"
 
@@ -84,33 +77,16 @@ def salvage(
     return report
 
 
-class _Salvage:
+class _Salvage(StreamSalvage[TextUnits]):
+    starts = _STARTS
+    no_end = checks.NO_END
+    unit = "event"
+
     def __init__(self, source: Source, limits: Limits, report: SalvageReport, progress: Progress) -> None:
-        self.source, self.limits, self.report, self.progress = source, limits, report, progress
-        self.stream = begin(source)
+        """Prepare to recover the events of a stream."""
+        super().__init__(begin(source), source, limits, report, progress)
         self.early = False
         """Whether times are sums of deltas that are partly lost."""
-
-    def write(self, file: BinaryIO, *, lines: bool) -> bool:
-        """Write everything that survives and account for each byte; return False when there is nothing to write."""
-        units = self._open()
-        if units is None:
-            self.report.add_span(
-                self.source.span(0, self.source.size), Outcome.LOST, "stream", "nothing of it can be read"
-            )
-            self.report.add_lost("streams")
-            return False
-        self.units = units
-        if self.stream.wrapped and not lines:
-            with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as frame:
-                self._write(frame.write, lines=False)
-        else:
-            self._write(file.write, lines=lines)
-        if self.report.recovered:
-            self.report.set_verified_by(VerifiedBy.STRUCTURE)
-        if self.stream.wrapped:
-            self._account_frames()
-        return True
 
     def _open(self) -> TextUnits | None:
         """Return the units of the stream, with default metadata if its own is damaged.
@@ -164,24 +140,6 @@ class _Salvage:
         if self.early:
             self.report.notes.append(EARLY)
 
-    def _account(
-        self, start: int, end: int, outcome: Outcome, what: str, why: str = "", code: str | None = None
-    ) -> None:
-        if not self.stream.wrapped and start < end:
-            self.report.add_span(self.stream.span(start, end), outcome, what, why, code)
-
-    def _account_frames(self) -> None:
-        """Account for the stored bytes: the frames read, then lost or ignored bytes."""
-        stored, size = self.units.stream.stored, self.source.size
-        damage = self.units.damage
-        self.report.add_span(self.source.span(0, stored), Outcome.RECOVERED, "zstd frames")
-        if damage is not None:
-            self.report.add_span(
-                self.source.span(stored, size), Outcome.LOST, "zstd frames", damage.message, damage.code
-            )
-        else:
-            self.report.add_span(self.source.span(stored, size), Outcome.IGNORED, "bytes after the stream")
-
     def _walk(self, start: int) -> None:
         """Write the events after `start`; at damage, continue where the next readable events begin."""
         units, decoder = self.units, self.units.decoder
@@ -226,78 +184,16 @@ class _Salvage:
                 self.out(encoder.take())
                 self.progress(units.stream.stored, self.source.size, "bytes")
 
-    def _resume(self, start: int) -> int:
-        """The offset at which events follow the end of the stream, which damage can imitate; -1 when none do.
-
-        `start` is where the events before that end begin.
-        """
-        units = self.units
-        end = units.at
-        found = self._search(end)
-        self._account(start, end if found is None else end - 1, Outcome.RECOVERED, "events")
-        if found is None:
-            if units.reach > end:
-                self.report.add_lost("byte ranges")
-                why = "no events are found here; zeros can be padding, or events that were overwritten"
-                self._account(end, units.reach, Outcome.LOST, "bytes after the end of the stream", why)
-            return -1
-        self.report.notes.append("events follow what looks like the end of the stream")
-        self.report.add_lost("byte ranges")
-        self._account(end - 1, found, Outcome.LOST, "unreadable bytes", "events follow this end of the stream")
-        units.ended = False
-        units.skip(found)
-        self._doubt()
-        return found
-
-    def _resume_offset(self, trouble: UnitError) -> int:
-        """The offset at which reading resumes after a unit that could not be decoded; -1 when nothing follows."""
-        units, error = self.units, trouble.error
-        if trouble.after >= 0:  # its time is known, so those of later events are right
-            self.report.add_lost("events")
-            self._account(trouble.at, trouble.after, Outcome.LOST, "event", error.message, error.code)
-            units.skip(trouble.after)
-            return trouble.after
-        if error.code == checks.NO_END.code:
-            self.report.notes.append(error.message)
-            self.report.add_lost("ends of streams")
-            return -1
-        if units.damage is not None:
-            self.report.add_lost("ends of streams")
-            return -1
-        return self._skip_damage(trouble.at, trouble.at + 1, error.message, error.code)
-
-    def _skip_damage(self, start: int, at: int, why: str, code: str | None) -> int:
-        """Look for events after the damage and resume there."""
-        units = self.units
-        found = self._search(at)
-        end = units.reach if found is None else found
-        self.report.add_lost("byte ranges")
-        self._account(start, end, Outcome.LOST, "unreadable bytes", why, code)
-        units.skip(end)
-        if found is None:
-            return -1
-        self._doubt()
-        return end
+    def _lost_with(self, trouble: UnitError) -> str:
+        """One event; its time is known, so those of later events are right."""
+        return "events"
 
     def _doubt(self) -> None:
         self.early = self.early or not self.units.decoder.wide
 
-    def _search(self, at: int) -> int | None:
-        """The offset of the next credible events; bytes that were searched without success are dropped."""
-        units = self.units
-        while True:
-            data = units.window(at, units.reach)
-            for match in _STARTS.finditer(data):
-                place = at + match.start()
-                if place + WINDOW > units.reach and units.more(place):
-                    at = place  # look again, with more after it
-                    break
-                if _is_credible(units, data, match.start()):
-                    return place
-            else:
-                at += len(data)
-                if not units.more(at):
-                    return None
+    def _is_credible(self, data: bytes, at: int) -> bool:
+        """Whether credible events start there."""
+        return _is_credible(self.units, data, at)
 
 
 def _default_metadata(encoding: Encodings) -> bytes:

@@ -15,9 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import BinaryIO
-
-import zstandard
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, SourceError
@@ -43,26 +40,21 @@ from exhume.formats.kv_ir.layout import (
     parse_token,
 )
 from exhume.formats.kv_ir.passes import HeldError, UnitError, Units
+from exhume.formats.kv_ir.salvaging import TRIALS, WINDOW, StreamSalvage
 from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
+from exhume.recovery import Outcome, SalvageMode, SalvageReport
 
 EVENTS = 10_000
 """Events between two reports of progress."""
-
-WINDOW = 1 << 20
-"""Bytes after damage that are searched before more are read."""
 
 NO_TARGET = 1 << 62
 """More than there can be events in what is at hand."""
 
 UNTOLD = "which keys these are cannot be told"
-
-TRIALS = 3
-"""Events in a row that have to fit for a place to be believed."""
 
 
 def salvage(
@@ -99,40 +91,24 @@ class Unit:
     keys: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
 
 
-class _Salvage:
+_STARTS = re.compile(b"[" + re.escape(bytes(sorted({*KEYS, *NODES, Tags.EMPTY_OBJECT}))) + b"]", re.DOTALL)
+
+
+class _Salvage(StreamSalvage[Units]):
+    starts = _STARTS
+    no_end = checks.NO_END
+    unit = "unit"
+
     def __init__(self, source: Source, limits: Limits, report: SalvageReport, progress: Progress) -> None:
         """Prepare to recover the events of a stream."""
-        self.source, self.limits, self.report, self.progress = source, limits, report, progress
-        self.stream = Stream(source)
+        super().__init__(Stream(source), source, limits, report, progress)
         self.unsure: set[bool] = set()
         """Trees (of the logger: True) that may have declared keys in a gap."""
         self.fillers = 0
 
-    def write(self, file: BinaryIO, *, lines: bool) -> bool:
-        """Write everything that survives and account for each byte; return False when there is nothing to write."""
-        self.how = EventForm.BOTH if lines else EventForm.CHECK
-        units = self._open()
-        if units is None:
-            self.report.add_span(
-                self.source.span(0, self.source.size), Outcome.LOST, "stream", "nothing of it can be read"
-            )
-            self.report.add_lost("streams")
-            return False
-        self.units = units
-        if self.stream.wrapped and not lines:
-            with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as frame:
-                self._write(frame.write, lines=False)
-        else:
-            self._write(file.write, lines=lines)
-        if self.report.recovered:
-            self.report.set_verified_by(VerifiedBy.STRUCTURE)
-        if self.stream.wrapped:
-            self._account_frames()
-        return True
-
     def _write(self, out: Callable[[bytes], object], *, lines: bool) -> None:
         """Pass the recovered stream to `out` in chunks, or its events as JSON `lines`."""
-        self.out = out
+        self.out, self.how = out, EventForm.BOTH if lines else EventForm.CHECK
         units = self.units
         start = units.at
         if not lines:
@@ -170,24 +146,6 @@ class _Salvage:
             self.report.add_lost("metadata")
             units.preamble = replace(preamble, metadata=default_metadata())
 
-    def _account(
-        self, start: int, end: int, outcome: Outcome, what: str, why: str = "", code: str | None = None
-    ) -> None:
-        if not self.stream.wrapped and start < end:
-            self.report.add_span(self.stream.span(start, end), outcome, what, why, code)
-
-    def _account_frames(self) -> None:
-        """Account for the stored bytes: the frames read, then lost or ignored bytes."""
-        stored, size = self.units.stream.stored, self.source.size
-        damage = self.units.damage
-        self.report.add_span(self.source.span(0, stored), Outcome.RECOVERED, "zstd frames")
-        if damage is not None:
-            self.report.add_span(
-                self.source.span(stored, size), Outcome.LOST, "zstd frames", damage.message, damage.code
-            )
-        else:
-            self.report.add_span(self.source.span(stored, size), Outcome.IGNORED, "bytes after the stream")
-
     def _walk(self, start: int) -> None:
         """Write the events after `start`; at damage, continue where the next readable units begin."""
         units, decoder = self.units, self.units.decoder
@@ -220,29 +178,6 @@ class _Salvage:
                 break
             self.progress(units.stream.stored, self.source.size, "bytes")
 
-    def _resume(self, start: int) -> int:
-        """The offset at which events follow the end of the stream, which damage can imitate; -1 when none do.
-
-        `start` is where the events before that end begin.
-        """
-        units = self.units
-        end = units.at
-        found = self._search(end)
-        self._account(start, end if found is None else end - 1, Outcome.RECOVERED, "events")
-        if found is None:
-            if units.reach > end:
-                self.report.add_lost("byte ranges")
-                why = "no events are found here; zeros can be padding, or events that were overwritten"
-                self._account(end, units.reach, Outcome.LOST, "bytes after the end of the stream", why)
-            return -1
-        self.report.notes.append("events follow what looks like the end of the stream")
-        self.report.add_lost("byte ranges")
-        self._account(end - 1, found, Outcome.LOST, "unreadable bytes", "events follow this end of the stream")
-        units.ended = False
-        units.skip(found)
-        self._doubt()
-        return found
-
     def _write_events(self, events: int) -> None:
         """Count recovered events, and write those decoded since the last call."""
         if events:
@@ -253,56 +188,19 @@ class _Salvage:
                 self.out(found)
 
     def _resume_offset(self, trouble: UnitError) -> int:
-        """The offset at which reading resumes after a unit that could not be decoded; -1 when nothing follows."""
-        units, error = self.units, trouble.error
+        """As of all streams; what loses count of keys makes the numbers of new ones unknown."""
         if trouble.status in checks.LOSES_COUNT:
             self._doubt()
-        if trouble.after >= 0:
-            self.report.add_lost("keys" if trouble.status in checks.LOSES_COUNT else "events")
-            self._account(trouble.at, trouble.after, Outcome.LOST, "unit", error.message, error.code)
-            units.skip(trouble.after)
-            return trouble.after
-        if error.code == checks.NO_END.code:
-            self.report.notes.append(error.message)
-            self.report.add_lost("ends of streams")
-            return -1
-        if units.damage is not None:
-            self.report.add_lost("ends of streams")
-            return -1
-        return self._skip_damage(trouble.at, trouble.at + 1, error.message, error.code)
+        return super()._resume_offset(trouble)
 
-    def _skip_damage(self, start: int, at: int, why: str, code: str | None) -> int:
-        """Look for units after the damage and resume there."""
-        units = self.units
-        found = self._search(at)
-        end = units.reach if found is None else found
-        self.report.add_lost("byte ranges")
-        self._account(start, end, Outcome.LOST, "unreadable bytes", why, code)
-        units.skip(end)
-        self._doubt()
-        return -1 if found is None else end
+    def _lost_with(self, trouble: UnitError) -> str:
+        """A declaration of a key, or an event."""
+        return "keys" if trouble.status in checks.LOSES_COUNT else "events"
 
     def _doubt(self) -> None:
         """Notes that the numbers of new keys are unknown from here on."""
         self.unsure = {True, False}
         self.units.decoder.hold = True
-
-    def _search(self, at: int) -> int | None:
-        """The offset of the next credible units; bytes that were searched without success are dropped."""
-        units = self.units
-        while True:
-            data = units.window(at, units.reach)
-            for match in _STARTS.finditer(data):
-                place = at + match.start()
-                if place + WINDOW > units.reach and units.more(place):
-                    at = place  # search again, with more bytes
-                    break
-                if self._is_credible(data, match.start()):
-                    return place
-            else:
-                at += len(data)
-                if not units.more(at):
-                    return None
 
     def _is_credible(self, data: bytes, at: int) -> bool:
         """Whether credible units start there: events whose keys can be identified."""
@@ -380,9 +278,6 @@ class _Salvage:
         self._account(self.units.at, end, Outcome.LOST, "unit", why, code)
         self.units.skip(end)
         return end
-
-
-_STARTS = re.compile(b"[" + re.escape(bytes(sorted({*KEYS, *NODES, Tags.EMPTY_OBJECT}))) + b"]", re.DOTALL)
 
 
 def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> dict[bool, int] | None:
