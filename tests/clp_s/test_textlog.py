@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ import exhume
 from exhume.errors import UnsupportedOperationError, WriterError
 from exhume.formats.clp_s.write.inputs import BadRecordError, InputKind, recognize
 from exhume.formats.clp_s.write.pykernel import PureEncoder
-from exhume.formats.clp_s.write.stamps import FORMS, STRICT, Form
+from exhume.formats.clp_s.write.stamps import FOLLOWS, FORMS, STRICT, Form
 from exhume.formats.clp_s.write.textlog import PureTextLog, TextLog, original, text_log
 from exhume.formats.clp_s.write.timestamps import TimeDialect, parse_timestamp
 from exhume.formats.clp_s.writer import create
@@ -31,6 +34,9 @@ from tests.textlogs import text_log as log_of
 Cli = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
 
+MORE = {path.stem: path for path in sorted(Path(os.environ.get("EXHUME_TEXT_LOGS", os.devnull)).rglob("*.log"))}
+"""Logs of other systems that are not in the repository."""
+
 LOGS = [PureTextLog()] if KERNEL is None else [PureTextLog(), text_log()]
 
 PIECES = st.sampled_from(
@@ -42,8 +48,6 @@ LINES = st.lists(PIECES, max_size=30).map(b"".join) | st.binary(max_size=40)
 
 
 def events(log: TextLog, data: bytes) -> list[dict[str, Any]]:
-    import json
-
     lines, end = log.lines(data, 0, True)
     assert end == len(data)
     return [json.loads(line) for line in lines.splitlines()]
@@ -117,6 +121,107 @@ def test_forms_that_look_like_numbers_are_strict() -> None:
     assert [form.example for form in FORMS if form.follows == STRICT] == ["1762445893.001", "1762445893001"]
 
 
+_TWO = st.sampled_from(["01", " 1", "31", "99", "  ", "1", "001"])
+_SIGN = st.sampled_from(["-", "/", " ", "", "  "])
+_MONTH = st.sampled_from(["Jan", "February", "Sep", "Sept", "May", "Mayo", "jun", "02"])
+_YEAR = st.sampled_from(["2015", "15", "015", "5", "20150"])
+_FRACTION = st.sampled_from(["", ",004", ".1", ":123456789", ".1234567890", ".", ";1"])
+_ZONE = st.sampled_from(
+    [
+        "",
+        "Z",
+        " Z",
+        "+02",
+        "-0200",
+        " +02:00",
+        " UTC",
+        "UTC",
+        " UTC+02:00",
+        "UTC+02Z",
+        "+2",
+        "+02:0",
+        "\u221202:00",
+        "EST",
+    ]
+)
+_CLOCK = st.tuples(st.sampled_from([" ", "T", ":", "-"]), _TWO, st.just(":"), _TWO, st.just(":"), _TWO).map("".join)
+_NEAR = st.one_of(
+    st.tuples(_YEAR, _SIGN, _TWO, _SIGN, _TWO, _CLOCK, _FRACTION, _ZONE).map("".join),
+    st.tuples(_TWO, _SIGN, _MONTH, _SIGN, _YEAR, _CLOCK, _FRACTION, _ZONE).map("".join),
+    st.sampled_from([form.example for form in FORMS]),
+)
+
+
+@st.composite
+def near_stamps(draw: st.DrawFn) -> bytes:
+    """A timestamp, or what differs from one in a byte or two, and what follows it in its line."""
+    text = draw(_NEAR)
+    if draw(st.booleans()):
+        at = draw(st.integers(0, len(text) - 1))
+        text = text[:at] + draw(st.sampled_from(["", "x", " ", "0", "[", text[at] * 2])) + text[at + 1 :]
+    return text.encode() + draw(
+        st.sampled_from([b"", b"\n", b"\r\n", b" x", b"\tx", b"x", b"_", b"9", b", x", b"]", b": x", b"(x"])
+    )
+
+
+FORM_PATTERNS = [(form, re.compile(form.expression.replace("#", "0-9").encode())) for form in FORMS]
+
+
+def expected_stamp(line: bytes) -> bytes | None:
+    """The longest beginning of a line that is a timestamp with what may follow it."""
+    for end in range(min(len(line), 80), 0, -1):
+        for form, pattern in FORM_PATTERNS:
+            if (end == len(line) or FOLLOWS[line[end]] & form.follows) and pattern.fullmatch(line, 0, end):
+                return line[:end]
+    return None
+
+
+_OFFSET = rb"([+-]\d\d(:?\d\d)?)?Z?"
+UPSTREAM = re.compile(
+    rb"(\d{2,4}[ /-]?[ \d]{2}[ /-][ \d]{2}"
+    rb"|[ \d]{2}[ /-](Jan(uary)?|Feb(ruary)?|Mar(ch)?|Apr(il)?|May|June?|July?|Aug(ust)?|Sep(tember)?|Oct(ober)?"
+    rb"|Nov(ember)?|Dec(ember)?)[ /-]\d{2,4})"
+    rb"[ T:][ \d]{2}:[ \d]{2}:[ \d]{2}([,.:]\d{1,9})?((( UTC)?" + _OFFSET + rb")|((UTC)?" + _OFFSET + rb"))?"
+)
+"""The schema of upstream's `log-converter`: what begins an event where a space, a line end, `[`, `(` or `:` follows."""
+
+
+def upstream_stamp(line: bytes) -> bytes | None:
+    ends = (end for end in range(min(len(line), 80), 0, -1) if end == len(line) or line[end] in b" \t\r\n[(:")
+    return next((line[:end] for end in ends if UPSTREAM.fullmatch(line, 0, end)), None)
+
+
+@pytest.mark.parametrize("log", LOGS)
+@given(st.lists(near_stamps() | st.sampled_from([b"x", b"\tat a.b(C.java:1)", b"", b"]"]), min_size=1, max_size=6))
+def test_lines_that_look_almost_like_timestamps(log: TextLog, lines: list[bytes]) -> None:
+    data = b"\n".join(lines)
+    whole = data.splitlines(keepends=True)
+    begun = False
+    want: list[tuple[bytes | None, bytes]] = []
+    for line in whole:
+        stamp = expected_stamp(line)
+        theirs = upstream_stamp(line)
+        assert theirs is None or (stamp or b"").startswith(theirs)
+        if stamp is None and begun:
+            want[-1] = want[-1][0], want[-1][1] + line
+        else:
+            begun = begun or stamp is not None
+            want.append((stamp, line[len(stamp or b"") :]))
+    found = events(log, data)
+    assert [(one.get("timestamp"), one["message"]) for one in found] == [
+        (None if stamp is None else stamp.decode(), rest.decode()) for stamp, rest in want
+    ]
+
+
+@given(st.lists(near_stamps(), min_size=1, max_size=6), st.booleans())
+def test_near_timestamps_come_back(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], has_times: bool
+) -> None:
+    how: dict[str, Any] = {"timestamp_key": "timestamp", "allow_loss": True} if has_times else {}
+    data = b"\n".join(lines)
+    assert archived(data, tmp_path_factory.mktemp("near"), **how) == data
+
+
 @pytest.mark.parametrize("log", LOGS)
 @given(LINES)
 def test_events_are_the_bytes_of_the_log(log: TextLog, data: bytes) -> None:
@@ -161,9 +266,9 @@ def test_a_log_comes_back_from_a_stream(tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.parametrize("format", ["clp-s", "kv-ir"])
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", [*SYSTEMS, *MORE])
 def test_logs_of_systems_come_back(exhume_cli: Cli, system: str, format: str, tmp_path: Path) -> None:
-    data = log_of(system, 300)
+    data = MORE[system].read_bytes() if system in MORE else log_of(system, 300)
     packed = {"plain": data, "gzip": gzip.compress(data), "zstd": zstandard.compress(data)}
     for name, stored in some(packed.items()):
         source, target = tmp_path / f"{name}.log", str(tmp_path / f"{name}.out")
@@ -286,6 +391,44 @@ def test_other_records_are_no_text_log(tmp_path: Path) -> None:
 def test_without_log_order_a_log_of_several_tables_does_not_come_back(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedOperationError, match="log order"):
         archived(b"x\n2015-02-01 01:02:03 a\n", tmp_path, log_order=False)
+
+
+def test_what_salvage_keeps_of_a_text_log(exhume_cli: Cli, tmp_path: Path) -> None:
+    data = b"before\n" + log_of("hadoop", 6000)
+    assert archived(data, tmp_path) == data
+    whole = (tmp_path / "out.clps").read_bytes()
+    at = len(whole) * 3 // 4
+    broken = tmp_path / "broken.clps"
+    broken.write_bytes(whole[:at] + b"\xff" * 8 + whole[at + 8 :])
+    cut = tmp_path / "cut.clps"
+    cut.write_bytes(whole[:at])
+    kept, partial = tmp_path / "kept.clps", tmp_path / "partial.clps"
+    assert exhume_cli("salvage", broken, "-o", kept).code == 3
+    assert exhume_cli("cat", "--text", kept).out == b"before\n"
+    made = exhume_cli("salvage", "--partial", cut, "-o", partial)
+    assert made.code == 3
+    assert "6000 partial records" in made.err + made.out.decode()
+    printed = exhume_cli("cat", partial).out.splitlines()
+    stamps = [event for event in events(text_log(), data) if "timestamp" in event]
+    assert [json.loads(line) for line in printed] == [{"timestamp": event["timestamp"]} for event in stamps]
+    said = exhume_cli("cat", "--text", partial)
+    assert said.code == 1
+    assert said.out == b""
+    assert "not a plain-text log: records without a message" in said.err
+
+
+def test_a_cut_stream_of_a_text_log_prints_its_beginning(exhume_cli: Cli, tmp_path: Path) -> None:
+    data = log_of("java", 3000)
+    (tmp_path / "app.log").write_bytes(data)
+    assert exhume_cli("create", "kv-ir", tmp_path / "app.log", "-o", tmp_path / "a.clp").code == 0
+    cut = tmp_path / "cut.clp"
+    cut.write_bytes((tmp_path / "a.clp").read_bytes()[:100_000])
+    assert exhume_cli("salvage", cut, "-o", tmp_path / "kept.clp").code == 3
+    for path, code in ((cut, 1), (tmp_path / "kept.clp", 0)):
+        printed = exhume_cli("cat", "--text", path)
+        assert printed.code == code
+        assert len(printed.out) > 50_000
+        assert data.startswith(printed.out)
 
 
 def test_text_has_no_json_document(exhume_cli: Cli, tmp_path: Path) -> None:
