@@ -1,8 +1,9 @@
-"""Values that are too large for memory: read in chunks, as often as they are requested."""
+"""Values that are too large for memory, read in chunks as often as they are requested; small ones joined to chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from exhume.errors import LimitExceededError, Span
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -87,3 +88,19 @@ class LargeValue:
 def whole(value: bytes | LargeValue) -> bytes:
     """A value as bytes.  Raises `LimitExceededError` for a large one above the limit `payload_size`."""
     return value.whole() if isinstance(value, LargeValue) else value
+
+
+def joined(parts: Iterable[bytes], count: int) -> Iterator[bytes]:
+    """Join `count` parts at a time.  The parts before an error are yielded before it is raised."""
+    remaining = iter(parts)
+    while True:
+        batch: list[bytes] = []
+        try:
+            batch.extend(islice(remaining, count))
+        except Exception:
+            if batch:
+                yield b"".join(batch)
+            raise
+        if not batch:
+            return
+        yield b"".join(batch)

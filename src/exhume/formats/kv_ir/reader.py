@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
@@ -20,6 +19,7 @@ from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree
+from exhume.io.values import joined
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -171,8 +171,7 @@ class KvIrArchive(StreamArchive):
         """
         from exhume.formats.kv_ir.lines import text_of
 
-        found = map(text_of, self.events())
-        return iter(lambda: b"".join(islice(found, 4096)), b"")
+        return joined(map(text_of, self.events()), 4096)
 
     def json_lines(self, *, pairs: str = "user", jobs: int = 1) -> Iterator[bytes]:
         """The same, one line at a time."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
-from exhume.errors import UnsupportedOperationError
+from exhume.errors import ExhumeError, UnsupportedOperationError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.blocks import each_part
 from exhume.formats.clp_s.read.records import merge_order
 from exhume.formats.clp_s.read.timestamps import PatternSet
 from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, TIMESTAMP, original
+from exhume.io.values import joined
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.columns import Column
@@ -37,7 +38,7 @@ def text_chunks(archive: TableArchive, *, jobs: int = 1) -> Iterator[bytes]:
         events = streams[0]
     else:
         events = map(next, map(streams.__getitem__, merge_order(tables, jobs)))
-    yield from iter(lambda: b"".join(islice(events, ROWS)), b"")
+    yield from joined(events, ROWS)
 
 
 def _places(table: Table) -> dict[str, int]:
@@ -78,17 +79,17 @@ def _operation(column: Column, patterns: PatternSet | None) -> tuple[object, ...
     return (*found[:-1], patterns.kernel) if found[0] == kernel.TIME and patterns is not None else found
 
 
-def _lines(columns: Sequence[Column], patterns: PatternSet | None, rows: Sequence[int]) -> list[bytes]:
-    """What these columns hold together in each row."""
+def _lines(
+    columns: Sequence[Column], patterns: PatternSet | None, rows: Sequence[int]
+) -> tuple[list[bytes], ExhumeError | None]:
+    """The joined text of these columns in each row up to one that cannot be printed, and the error of that row."""
     program = kernel.ClpsProgram([_operation(column, patterns) for column in columns], columns[0].rows)
     lines, fault = program.lines(rows)
-    if fault is not None:
-        raise columns[fault[1]].failure(fault)
-    return lines
+    return lines, None if fault is None else columns[fault[1]].failure(fault)
 
 
 def _events(table: Table, patterns: PatternSet | None) -> Iterator[bytes]:
-    """The events of a table as they were in the log."""
+    """The events of a table as they were in the log.  Raises the error of a row after the rows before it."""
     places = _places(table)
     for data, chosen in each_part(table):
         rows = range(data.num_messages) if chosen is None else chosen
@@ -96,14 +97,19 @@ def _events(table: Table, patterns: PatternSet | None) -> Iterator[bytes]:
         for start in range(0, len(rows), ROWS):
             some = rows[start : start + ROWS]
             if INVALID not in places:
-                yield from _lines(columns, patterns, some)
-                continue
-            texts = [_lines([column], patterns, some) for column in columns]
-            stamps = texts[0] if TIMESTAMP in places else repeat(b"")
-            for stamp, message, invalid in zip(stamps, texts[-2], texts[-1], strict=False):
-                try:
-                    yield original(stamp, message, invalid)
-                except ValueError:
-                    raise UnsupportedOperationError(
-                        f"not a plain-text log: {INVALID} does not fit the message", actual=invalid
-                    ) from None
+                lines, error = _lines(columns, patterns, some)
+                yield from lines
+            else:
+                found = [_lines([column], patterns, some) for column in columns]
+                texts = [lines for lines, _ in found]
+                error = min(found, key=lambda pair: len(pair[0]))[1]
+                stamps = texts[0] if TIMESTAMP in places else repeat(b"")
+                for stamp, message, invalid in zip(stamps, texts[-2], texts[-1], strict=False):
+                    try:
+                        yield original(stamp, message, invalid)
+                    except ValueError:
+                        raise UnsupportedOperationError(
+                            f"not a plain-text log: {INVALID} does not fit the message", actual=invalid
+                        ) from None
+            if error is not None:
+                raise error

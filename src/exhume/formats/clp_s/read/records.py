@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume.errors import ExhumeError
@@ -32,6 +32,7 @@ from exhume.formats.clp_s.read.render import CHUNK_SIZE
 from exhume.formats.clp_s.read.together import KernelTables
 from exhume.formats.clp_s.read.windows import takes_passes
 from exhume.io.parallel import map_ordered
+from exhume.io.values import joined
 
 if TYPE_CHECKING:
     from exhume.codecs.common import Buffer
@@ -209,8 +210,7 @@ def json_chunks(
         if any(stream.size > most for stream in archive.table_metadata.streams) and any(
             map(takes_passes, archive.tables)
         ):  # use few windows
-            lines = json_lines(archive, ordered=True, complete=complete)
-            yield from iter(lambda: b"".join(islice(lines, MERGE_ROWS)), b"")
+            yield from joined(json_lines(archive, ordered=True, complete=complete), MERGE_ROWS)
         else:
             yield from merged_chunks(archive, complete, jobs)
         return
