@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -243,6 +244,53 @@ def test_many_texts_and_numbers_are_sorted(kernel: Any) -> None:
     numbers = [number * 7919 % 1_100_003 - 5 for number in range(1_100_003)] if kernel is not pykernel else [3, 3, -1]
     found.add_numbers(array("q", numbers * 2), None, False)
     assert found.numbers_of(False) == array("q", sorted(set(numbers))).tobytes()
+
+
+@both
+@given(st.randoms(use_true_random=False), st.sampled_from([b"ab", b"a\0", bytes(range(256))]), st.integers(1, 24))
+def test_strings_of_few_and_of_many_bytes_are_sorted(kernel: Any, rng: Random, alphabet: bytes, longest: int) -> None:
+    found = kernel.ClpsDistinct()
+    texts = [bytes(rng.choices(alphabet, k=rng.randrange(longest))) for _ in range(300)]
+    for text in texts:
+        found.put(text)
+    assert found.texts_of() == sorted(set(texts))
+
+
+@pytest.mark.skipif(not COMPILED, reason="no compiled kernel: only it collects strings before it compares them")
+@pytest.mark.parametrize("different", [300_000, 900_000])
+def test_strings_that_repeat_late_are_there_once(different: int) -> None:
+    found = _kernel.ClpsDistinct()
+    for number in range(1_200_000):
+        found.put(b"%d" % (number % different))
+    assert found.texts_of() == sorted(b"%d" % number for number in range(different))
+
+
+def test_strings_of_several_dictionaries(tmp_path: Path) -> None:
+    paths = [archive_of(tmp_path / f"{n}.clps", [{"a": f"x{n + k}"} for k in range(5)]) for n in range(3)]
+    for found in (ClpsDistinct(), pykernel.ClpsDistinct()):
+        for path in (*paths, paths[0]):
+            found.put(b"x0 y")
+            with exhume.clps.open(path) as archive:
+                assert found.add_entries(archive.variables, array("Q", [4, 1, 3, 1]), b"\1\1\0\1") == -1
+        assert found.texts_of() == [b"x0 y", b"x1", b"x2", b"x3", b"x4", b"x5", b"x6"]
+
+
+def test_the_beginning_of_a_dictionary_answers_for_values_that_repeat(tmp_path: Path, monkeypatch: Any) -> None:
+    from exhume.formats.clp_s.read.columns import PrintContext
+
+    path = archive_of(tmp_path / "a.clps", [{"a": f"x{n % 3}", "b": f"y{n}"} for n in range(50)])
+    asked: list[int] = []
+    first = PrintContext.first_variables
+
+    def watched(self: PrintContext, count: int) -> Any:
+        asked.append(count)
+        return first(self, count)
+
+    monkeypatch.setattr(PrintContext, "first_variables", watched)
+    check(path, "*", "a", ["a"])
+    check(path, "a: x1", "a", ["a"])
+    assert asked
+    assert max(asked) <= 6
 
 
 @both

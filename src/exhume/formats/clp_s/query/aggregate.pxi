@@ -54,7 +54,7 @@ def clps_spans(values, bytes mask, int64_t width):
                 span = value // width
                 (<uint64_t*>spans.p)[spans.n // sizeof(value)] = <uint64_t>span ^ <uint64_t>1 << 63
                 spans.n += sizeof(value)
-            agg_sort(&spans, 1)
+            agg_sort(&spans)
             same = 0
             for i in range(<Py_ssize_t>(spans.n // sizeof(value))):
                 same += 1
@@ -79,9 +79,9 @@ cdef const char* agg_chosen(bytes mask, Py_ssize_t count) except? NULL:
     return mask
 
 
-cdef int agg_sort(EncBuf* items, int width) except -1 nogil:
-    """Sorts items of `width` words (1 or 2) by their first, a byte at a time."""
-    cdef size_t count = items.n // (sizeof(uint64_t) * width), i, at, sum
+cdef int agg_sort(EncBuf* items) except -1 nogil:
+    """Sorts numbers, a byte at a time."""
+    cdef size_t count = items.n // sizeof(uint64_t), i, at, sum
     cdef size_t[2048] starts
     cdef EncBuf other, swap
     cdef uint64_t* source
@@ -92,7 +92,7 @@ cdef int agg_sort(EncBuf* items, int width) except -1 nogil:
         return 0
     memset(starts, 0, sizeof(starts))
     for i in range(count):
-        key = (<uint64_t*>items.p)[i * width]
+        key = (<uint64_t*>items.p)[i]
         for byte in range(8):
             starts[256 * byte + (key >> 8 * byte & 0xFF)] += 1
     memset(&other, 0, sizeof(other))
@@ -107,12 +107,10 @@ cdef int agg_sort(EncBuf* items, int width) except -1 nogil:
             starts[i] = sum
             sum += at
         for i in range(count):
-            key = source[i * width]
+            key = source[i]
             at = starts[256 * byte + (key >> 8 * byte & 0xFF)]
             starts[256 * byte + (key >> 8 * byte & 0xFF)] = at + 1
-            target[at * width] = key
-            if width == 2:
-                target[2 * at + 1] = source[2 * i + 1]
+            target[at] = key
         other.n = items.n
         swap = items[0]
         items[0] = other
@@ -121,7 +119,16 @@ cdef int agg_sort(EncBuf* items, int width) except -1 nogil:
     return 0
 
 
-cdef struct AggText:  # of a dictionary: its size and its bytes are at `text`
+cdef enum:
+    AGG_RECENT = 4096           # values that are remembered, so that those that repeat are not collected
+    AGG_MOST = 1 << 20          # values that are collected before those that repeat are removed
+    AGG_MOST_BYTES = 128 << 20  # or bytes of strings
+    AGG_FEW = 40                # values that are sorted by insertion
+    AGG_DEEP = 16               # levels of keys before strings are compared instead
+    AGG_AHEAD = 16              # strings whose bytes are fetched before their turn
+
+
+cdef struct AggText:  # the key is of bytes of the string: its size and its bytes are at `text`
     uint64_t key
     const unsigned char* text
 
@@ -145,32 +152,95 @@ cdef inline uint64_t agg_key(const unsigned char* text, size_t depth) noexcept n
     cdef size_t left = agg_size(text) - depth, i
     cdef uint64_t key = 0
     text += sizeof(uint64_t) + depth
-    for i in range(8):
-        key = key << 8 | (text[i] if i < left else 0)
-    return key
+    if left >= 8:
+        for i in range(8):
+            key = key << 8 | text[i]
+        return key
+    for i in range(left):
+        key = key << 8 | text[i]
+    return key << 8 * (8 - left) if left else 0
 
 
-cdef int agg_sort_texts(EncBuf* items, size_t depth, int level) except -1 nogil:
-    """Sorts different strings that are equal up to `depth`: by the next eight bytes that differ, then runs of equal ones."""
-    cdef AggText* texts = <AggText*>items.p
-    cdef size_t count = items.n // sizeof(AggText), i, start, stop, size, most
-    cdef EncBuf part
-    cdef bint has_short
-    if count < 32 or level > 16:
-        qsort(items.p, count, sizeof(AggText), agg_compare)
-        return 0
-    size = agg_size(texts[0].text)
+cdef void agg_insert(AggText* texts, size_t count, bint by_key) noexcept nogil:
+    """Sorts a few strings by their keys, or by all of their bytes."""
+    cdef size_t i, at
+    cdef AggText text
+    for i in range(1, count):
+        text = texts[i]
+        at = i
+        while at and (text.key < texts[at - 1].key if by_key else agg_compare(&text, &texts[at - 1]) < 0):
+            texts[at] = texts[at - 1]
+            at -= 1
+        texts[at] = text
+
+
+cdef void agg_sort_keys(AggText* texts, size_t count, int shift) noexcept nogil:
+    """Sorts by the bits of the keys below `shift + 8`, in place, a byte at a time from the first on."""
+    cdef size_t[256] nexts, ends
+    cdef size_t i, start, sum, place
+    cdef AggText text, swap
+    while count > AGG_FEW:
+        memset(ends, 0, sizeof(ends))
+        for i in range(count):
+            ends[texts[i].key >> shift & 0xFF] += 1
+        if ends[texts[0].key >> shift & 0xFF] == count:
+            if shift == 0:
+                return
+            shift -= 8
+            continue
+        sum = 0
+        for i in range(256):
+            nexts[i] = sum
+            sum += ends[i]
+            ends[i] = sum
+        for i in range(256):
+            while nexts[i] < ends[i]:
+                text = texts[nexts[i]]
+                place = text.key >> shift & 0xFF
+                while place != i:
+                    swap = texts[nexts[place]]
+                    texts[nexts[place]] = text
+                    nexts[place] += 1
+                    text = swap
+                    place = text.key >> shift & 0xFF
+                texts[nexts[i]] = text
+                nexts[i] += 1
+        start = 0
+        if shift:
+            for i in range(256):
+                if ends[i] > start + 1:
+                    agg_sort_keys(texts + start, ends[i] - start, shift - 8)
+                start = ends[i]
+        return
+    agg_insert(texts, count, True)
+
+
+cdef void agg_sort_texts(AggText* texts, size_t count, size_t depth, int level) noexcept nogil:
+    """Sorts strings that are equal up to `depth`: by the next eight bytes that differ, then runs of equal ones."""
+    cdef size_t i, start, stop, size, most
+    cdef bint has_short, has_long = False
+    if count < AGG_FEW:
+        agg_insert(texts, count, False)
+        return
+    if level > AGG_DEEP:
+        qsort(texts, count, sizeof(AggText), agg_compare)
+        return
+    size = most = agg_size(texts[0].text)
     for i in range(1, count):  # bytes that all of them begin with
-        most = min(size, agg_size(texts[i].text))
+        stop = agg_size(texts[i].text)
+        has_long = has_long or stop != most
+        stop = min(size, stop)
         size = depth
-        while size < most and texts[i].text[sizeof(uint64_t) + size] == texts[0].text[sizeof(uint64_t) + size]:
+        while size < stop and texts[i].text[sizeof(uint64_t) + size] == texts[0].text[sizeof(uint64_t) + size]:
             size += 1
+    if size == most and not has_long:
+        return  # all are equal
     depth = size
     for i in range(count):
+        if i + AGG_AHEAD < count:
+            EXH_PREFETCH(texts[i + AGG_AHEAD].text)
         texts[i].key = agg_key(texts[i].text, depth)
-    agg_sort(items, 2)
-    texts = <AggText*>items.p
-    memset(&part, 0, sizeof(part))
+    agg_sort_keys(texts, count, 56)
     start = 0
     while start < count:
         stop = start + 1
@@ -179,21 +249,93 @@ cdef int agg_sort_texts(EncBuf* items, size_t depth, int level) except -1 nogil:
             has_short = has_short or agg_size(texts[stop].text) < depth + 8
             stop += 1
         if stop - start > 1:
-            if has_short or stop - start < 32:  # zeros in the key may be bytes, or no bytes
+            if has_short and stop - start >= AGG_FEW:  # zeros in the key may be bytes, or no bytes
                 qsort(&texts[start], stop - start, sizeof(AggText), agg_compare)
             else:
-                part.n = 0
-                enc_buf_put(&part, &texts[start], (stop - start) * sizeof(AggText))
-                agg_sort_texts(&part, depth + 8, level + 1)
-                memcpy(&texts[start], part.p, part.n)
+                agg_sort_texts(&texts[start], stop - start, depth if has_short else depth + 8, level + 1)
         start = stop
-    enc_buf_free(&part)
+
+
+cdef struct AggTexts:   # the size of each string and its bytes, back to back
+    EncBuf data
+    size_t count
+    size_t limit, most  # bytes and strings before those that repeat are removed
+    EncBuf order        # `AggText` of different strings, sorted, unless some were added since
+    uint64_t[2 * AGG_RECENT] recent     # hashes, and where their strings begin, counted from 1
+
+
+cdef int agg_text(AggTexts* texts, const unsigned char* p, size_t size) except -1 nogil:
+    """Adds a string."""
+    cdef uint64_t hash = enc_hash_bytes(p, size), start
+    cdef uint64_t* recent = &texts.recent[2 * (hash & (AGG_RECENT - 1))]
+    if recent[1] and recent[0] == hash:
+        start = recent[1] - 1
+        if agg_size(texts.data.p + start) == size and same_bytes(texts.data.p + start + sizeof(uint64_t), p, size):
+            return 0
+    if texts.data.n >= texts.limit or texts.count >= texts.most:
+        agg_reduce_texts(texts)
+    recent[0], recent[1] = hash, texts.data.n + 1
+    texts.order.n = 0
+    texts.count += 1
+    enc_buf_room(&texts.data, sizeof(uint64_t) + size)
+    enc_buf_u64(&texts.data, size)
+    return enc_buf_put(&texts.data, p, size)
+
+
+cdef int agg_order_texts(AggTexts* texts, const Strings* entries, const unsigned char* seen) except -1 nogil:
+    """Sorts the strings, and the entries of a dictionary whose bits are set, if there is one; keeps one of equal ones."""
+    cdef AggText text
+    cdef AggText* found
+    cdef size_t at = 0, i, kept = 0
+    cdef bint is_sorted = True
+    texts.order.n = 0
+    text.key = 0
+    while at < texts.data.n:
+        text.text = texts.data.p + at
+        at += sizeof(uint64_t) + agg_size(text.text)
+        enc_buf_put(&texts.order, &text, sizeof(text))
+    if seen != NULL:
+        for i in range(<size_t>entries.count):
+            if seen[i >> 3] >> (i & 7) & 1:
+                text.text = <const unsigned char*>entries.data + entries.starts[i]
+                enc_buf_put(&texts.order, &text, sizeof(text))
+    found = <AggText*>texts.order.p
+    at = texts.order.n // sizeof(text)
+    for i in range(1, at):
+        if agg_compare(&found[i - 1], &found[i]) >= 0:
+            is_sorted = False
+            break
+    if is_sorted:
+        return 0
+    agg_sort_texts(found, at, 0, 0)
+    for i in range(at):  # equal strings have equal keys: they were sorted by the same bytes
+        if i == 0 or found[kept - 1].key != found[i].key or agg_compare(&found[kept - 1], &found[i]):
+            found[kept] = found[i]
+            kept += 1
+    texts.order.n = kept * sizeof(text)
     return 0
 
 
-cdef enum:
-    AGG_RECENT = 4096       # numbers that are remembered, so that those that repeat are not collected
-    AGG_MOST = 1 << 20      # numbers that are collected before those that repeat are removed
+cdef int agg_reduce_texts(AggTexts* texts) except -1 nogil:
+    """Removes strings that repeat, if they take much."""
+    cdef EncBuf data
+    cdef size_t i, count
+    cdef const unsigned char* text
+    agg_order_texts(texts, NULL, NULL)
+    count = texts.order.n // sizeof(AggText)
+    if count < texts.count // 2:
+        memset(&data, 0, sizeof(data))
+        for i in range(count):
+            text = (<AggText*>texts.order.p)[i].text
+            enc_buf_put(&data, text, sizeof(uint64_t) + agg_size(text))
+        enc_buf_free(&texts.data)
+        texts.data, texts.count = data, count
+        memset(texts.recent, 0, sizeof(texts.recent))
+    texts.order.n = 0
+    texts.limit = max(<size_t>AGG_MOST_BYTES, 2 * texts.data.n)
+    texts.most = max(<size_t>AGG_MOST, 2 * texts.count)
+    return 0
+
 
 cdef struct AggNumbers:     # as unsigned numbers in the same order
     EncBuf items
@@ -222,7 +364,7 @@ cdef int agg_reduce(AggNumbers* numbers) except -1 nogil:
     """Sorts the numbers, and keeps one of those that are equal."""
     cdef uint64_t* items
     cdef size_t i, kept = 0
-    agg_sort(&numbers.items, 1)
+    agg_sort(&numbers.items)
     items = <uint64_t*>numbers.items.p
     for i in range(numbers.items.n // sizeof(uint64_t)):
         if kept == 0 or items[i] != items[kept - 1]:
@@ -306,26 +448,26 @@ cdef int agg_kind(const unsigned char* p, size_t size, uint64_t* bits) noexcept 
 cdef class ClpsDistinct:
     """Different integers, floats and strings of columns."""
 
-    cdef EncDictionary found, rest
+    cdef EncDictionary rest
+    cdef AggTexts texts
     cdef AggNumbers[2] numbers
-    cdef EncBuf order       # the strings, sorted, unless some were added since
     cdef EncBuf seen        # a bit for each entry of the dictionary that was met last
-    cdef ClpsStrings entries
+    cdef ClpsStrings entries  # which its strings stay in until another is met
 
     def __cinit__(self):
-        memset(&self.found, 0, sizeof(self.found))
         memset(&self.rest, 0, sizeof(self.rest))
-        memset(&self.order, 0, sizeof(self.order))
+        memset(&self.texts, 0, sizeof(self.texts))
+        self.texts.limit, self.texts.most = AGG_MOST_BYTES, AGG_MOST
         memset(&self.seen, 0, sizeof(self.seen))
         agg_begin(&self.numbers[0])
         agg_begin(&self.numbers[1])
 
     def __dealloc__(self):
-        enc_dictionary_free(&self.found)
         enc_dictionary_free(&self.rest)
+        enc_buf_free(&self.texts.data)
+        enc_buf_free(&self.texts.order)
         enc_buf_free(&self.numbers[0].items)
         enc_buf_free(&self.numbers[1].items)
-        enc_buf_free(&self.order)
         enc_buf_free(&self.seen)
 
     def add(self, ClpsProgram program not None, bytes mask, bint is_json=False, bint has_strings=True):
@@ -355,9 +497,9 @@ cdef class ClpsDistinct:
                         enc_dictionary_id(&self.rest, text, out.size)
                     elif kind == AGG_STRING:
                         if has_strings:
-                            enc_dictionary_id(&self.found, text + 1, out.size - 2)
+                            agg_text(&self.texts, text + 1, out.size - 2)
                     else:
-                        enc_dictionary_id(&self.found, text, out.size)
+                        agg_text(&self.texts, text, out.size)
             return program._fault(&trouble)
         finally:
             free(out.data)
@@ -384,7 +526,6 @@ cdef class ClpsDistinct:
         cdef Py_ssize_t i, count, bad = -1
         cdef const char* chosen = NULL
         cdef uint64_t id
-        cdef Slice text
         cdef bint is_other = strings is not self.entries
         if strings.escape:
             raise ValueError("escaped strings")
@@ -392,11 +533,15 @@ cdef class ClpsDistinct:
         try:
             count = view.len // sizeof(id)
             chosen = agg_chosen(mask, count)
-            with nogil:
-                if is_other:
-                    self.seen.n = 0
+            if is_other:
+                with nogil:
                     enc_buf_room(&self.seen, (<size_t>strings.count >> 3) + 1)
+                    if self.entries is not None:
+                        self.keep_entries()
                     memset(self.seen.p, 0, (<size_t>strings.count >> 3) + 1)
+                self.entries = strings
+            with nogil:
+                self.texts.order.n = 0
                 for i in range(count):
                     if chosen != NULL and not chosen[i]:
                         continue
@@ -407,15 +552,12 @@ cdef class ClpsDistinct:
                     if self.seen.p[id >> 3] >> (id & 7) & 1:
                         continue
                     self.seen.p[id >> 3] |= <unsigned char>(1 << (id & 7))
-                    text = string_at(&strings.strings, id)
-                    enc_dictionary_id(&self.found, <const unsigned char*>text.text, text.size)
-            self.entries = strings
             return bad
         finally:
             PyBuffer_Release(&view)
 
     def put(self, bytes text not None):
-        enc_dictionary_id(&self.found, <const unsigned char*>bytes_text(text), PyBytes_GET_SIZE(text))
+        agg_text(&self.texts, <const unsigned char*>bytes_text(text), PyBytes_GET_SIZE(text))
 
     def rest_of(self):
         out = agg_texts(&self.rest)
@@ -436,25 +578,32 @@ cdef class ClpsDistinct:
         finally:
             enc_buf_free(&out)
 
-    cdef int sort(self) except -1 nogil:
+    cdef int keep_entries(self) except -1 nogil:
+        """Adds the strings of the dictionary that was met last, which is not needed from then on."""
         cdef size_t i
-        cdef AggText text
-        if self.order.n == self.found.count * sizeof(text):
-            return 0
-        self.order.n = 0
-        for i in range(self.found.count):
-            text.key, text.text = 0, self.found.data.p + (<uint64_t*>self.found.starts.p)[i]
-            enc_buf_put(&self.order, &text, sizeof(text))
-        return agg_sort_texts(&self.order, 0, 0)
+        cdef Slice text
+        for i in range(<size_t>self.entries.strings.count):
+            if self.seen.p[i >> 3] >> (i & 7) & 1:
+                text = string_at(&self.entries.strings, i)
+                agg_text(&self.texts, <const unsigned char*>text.text, text.size)
+        return 0
+
+    cdef int sort(self) except -1 nogil:
+        if self.texts.order.n == 0:
+            if self.entries is None:
+                agg_order_texts(&self.texts, NULL, NULL)
+            else:
+                agg_order_texts(&self.texts, &self.entries.strings, self.seen.p)
+        return 0
 
     def texts_of(self):
         cdef size_t i
         cdef const unsigned char* text
+        out = []
         with nogil:
             self.sort()
-        out = []
-        for i in range(self.found.count):
-            text = (<AggText*>self.order.p)[i].text
+        for i in range(self.texts.order.n // sizeof(AggText)):
+            text = (<AggText*>self.texts.order.p)[i].text
             out.append(bytes_of(<const char*>text + sizeof(uint64_t), agg_size(text)))
         return out
 
@@ -473,14 +622,16 @@ cdef class ClpsDistinct:
             with nogil:
                 if kind == AGG_STRING:
                     self.sort()
-                    count = self.found.count
+                    count = self.texts.order.n // sizeof(AggText)
                 else:
                     if start == 0:
                         agg_reduce(numbers)
                     count = numbers.items.n // sizeof(uint64_t)
                 while i < count and out.n < target:
                     if kind == AGG_STRING:
-                        text = (<AggText*>self.order.p)[i].text
+                        if i + AGG_AHEAD < count:
+                            EXH_PREFETCH((<AggText*>self.texts.order.p)[i + AGG_AHEAD].text)
+                        text = (<AggText*>self.texts.order.p)[i].text
                         enc_buf_put(&out, b'"', 1)
                         txt_put_json(&out, text + sizeof(uint64_t), text + sizeof(uint64_t) + agg_size(text))
                         enc_buf_put(&out, b'"\n', 2)

@@ -85,7 +85,10 @@ class Distinct:
                 flags = column.values if mask is None else compress(column.values, mask)
                 self.booleans.update(flag != 0 for flag in set(flags))
             case NodeType.VAR_STRING:
-                row = self.found.add_entries(column.texts.variables, column.values, mask)
+                largest = clps_extreme(column.values, mask, False, True)
+                if largest is None:
+                    return
+                row = self.found.add_entries(column.texts.first_variables(int(largest) + 1), column.values, mask)
                 if row >= 0:
                     column.strings([row])  # raises
             case NodeType.CLP_STRING | NodeType.DATE_STRING:

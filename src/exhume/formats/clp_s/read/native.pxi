@@ -251,7 +251,17 @@ cdef inline void put_integer(Out* out, int64_t value) noexcept nogil:
 cdef inline void put_padded(Out* out, uint64_t value, int width, char pad) noexcept nogil:
     """`value`, filled up on the left to `width` characters."""
     cdef char[20] digits
-    cdef int n = put_unsigned(digits, value)
+    cdef uint64_t left = value
+    cdef int n = width
+    if pad == c"0":
+        while n:
+            n -= 1
+            out.data[out.size + n] = <char>(48 + left % 10)
+            left = left // 10
+        if left == 0:
+            out.size += width
+            return
+    n = put_unsigned(digits, value)
     while width > n:
         out.data[out.size] = pad
         out.size += 1
