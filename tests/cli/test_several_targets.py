@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.remote.server import serving
+
 Cli = Callable[..., Any]
 
 QUERIES = {
@@ -197,3 +199,21 @@ def test_a_target_without_output_keeps_its_heading(samples: Path, exhume_cli: Cl
     targets = [samples / "caf/empty.caf", samples / "zs/words-none.zs"]
     assert exhume_cli("list", targets[0]).text == ""
     assert exhume_cli("list", *targets).text.startswith(f"{targets[0]}:\n\n{targets[1]}:\n")
+
+
+def test_urls_and_files_are_targets_together(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    words, other = samples / "zs/words-none.zs", samples / "clp_s/demo.clps"
+    with serving({"a.zs": words.read_bytes(), "b.clps": other.read_bytes()}) as served:
+        first, second = f"{served.url}/a.zs", f"{served.url}/b.clps"
+        ran = exhume_cli("verify", first, second, words, f"{served.url}/absent")
+        assert (ran.code, ran.text.splitlines()[-1]) == (1, "total: incomplete (3 ok, 1 incomplete)")
+        alone = exhume_cli("search", words, "late").text.splitlines()
+        expected = [f"{target}:{line}" for target in (first, words) for line in alone]
+        assert exhume_cli("search", first, words, "late").text.splitlines() == expected
+        assert exhume_cli("search", first, words, "late", "--count").text.splitlines()[-1] == "total: 10"
+        assert exhume_cli("list", first, second).text.startswith(f"{first}:\n")
+        assert exhume_cli("export", first, words, "--to", "jsonl", "-o", tmp_path / "out").code == 0
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.jsonl", "words-none.jsonl"]
+        for wrong in (["search", first, second, "late"], ["list", "--all-versions", first, second]):
+            ran = exhume_cli(*wrong)
+            assert (ran.code, ran.out) == (2, b"")

@@ -20,7 +20,7 @@ from exhume.cli.formatcli import (
     split_options,
 )
 from exhume.cli.many import ManyOptions, Targets, many_options, recursive_option
-from exhume.cli.playback import Player, each_target, worst
+from exhume.cli.playback import Player, are_few, each_target, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
@@ -28,9 +28,6 @@ from exhume.redaction import redact
 from exhume.registry import Format, get_format
 
 MOST_HINTS = 3
-
-PRECHECKED = 64
-"""Up to this many local targets, the formats are compared before the first answer is printed."""
 
 
 @click.command("search", cls=FormatCommand, verb="search")
@@ -116,7 +113,7 @@ def _search_several(
 ) -> list[ExitCode]:
     """Search all targets and return their exit codes; results of one format may be merged (see `_ResultPlayer`)."""
     names, described = chosen.names, None
-    if isinstance(names, list | tuple) and len(names) <= PRECHECKED and not any("://" in name for name in names):
+    if are_few(names):
         described = _one_format(run, names)
     player = _ResultPlayer(run, query, values, given, described)
     options: dict[str, Any] = {

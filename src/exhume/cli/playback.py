@@ -29,8 +29,9 @@ from exhume.redaction import redact
 
 One = Callable[..., ExitCode | None]
 
-CHECKED = 1000
-"""The most targets whose options are checked before the first of them is read."""
+CHECKED = 64
+CHECKED_REMOTE = 16
+"""The most targets whose options are checked before the first of them is read; with URLs among them, fewer."""
 
 ITEM_BREAK = ",\n"
 """The separator of two items of a list."""
@@ -290,13 +291,20 @@ def each_target(
     return sorted(found)
 
 
+def are_few(names: Iterable[str]) -> bool:
+    """Whether targets are looked at in advance: not many, and not listed while they are read."""
+    if not isinstance(names, (list, tuple)):
+        return False
+    return len(names) <= (CHECKED_REMOTE if any("://" in name for name in names) else CHECKED)
+
+
 def check_each(run: Run, check: Callable[..., Any], names: Iterable[str], **options: Any) -> None:
     """Call `check` for each target, which raises `click.UsageError` for options that do not apply to its format.
 
-    Such an error is raised before anything is printed or written for one of several targets, where they are few: more
-    than `CHECKED`, or those that are listed while they are read, are checked when it is their turn.
+    Such an error is raised before anything is printed or written for one of several targets, where they are few: others
+    are checked when it is their turn.
     """
-    if not isinstance(names, (list, tuple)) or len(names) > CHECKED:
+    if not are_few(names):
         return
     for name in names:
         try:
