@@ -6,7 +6,9 @@ import gc
 import json
 import multiprocessing
 import tracemalloc
+from bisect import bisect_left, bisect_right
 from concurrent.futures import ProcessPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from exhume.engines.explain import Selection, explain
 from exhume.engines.explained import innermost
 from exhume.errors import Span
+from exhume.layout import places
 from exhume.layout.foreign import Specification, compile_ksy
 from exhume.layout.schema import Explainer
 from exhume.layout.trees import Field
@@ -113,8 +116,15 @@ def explained(specification: Specification, data: bytes, *, at_once: bool = Fals
     return explainer.explain_traced(specification.model.schemas["one"], read, data)
 
 
+@pytest.fixture(params=[places.STARTS, 2, 3], ids=["all starts", "2 starts", "3 starts"])
+def starts(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many starts of elements are kept; the others are found again."""
+    monkeypatch.setattr(places, "STARTS", request.param)
+    monkeypatch.setattr(places, "BLOCKS", min(places.BLOCKS, request.param))
+
+
 @pytest.mark.parametrize("case", EACH, ids=lambda case: case.id)
-def test_trees_are_those_of_reading_at_once(case: Case, tmp_path: Path) -> None:
+def test_trees_are_those_of_reading_at_once(case: Case, tmp_path: Path, starts: None) -> None:
     specification = compiled(case, tmp_path)
     for cut in range(len(case.bytes) + 1):
         data = case.bytes[:cut]
@@ -124,7 +134,7 @@ def test_trees_are_those_of_reading_at_once(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", EACH, ids=lambda case: case.id)
-def test_each_offset_is_explained_as_by_reading_at_once(case: Case, tmp_path: Path) -> None:
+def test_each_offset_is_explained_as_by_reading_at_once(case: Case, tmp_path: Path, starts: None) -> None:
     specification = compiled(case, tmp_path)
     known = explained(specification, case.bytes, at_once=True, whole=True)
     for at in some(range(len(case.bytes))):
@@ -132,6 +142,24 @@ def test_each_offset_is_explained_as_by_reading_at_once(case: Case, tmp_path: Pa
         assert [told(node)[:6] for node in innermost([found], at)] == [
             told(node)[:6] for node in innermost([known], at)
         ]
+
+
+def test_rows_that_are_found_together_keep_some_starts(tmp_path: Path, starts: None) -> None:
+    """More of them than are found at a time, with a broken one at the end."""
+    specification = compiled(LISTS[0], tmp_path)
+    data = b"".join(bytes((number % 7,)) + bytes(number % 7) for number in range(9000)) + b"\x05ab"
+    found = explained(specification, data, whole=True, stream=True)
+    [rows] = found.children
+    assert len(rows.children) == 9001
+    at = 0
+    for number in range(9001):
+        if number % 500 < 3 or number > 8990:
+            span = rows.children[number].span
+            assert span is not None
+            assert span.start == at
+        at += 1 + number % 7
+    near = explained(specification, data, window=(4000, 4001))
+    assert innermost([near], 4000)[-2].span == innermost([found], 4000)[-2].span
 
 
 def test_ranges_have_the_elements_in_them(tmp_path: Path) -> None:
@@ -197,3 +225,25 @@ def test_memory_is_where_each_element_begins(tmp_path: Path, how: dict[str, Any]
         ProcessPoolExecutor(1, mp_context=spawn).submit(peak, tmp_path, many, how).result() for many in (1_000, 9_000)
     )
     assert (more - less) / 8_000 < 40  # bytes; an object with its notes takes a thousand
+
+
+def test_a_long_list_keeps_a_bounded_number_of_starts() -> None:
+    width = 3
+    walked = lambda index, at: count(at + width, width)  # noqa: E731
+    one, many = (places.Places(None, 5, 0, walked) for _ in range(2))
+    total = 3 * places.STARTS + 1
+    for number in range(total):
+        one.end(5 + width * (number + 1))
+    for first in range(0, total, 5000):
+        last = min(first + 5000, total)
+        many.extend([5 + width * number for number in range(first, last)], 5 + width * last)
+    for found in (one, many):
+        assert len(found) == total
+        assert len(found._starts) <= places.STARTS
+        assert [found.start(at) for at in (0, 1, 77, total - 1, total)] == [
+            5 + width * at for at in (0, 1, 77, total - 1, total)
+        ]
+        assert (found.starting(5 + width * 100, bisect_left), found.starting(5 + width * 100, bisect_right)) == (
+            100,
+            101,
+        )

@@ -62,6 +62,21 @@ class Places(Sequence[dict[str, Any]]):
             self.mask = 2 * self.mask + 1
             self._blocks.clear()
 
+    def extend(self, starts: Sequence[int], ends: int) -> None:
+        """Note many elements that follow each other; the last ends at `ends`."""
+        self._starts.extend(starts[-self.known & self.mask :: self.mask + 1])
+        self.known += len(starts)
+        self.at = ends
+        while len(self._starts) > STARTS:
+            del self._starts[1::2]
+            self.mask = 2 * self.mask + 1
+        self._blocks.clear()
+
+    def starting(self, at: int, find: Callable[[Sequence[int], int], int]) -> int:
+        """How many elements start before a position, or up to it, as `find` (`bisect_left`, `bisect_right`) says."""
+        number = find(self._starts, at) - 1
+        return 0 if number < 0 else number * (self.mask + 1) + find(self._block(number), at)
+
     def start(self, index: int) -> int:
         """The position of an element."""
         if not self.known or not index:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import keyword
-from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -15,6 +14,7 @@ from exhume.compiler.front.model import Type
 from exhume.errors import shorten
 from exhume.io.local import release
 from exhume.layout.fast import LayoutError
+from exhume.layout.places import Places
 
 View = bytes | memoryview
 Place = list[Any]
@@ -59,15 +59,14 @@ RELEASED = 32 << 20
 
 
 class Lazily(Sequence[Any]):
-    """A list of structures that keeps only their start positions; `read` reads one that is shown, with notes.
+    """A list of structures that keeps only some start positions; `read` reads one that is shown, with notes.
 
     Where expressions request elements, they are held as the fast readers give them: what is shown is read again.
     """
 
     def __init__(self, view: Any, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:
         """A list that begins at `at` in `view`; `read(at, index, run)` returns an element and where it ends."""
-        self.starts = array("q")
-        self.stop: int = at
+        self.found = Places(None, at, 0, self._walked)
         self.partial: Any = None
         """The readable part of one more element, which could not be read completely."""
         self.places: Beginnings = Beginnings(self)
@@ -81,8 +80,21 @@ class Lazily(Sequence[Any]):
         self.reaches = True
         """Whether elements may have fields outside of their own bytes."""
 
+    @property
+    def stop(self) -> int:
+        """Where the last element ends."""
+        return self.found.at
+
+    def _walked(self, index: int, at: int) -> Iterator[int]:
+        """Where the elements from a number and its start on end."""
+        run = type(self._run)(self._run.size)  # they were read before: these do not count
+        while True:
+            _, at = self._read(at, index, run)
+            index += 1
+            yield at
+
     def __len__(self) -> int:
-        return len(self.starts) + (self.partial is not None)
+        return self.found.known + (self.partial is not None)
 
     def __getitem__(self, index: Any) -> Any:
         if self._held:
@@ -91,18 +103,19 @@ class Lazily(Sequence[Any]):
 
     def shown(self, index: int) -> Any:
         """One element with its notes."""
-        if index == len(self.starts):
+        if index == self.found.known:
             return self.partial
-        return self._read(self.starts[index], index, self._run.second())[0]
+        return self._read(self.found.start(index), index, self._run.second())[0]
 
     def begin(self, at: int) -> None:
         """One more begins."""
-        self.stop, self.begun = at, True
+        self.found.at, self.begun = at, True
 
     def add(self, start: int, end: int, value: Any = None) -> None:
         """One is there."""
-        self.starts.append(start)
-        self.stop, self.begun = end, False
+        self.found.at = start
+        self.found.end(end)
+        self.begun = False
         if value is not None:
             self._held.append(value)
         if end - self._released > RELEASED:
@@ -110,8 +123,7 @@ class Lazily(Sequence[Any]):
 
     def add_rows(self, starts: Sequence[int], end: int) -> None:
         """Add many consecutive elements."""
-        self.starts.extend(starts)
-        self.stop = end
+        self.found.extend(starts, end)
         self._release()
 
     def _release(self) -> None:
@@ -127,18 +139,17 @@ class Beginnings(Sequence[tuple[int, int | None]]):
         self._of = of
 
     def __len__(self) -> int:
-        return len(self._of.starts) + self._of.begun
+        return self._of.found.known + self._of.begun
 
     def __getitem__(self, index: Any) -> Any:
-        index, starts = range(len(self))[index], self._of.starts
-        if index == len(starts):
-            return self._of.stop, None
-        return starts[index], starts[index + 1] if index + 1 < len(starts) else self._of.stop
+        index, found = range(len(self))[index], self._of.found
+        return found.start(index), found.start(index + 1) if index < found.known else None
 
     def touching(self, start: int, end: int) -> range:
         """The elements that have a byte in `[start, end)`, or begin there."""
-        first = max(0, bisect_right(self._of.starts, start) - 1)
-        return range(first, min(len(self), bisect_left(self._of.starts, end) + self._of.begun))
+        found = self._of.found
+        first = max(0, found.starting(start, bisect_right) - 1)
+        return range(first, min(len(self), found.starting(end, bisect_left) + self._of.begun))
 
 
 def type_of(value: Traced) -> Type:
