@@ -6,7 +6,7 @@ import pytest
 from exhume_ksy.fast._layout import LayoutError
 
 from exhume.errors import ExhumeError, Span
-from exhume.formats.data_bundle import messages
+from exhume.formats.data_bundle import layout_fields
 from exhume.formats.data_bundle.checks import SHARD_HEADER, SHARD_MAGIC
 from exhume.formats.data_bundle.layout import FIXED_HEADER, parse_shard_header, shard_header_end
 from exhume.formats.data_bundle.messages import ShardHeader
@@ -79,18 +79,18 @@ def test_a_number_that_is_none() -> None:
 
 
 def test_fields_are_named_by_their_keys() -> None:
-    known = messages.names({3: "size", 1: "offset"}, {2: "path"})
+    known = layout_fields.names({3: "size", 1: "offset"}, {2: "path"})
     assert list(known.items()) == [(8, "offset"), (18, "path"), (24, "size")]
-    assert messages.names({1: "offset"}) == {8: "offset"}
-    assert messages.key_of(known, "path") == 18
-    assert messages.build(known, (0, b"ab", 3)) == b"\x12\x02ab\x18\x03"
+    assert layout_fields.names({1: "offset"}) == {8: "offset"}
+    assert layout_fields.key_of(known, "path") == 18
+    assert layout_fields.build(known, (0, b"ab", 3)) == b"\x12\x02ab\x18\x03"
     with pytest.raises(ValueError, match="longer"):
-        messages.build(known, (0, b"ab", 3, 4))
+        layout_fields.build(known, (0, b"ab", 3, 4))
 
 
 def test_the_last_of_several_fields_counts_and_gives_the_order() -> None:
-    known = messages.names({1: "offset", 3: "size"})
-    values, unknown = messages.collect(b"\x08\x05\x18\x07\x30\x01\x08\x06", known)
+    known = layout_fields.names({1: "offset", 3: "size"})
+    values, unknown = layout_fields.collect(b"\x08\x05\x18\x07\x30\x01\x08\x06", known)
     assert (list(values.items()), unknown) == ([("size", 7), ("offset", 6)], (6,))
 
 
@@ -99,9 +99,9 @@ def test_the_last_of_several_fields_counts_and_gives_the_order() -> None:
     [(b"\x08\x05\x1a\x00", "wire type 0 of field 3", 2), (b"\x10\x05", "wire type 2 of field 2", 0)],
 )
 def test_a_known_field_of_another_type(message: bytes, text: str, actual: int) -> None:
-    known = messages.names({1: "offset", 3: "size"}, {2: "path"})
+    known = layout_fields.names({1: "offset", 3: "size"}, {2: "path"})
     with pytest.raises(WireError, match=text) as caught:
-        messages.collect(message, known)
+        layout_fields.collect(message, known)
     error = caught.value.__cause__
     assert isinstance(error, LayoutError)
     assert (error.path, error.found) == (f"fields[{len(message) // 3}].wire_type", actual)
@@ -109,5 +109,5 @@ def test_a_known_field_of_another_type(message: bytes, text: str, actual: int) -
 
 def test_a_field_is_not_taken_for_another_one() -> None:
     """Field 17 is not field 1, whose key shares its lower bits."""
-    known = messages.names({1: "offset"})
-    assert messages.collect(b"\x88\x01\x05\x8a\x01\x00", known) == ({}, (17, 17))
+    known = layout_fields.names({1: "offset"})
+    assert layout_fields.collect(b"\x88\x01\x05\x8a\x01\x00", known) == ({}, (17, 17))

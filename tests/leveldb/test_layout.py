@@ -25,8 +25,8 @@ from exhume.formats.leveldb.layout import (
     whole_handle,
     whole_number,
 )
+from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key
 from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
-from exhume.formats.leveldb.table_index import parse_index_delta, parse_index_first_key
 from exhume.formats.leveldb.wire import MAX_U64, BlockIndex, Handle, InternalKey, build_bytes, build_varint
 
 META, INDEX = Handle(100, 20), Handle(125, 30)

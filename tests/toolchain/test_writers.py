@@ -17,7 +17,7 @@ from exhume.formats.clp_ir import layout as clp_ir
 from exhume.formats.clp_ir import pykernel as clp_ir_events
 from exhume.formats.clp_s.write import build as clp_s
 from exhume.formats.data_bundle.layout import FileKey, build_record_key
-from exhume.formats.data_bundle.messages import build
+from exhume.formats.data_bundle.layout_fields import build
 from exhume.formats.kv_ir import layout as kv_ir
 from exhume.formats.kv_ir.layout import Encodings, MetadataTypes, Tags
 from exhume.formats.leveldb.blocks import build_block

@@ -30,7 +30,7 @@ FORMAT = Format(
     units=("events",),
     locate="locate:locate",
     recode="recode:recode",
-    inspect="reader:inspect",
+    inspect="sections:inspect",
     parts="parts",
     limitations=(
         "times are printed in patterns of SimpleDateFormat without week numbers; others are printed as ISO 8601",

@@ -4,10 +4,6 @@ back.
 Spec: `docs/formats/clp_ir.md`, "Bytes".
 
 What `info()` and `entries()` state about an IR stream of text.
-
-An IR stream of text as a section map: preamble and units, or the zstd frames around them; as of KV-IR.
-
-Spec: `docs/formats/clp_ir.md`, "Bytes".
 """
 
 from __future__ import annotations
@@ -26,29 +22,19 @@ from exhume.findings import Finding
 from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.layout import Preamble, metadata_text, parse_metadata
 from exhume.formats.clp_ir.patterns import ISO, Zone, compile_pattern, find_zone
+from exhume.formats.clp_ir.sections import SCHEMA
 from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, Wildcard, parse_wildcard
-from exhume.formats.kv_ir import sections
 from exhume.formats.kv_ir.passes import UnitError, printed, read_preamble
 from exhume.formats.kv_ir.reader import StreamArchive
 from exhume.formats.kv_ir.stream import Stream
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.stream import TextStream
     from exhume.tabular.arrow import TableOptions
-
-
-SCHEMA = "clp_ir"
-"""The specification of a stream."""
-
-
-def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The sections of a stream that cannot be opened because its preamble is invalid."""
-    return sections.inspect(source, limits=limits, schema=SCHEMA)
 
 
 EVENTS = 1 << 20

@@ -18,14 +18,8 @@ from exhume_ksy.fast.data_bundle_shard import read_data_bundle_shard
 from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.data_bundle import checks
-from exhume.formats.data_bundle.messages import (
-    FIXED_HEADER,
-    OFS_DATA,
-    SHARD_MAGIC,
-    SHARD_START,
-    HeaderNames,
-    ShardHeader,
-)
+from exhume.formats.data_bundle.layout_fields import FIXED_HEADER, OFS_DATA, SHARD_MAGIC, SHARD_START, HeaderNames
+from exhume.formats.data_bundle.messages import ShardHeader
 from exhume.formats.leveldb.wire import MAX_U64, WireError
 from exhume.layout.fast import read
 
