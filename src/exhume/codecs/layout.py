@@ -58,3 +58,8 @@ def frame_places(data: Buffer) -> list[tuple[int, int]]:
     found = scan_frame(memoryview(data), 0, len(data))
     to_skip = (number for number, kind in enumerate(found.magic) if kind != FrameKind.ZSTANDARD)
     return list(pairwise([*found.at, found.resume_at]))[: next(to_skip, None)]
+
+
+def stored_checksum(end: bytes) -> int:
+    """The checksum of a frame, in its last bytes."""
+    return int.from_bytes(end[-CHECKSUM_SIZE:], "little")

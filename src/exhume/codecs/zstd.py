@@ -10,7 +10,15 @@ from typing import Any
 import zstandard
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
-from exhume.codecs.layout import CHECKSUM_SIZE, DESCRIPTOR_AT, HAS_CHECKSUM, SKIPPABLE, frame_end, skip_skippable
+from exhume.codecs.layout import (
+    CHECKSUM_SIZE,
+    DESCRIPTOR_AT,
+    HAS_CHECKSUM,
+    SKIPPABLE,
+    frame_end,
+    skip_skippable,
+    stored_checksum,
+)
 from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
 from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
@@ -246,7 +254,7 @@ def zstd_checksum(stored: Iterable[Buffer], max_size: int) -> tuple[int, int]:
         if size > max_size:
             raise over_budget("zstd", max_size)
         running.update(content)
-    return int.from_bytes(end, "little"), running.value() & 0xFFFFFFFF
+    return stored_checksum(end), running.value() & 0xFFFFFFFF
 
 
 def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:

@@ -1,0 +1,141 @@
+"""Files of well-known types in raw bytes, for chunks whose index is lost: files of each type show where they end.
+
+None of them is a format of ours: only as much of each is looked at as its length takes, so they have no specification.
+"""
+
+from __future__ import annotations
+
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+
+from exhume.errors import ExhumeError
+from exhume.io.source import Source
+from exhume.native.kernel import find_patterns
+
+WINDOW = 8 << 20
+MOST = 256 << 20
+"""Largest fragment that is followed completely."""
+
+_STEP = 1 << 16
+
+
+def find_pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
+    """`(start, end, suffix)` of every recognized file in `[start, stop)`, in order, without overlaps."""
+    signatures = [magic for magic, _, _ in TYPES]
+    overlap = max(map(len, signatures)) - 1
+    at = done = start
+    while at < stop:
+        size = min(WINDOW, stop - at)
+        data = source.read_at(at, min(size + overlap, stop - at))
+        for hit, kind in find_patterns(data, signatures):
+            place = at + hit
+            if place < done or hit >= size:
+                continue
+            _, suffix, measure = TYPES[kind]
+            try:
+                end = measure(source, place, min(stop, place + MOST))
+            except (ExhumeError, IndexError, ValueError, zlib.error, lzma.LZMAError):
+                continue
+            if end is not None and place < end <= stop:
+                yield place, end, suffix
+                done = end
+        at += size
+
+
+def _png(source: Source, start: int, stop: int) -> int | None:
+    """Return where a PNG ends, by its chunks; None if they do not fit."""
+    at = start + 8
+    while at + 12 <= stop:
+        head = source.read_at(at, 8)
+        at += 12 + int.from_bytes(head[:4], "big")
+        if head[4:] == b"IEND":
+            return at
+        if not head[4:].isalpha():
+            return None
+    return None
+
+
+def _jpeg(source: Source, start: int, stop: int) -> int | None:
+    """Return where a JPEG ends, by its segments; None if they do not fit."""
+    at = start + 2
+    while at + 4 <= stop:
+        head = source.read_at(at, 4)
+        if head[0] != 0xFF:
+            return None
+        if head[1] == 0xDA:  # the image data, which end at the first end marker
+            return _offset_after(source, at, stop, b"\xff\xd9")
+        at += 2 + int.from_bytes(head[2:], "big")
+    return None
+
+
+def _pdf(source: Source, start: int, stop: int) -> int | None:
+    """Return where a PDF ends: after the last end marker that belongs to it."""
+    end = _offset_after(source, start, stop, b"%%EOF")
+    while end is not None:  # updates are appended to the file, each with an end marker of its own
+        following = source.read_up_to(end, min(_STEP, stop - end))
+        if b"%%EOF" not in following or b"%PDF-" in following[: following.index(b"%%EOF")]:
+            break
+        end = _offset_after(source, end, stop, b"%%EOF")
+    if end is not None:
+        tail = source.read_up_to(end, min(2, stop - end))
+        end += len(tail) - len(tail.lstrip(b"\r\n"))
+    return end
+
+
+def _zip(source: Source, start: int, stop: int) -> int | None:
+    end = _offset_after(source, start, stop, b"PK\x05\x06")
+    if end is None or end + 18 > stop:
+        return None
+    return end + 18 + int.from_bytes(source.read_at(end + 16, 2), "little")
+
+
+def _riff(source: Source, start: int, stop: int) -> int | None:
+    return start + 8 + int.from_bytes(source.read_at(start + 4, 4), "little")
+
+
+def _sqlite(source: Source, start: int, stop: int) -> int | None:
+    head = source.read_at(start, 32)
+    page = int.from_bytes(head[16:18], "big")
+    return start + (65_536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+
+
+def _stream(make: Callable[[], object]) -> Callable[[Source, int, int], int | None]:
+    """The end of a compressed stream, found by decoding it in small steps (nothing is kept)."""
+
+    def measure(source: Source, start: int, stop: int) -> int | None:
+        """Return where a compressed stream ends, by decompressing it; None if it does not."""
+        engine: object = make()
+        for at in range(start, stop, 4096):
+            piece = source.read_at(at, min(4096, stop - at))
+            engine.decompress(piece)  # type: ignore[attr-defined]
+            if engine.eof:  # type: ignore[attr-defined]
+                return at + len(piece) - len(engine.unused_data)  # type: ignore[attr-defined]
+        return None
+
+    return measure
+
+
+def _offset_after(source: Source, start: int, stop: int, mark: bytes) -> int | None:
+    """The offset just after the first `mark` in `[start, stop)`."""
+    at = start
+    while at < stop:
+        data = source.read_at(at, min(_STEP + len(mark) - 1, stop - at))
+        hit = data.find(mark)
+        if hit >= 0:
+            return at + hit + len(mark)
+        at += _STEP
+    return None
+
+
+TYPES: list[tuple[bytes, str, Callable[[Source, int, int], int | None]]] = [
+    (b"\x89PNG\r\n\x1a\n", "png", _png),
+    (b"\xff\xd8\xff", "jpg", _jpeg),
+    (b"%PDF-", "pdf", _pdf),
+    (b"PK\x03\x04", "zip", _zip),
+    (b"RIFF", "riff", _riff),
+    (b"SQLite format 3\0", "sqlite", _sqlite),
+    (b"\x1f\x8b\x08", "gz", _stream(lambda: zlib.decompressobj(31))),
+    (b"\xfd7zXZ\0", "xz", _stream(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ))),
+]
+"""Magic bytes, suffix, and the function that finds the end."""
