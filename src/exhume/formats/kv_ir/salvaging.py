@@ -162,11 +162,11 @@ class StreamSalvage(ABC, Generic[U]):
 
     @abstractmethod
     def _lost_with(self, trouble: UnitError) -> str:
-        """What is lost, in the words of a report, with a unit whose end is known."""
+        """The loss, in the words of a report, with a unit whose end is known."""
 
     @abstractmethod
     def _doubt(self) -> None:
-        """Note that from here on something depends on what was lost."""
+        """Note that from here on something depends on lost bytes."""
 
     @abstractmethod
     def _is_credible(self, data: bytes, at: int) -> bool:
