@@ -23,7 +23,7 @@ from exhume.formats.kv_ir import lines
 from exhume.formats.zs import writer as zs_writer
 from exhume.registry import formats
 from tests.conftest import ROOT
-from tests.sizes import some
+from tests.sizes import size, some
 
 Cli = Callable[..., Any]
 
@@ -143,7 +143,7 @@ def test_on_what_is_no_archive(target: str, place: Path, exhume_cli: Cli) -> Non
     for number, verb in enumerate(CALLS):
         if (target, verb) == ("fifo", "create"):
             continue  # reading one is what it is for, see below
-        for at, call in some(enumerate(CALLS[verb][: None if verb == "create" else 2])):
+        for at, call in some(enumerate(CALLS[verb][: None if verb == "create" else size(1, 2)])):
             check(place, exhume_cli, str(place / target), verb, call, 100 * number + at)
 
 

@@ -20,19 +20,21 @@ from tests.sizes import peak_memory
 QUERIES = ("*: *a1* OR n > 0 OR ts > 5 OR $_filename: *a*", 'list.k: a1 OR *.e: null OR NOT msg: "no *"')
 
 
-def use(data: bytes) -> None:
-    """Everything that examines an archive."""
+def use(data: bytes, *, all_ways: bool) -> None:
+    """What examines an archive: `verify` and the records in order, and with `all_ways` everything."""
     for _ in exhume.verify(data, format="clp-s"):
         pass
     with open_archive(BytesSource(data)) as archive:
         archive.info().to_dict()
         archive.sections()
-        for ordered in (False, True):
+        for ordered in (False, True)[: 2 if all_ways else 1]:
             try:
                 for _ in archive.json_chunks(ordered=ordered):
                     pass
             except ExhumeError:
                 pass
+        if not all_ways:
+            return
         try:
             for _ in archive.events(with_source=True):
                 pass
@@ -57,7 +59,7 @@ def main(path: Path, thorough: bool) -> None:
             damaged = data[:offset] + bytes([value]) + data[offset + 1 :]
             start = time.process_time()
             try:
-                use(damaged)
+                use(damaged, all_ways=thorough or offset % 4 < 2)  # with either of the masks
             except ExhumeError as error:
                 if "\n" in str(error):
                     failures.append(f"{offset}: {error!r}")

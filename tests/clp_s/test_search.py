@@ -237,7 +237,7 @@ def tree_of(shape: str, size: int) -> SchemaTree:
 @pytest.mark.parametrize("path", ["*.x", "a.a.x", "*.a.*.a.*.nosuch"])
 @pytest.mark.slow
 def test_hostile_trees_end_soon(shape: str, path: str) -> None:
-    resolver = Resolver(tree_of(shape, 5_000))
+    resolver = Resolver(tree_of(shape, 2_500))
     start = time.process_time()
     try:
         resolver.run(condition.ColumnTest(parse_column(path), condition.EXISTS, ALL))

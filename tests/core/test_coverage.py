@@ -19,6 +19,7 @@ from exhume.errors import ExhumeError
 from exhume.layout.fast import claimed
 from tests.archives import label, own_archives, real_archives
 from tests.broken import broken
+from tests.sizes import size
 
 Spec = dict[str, Any]
 
@@ -44,7 +45,7 @@ def test_it_is_what_the_fields_say(path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.slow
 def test_it_is_what_the_fields_say_of_damage(format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
-    for number, one in enumerate(broken(format).values()):
+    for number, one in enumerate(list(broken(format).values())[:: size(3, 1)]):
         with one.target(tmp_path / str(number)) as target:
             try:
                 archive = inspect_archive(target, format=format, limits=one.limits)

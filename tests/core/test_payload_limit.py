@@ -112,8 +112,8 @@ def wrong(verb: str, usual: Result, limited: Result) -> str:
 def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...], *, each: bool = False) -> int:
     """Run every verb with limits, least first; return how many outputs were not the usual ones.
 
-    Where one limit changes nothing, larger ones do not either, and are left out unless `each` is to be tried; so are
-    forms of export other than JSON lines.
+    Where one limit changes nothing, larger ones do not either, and are left out; so are forms of export other than
+    JSON lines, unless `each` is to be tried.
     """
     differing = tried = 0
     for verb in (*VERBS, *EXPORTS) if each else VERBS:
@@ -125,7 +125,7 @@ def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...], *, 
             assert wrong(verb, usual, limited) == "", (verb, limit)
             differing += limited[:2] != usual[:2]
             tried += 1
-            if not each and (limited[:2], limited[3]) == (usual[:2], usual[3]):
+            if (limited[:2], limited[3]) == (usual[:2], usual[3]):
                 break
     assert tried, "no verb is for this format"
     return differing

@@ -23,7 +23,7 @@ from tests.faults import run
 from tests.faults.tasks import TASKS, Task, make_inputs, repeatable
 from tests.faults.traced import is_traced
 from tests.forks import Ended, Forks
-from tests.sizes import size
+from tests.sizes import THOROUGH, size
 from tools.blocks import write_block
 
 LONGEST = 1.0
@@ -134,7 +134,19 @@ def forks() -> Iterator[Forks]:
         yield made
 
 
-@pytest.mark.parametrize("what", TRIED, ids=" ".join)
+def tried() -> list[tuple[str, str]]:
+    """What the tests interrupt: each verb (with workers where it can have some), and writing of each format.
+
+    All tasks are tried under `make test-thorough`, and by `make signals`.
+    """
+    if THOROUGH:
+        return list(TRIED)
+    verbs = {verb: (format, verb) for format, verb in sorted(TRIED, key=lambda one: one[0] == "workers")}
+    writing = {format: (format, verb) for format, verb in sorted(TRIED, key=lambda one: one[1] == "create")}
+    return sorted({*verbs.values(), *writing.values()})
+
+
+@pytest.mark.parametrize("what", tried(), ids=" ".join)
 @pytest.mark.slow
 def test_ctrl_c(what: tuple[str, str], folder: Path, forks: Forks) -> None:
     assert [problem for _, problem in rounds(forks, TRIED[what], folder, size(1, 60), len(what[0])) if problem] == []

@@ -56,7 +56,7 @@ def test_one_call_fails(task: Task, bench: Path) -> None:
 @pytest.mark.slow
 def test_the_process_is_killed(format: str) -> None:
     """In a process of its own, which forks: no other threads may run there."""
-    command = [sys.executable, "-m", "tests.faults.run", "--kill", "--json", "--every", str(size(31, 1)), f"{format}:"]
+    command = [sys.executable, "-m", "tests.faults.run", "--kill", "--json", "--every", str(size(61, 1)), f"{format}:"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     rows = json.loads(done.stdout)
     assert [line for row in rows for line in row["wrong"]] == []
