@@ -107,10 +107,10 @@ class FormatCli:
     ) -> None:
         """Store the arguments, which the class docstring describes."""
         self.options = options or {}
-        self.values = values or {}
-        self.without_effect = without_effect or {}
-        self.needs = needs or {}
-        self.exports = exports or {}
+        self.values: Mapping[str, type[VerbOptions]] = values or {}
+        self.without_effect: Mapping[str, Mapping[str, Sequence[str]]] = without_effect or {}
+        self.needs: Mapping[str, Mapping[str, str]] = needs or {}
+        self.exports: Mapping[str, str] = exports or {}
         self.table_options = table_options
         self.cat = cat
         self.entries = entries

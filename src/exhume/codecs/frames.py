@@ -118,7 +118,7 @@ class FramedPayload:
         self.size: int = places.size
         """Bytes of the payload."""
         self._buffer = reserve(self.size)
-        self.view = self._buffer.toreadonly()
+        self.view: memoryview = self._buffer.toreadonly()
         """All of it; what was not taken yet is not there."""
         self._places: FrameIndex | None = places
         self._locks: dict[int, threading.Lock] = {}
@@ -395,7 +395,7 @@ class PayloadPrefix:
         """Prepare to decompress a payload of `size` bytes from its start, as far as it is needed."""
         self.size = size
         self._buffer = reserve(size)
-        self.view = self._buffer.toreadonly()
+        self.view: memoryview = self._buffer.toreadonly()
         """All of it; what was not taken yet is not there."""
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
         self._reader = engine.stream_reader(data, read_across_frames=True)

@@ -145,6 +145,8 @@ class StoredContent:
     `chunks` yields the stored bytes from an offset to another, of `stored` in all.
     """
 
+    codec: str
+
     def __init__(
         self,
         codec: str,

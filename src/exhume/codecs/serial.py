@@ -83,7 +83,7 @@ class Serial:
         self.size = size
         self._max_size = max_size
         self._buffer = reserve(size)
-        self.view = self._buffer.toreadonly()
+        self.view: memoryview = self._buffer.toreadonly()
         """All of it; what was not taken yet is not there."""
         self._cursor = Cursor(read, stored)
         self._lock = threading.Lock()

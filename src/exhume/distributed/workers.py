@@ -133,7 +133,7 @@ class Threads:
     """Threads of this process: for units that wait for storage more than they compute."""
 
     def __init__(self, count: int) -> None:
-        self.slots = count + max(1, count // 4)
+        self.slots: int = count + max(1, count // 4)
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="exhume-unit")
         self._done: queue.SimpleQueue[tuple[int, list[TaskResult]]] = queue.SimpleQueue()
         self._closed = threading.Event()

@@ -50,11 +50,11 @@ class SharedObject(Generic[T]):
     def __init__(self, item: T, identity: Any) -> None:
         """Wrap an open object. `identity` shows whether its file has changed since; `notes` is for its users."""
         self.item = item
-        self.identity = identity
+        self.identity: Any = identity
         self.notes: dict[str, Any] = {}
         self.lock = threading.RLock()
-        self.users = 0
-        self.dropped = False
+        self.users: int = 0
+        self.dropped: bool = False
 
 
 class OpenObjectCache(Generic[T]):

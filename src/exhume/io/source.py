@@ -321,6 +321,8 @@ class StoppableSource(Source):
     Closing it closes nothing unless it is `owned`: what reads may be given up while others read the same file.
     """
 
+    base: Source
+
     def __init__(self, base: Source, stopped: Callable[[], bool], *, owned: bool = False) -> None:
         self.base, self.stopped, self._owned = base, stopped, owned
         self.name, self.origin = base.name, base.origin

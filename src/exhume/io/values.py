@@ -15,6 +15,9 @@ CHUNK = 1 << 20
 class LargeValue:
     """A byte string of `len()` bytes that `open` yields in chunks; `span` is its place."""
 
+    limits: Limits
+    span: Span
+
     __slots__ = ("_open", "_size", "limits", "span")
 
     def __init__(self, size: int, open: Callable[[], Iterator[bytes]], limits: Limits, span: Span) -> None:

@@ -68,7 +68,7 @@ class Elements(Sequence[Any]):
 
         `size` returns the size of the next element's own stream; None if they have none.
         """
-        self.places = Places(stream, int(stream.pos()), width, self._walked)
+        self.places: Places = Places(stream, int(stream.pos()), width, self._walked)
         self.stream = stream
         self._make = make
         self.size = size  # of the stream of the next element, where each has its own

@@ -48,6 +48,10 @@ class Tabulator(Protocol):
 class ArrowColumns:
     """The arrays of one batch; `tabulator` knows names, types and the budget."""
 
+    pa: Any
+    tabulator: Tabulator
+    rows: Any
+
     def __init__(self, tabulator: Tabulator, rows: Any) -> None:
         import numpy as np
 

@@ -88,7 +88,7 @@ class Tabulator:
         self.size = size
         self.omitted: dict[str, str] = {}
         self.schema: Any = None
-        self.room = _TableBudget(size)
+        self.room: _TableBudget = _TableBudget(size)
         self._around: list[Type] = []
         """The types of the structures that a column is in."""
 

@@ -20,6 +20,8 @@ BLOCKS = 8
 class Places(Sequence[dict[str, Any]]):
     """Positions of the elements of an array, as the parsers note them."""
 
+    known: int
+
     def __init__(self, stream: Any, first: int, width: int, walked: Callable[[int, int], Iterator[int]]) -> None:
         """An array at `first` in `stream`; `width` is the size of each element in bytes, 0 if they differ.
 
@@ -29,10 +31,10 @@ class Places(Sequence[dict[str, Any]]):
         self._first = first
         self._width = width
         self._starts = array("q")
-        self.mask = 0
+        self.mask: int = 0
         self.known = 0
         """The elements that are not even and have a known end."""
-        self.at = first
+        self.at: int = first
         """Where the last of them ends."""
         self._even = 0
         self._open = False  # whether there is one more element, read in part

@@ -48,7 +48,7 @@ class Scan:
         self._batches = batches
         self._turn = threading.Lock()
         self._ends = False
-        self.ended = False
+        self.ended: bool = False
         """Whether Arrow knows that no more batches come."""
         _SCANS.add(self)
 

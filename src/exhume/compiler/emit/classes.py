@@ -16,6 +16,8 @@ from exhume.compiler.refusal import UnsupportedError
 class ClassEmitter(Statements):
     """The class of one type: slots for fields, properties for instances."""
 
+    counts: bool
+
     base = ""
     more_slots: tuple[str, ...] = ()
 
@@ -25,7 +27,7 @@ class ClassEmitter(Statements):
     def kept(self, field: Field) -> str:
         return f"self.{kept_as(field)}"
 
-    placed = True
+    placed: bool = True
     """Whether the stream of the structure is what an instance is read from, and reading is at its place."""
 
     def place(self) -> tuple[str, str]:
@@ -34,7 +36,7 @@ class ClassEmitter(Statements):
     def begin(self) -> str:
         return super().begin() if self.placed else "self._io.base"
 
-    elsewhere = False
+    elsewhere: bool = False
     """Whether an instance is read from a stream that is given, which may be that of the structure."""
 
     def sync(self) -> bool:
@@ -133,7 +135,8 @@ class ClassEmitter(Statements):
 
         They return the slot if it is set, else they fill it first.  It is None if the condition (`if`) is not met.
         """
-        self.lines = lines = Lines()
+        lines = Lines()
+        self.lines: Lines = lines
         lines.depth = 2
         optional = " | None" if field.condition is not None else ""
         out = ["    @property", f"    def {safe(field.id)}(self) -> {self.module.annotation(field.kind)}{optional}:"]
@@ -262,4 +265,4 @@ class ClassEmitter(Statements):
             self.loose = True
             lines.add("bit = at * 8")
         self.read_field(field, into)
-        self.loose = False
+        self.loose: bool = False

@@ -70,6 +70,8 @@ def _size_of(kind: Kind, bits: bool = False) -> int:
 class Code(abc.ABC):
     """Expressions of one type; readers and properties find names in different places."""
 
+    asked: int
+
     loose = False
     """Whether bits are read one by one, wherever in a byte the last ended (`bit` says where)."""
 
@@ -81,8 +83,8 @@ class Code(abc.ABC):
         self.module = module
         self.type = type
         self.needs = module.needs[type]
-        self.foreign = module.foreign
-        self.lines = Lines()
+        self.foreign: bool = module.foreign
+        self.lines: Lines = Lines()
         self.item: tuple[str, Kind] | None = None  # what `_` is
         self.index = ""
         self.above_path = ""

@@ -239,7 +239,7 @@ class Reader(Statements):
         """
         waiting: list[Field] = []
         shares = self.type.root.model.shares
-        self.counts = shares or (self.foreign and (self._asks_for_the_end() or self._bits_continue()))
+        self.counts: bool = shares or (self.foreign and (self._asks_for_the_end() or self._bits_continue()))
         if self.counts:
             self.lines.add("bit = at * 8 - io.left" if shares else "bit = at * 8")
         together = 0
@@ -347,7 +347,7 @@ class Reader(Statements):
         orders = {bit_order(one.one) for one in self.type.seq} - {None}
         if here is not None and len(orders) > 1 and (self.counts or leaves_bits(self.type.seq[:number])):
             raise UnsupportedError("bits of both orders within a byte are not supported")
-        self.loose = False
+        self.loose: bool = False
         if here is not None and (self.counts or self.traces):
             return True
         run = itertools.takewhile(lambda one: bit_order(one.one) == here, self.type.seq[number:])

@@ -190,7 +190,7 @@ class Scan(Reader):
         lines.add(f"end_{into} = at")
         self._span(field, into)
         self.read.add(field.id)
-        self.bounded = ""
+        self.bounded: str = ""
 
     def _numbers(self, field: Field) -> None:
         """Positions of numbers of one width, counted by another field, without copying them."""

@@ -90,6 +90,8 @@ def _imported(name: str) -> str:
 class Module:
     """What the readers of one specification share: imports and constants, found while they are written."""
 
+    helpers: set[str]
+
     def __init__(
         self,
         schema: Type,
@@ -109,7 +111,7 @@ class Module:
         self.traced = traced
         self.beside = beside
         self.paused = paused
-        self.reads_plain = False
+        self.reads_plain: bool = False
         """Whether names of classes and readers are at present those `beside`."""
         self.plains: set[str] = set()
         self.written = 0

@@ -205,7 +205,7 @@ class SingleValue(Values):
         for param, one in zip(type.params, kind.arguments, strict=True):
             what = f"the parameter {param.id} of {type.where} is"
             given.append(self.taken(without_rest(one), param.kind, what))
-        self.moved = ""
+        self.moved: str = ""
         return f"{self.module.name_of(type, type.reader_name)}({', '.join(given)})"
 
     def _read_switch(

@@ -143,7 +143,7 @@ class Statements(SingleValue):
             with lines.block("while True:"):
                 self._element(field, into, path, nested, skips)
                 self.item = (f"{into}[-1]" if skips else "one", field.one)
-                self.index = "turn - 1" if skips else f"len({into}) - 1"
+                self.index: str = "turn - 1" if skips else f"len({into}) - 1"
                 with lines.block(f"if {self.code(until)}:"):
                     lines.add("break")
                 self.item = None

@@ -260,7 +260,7 @@ class WideScan(OutwardScan):
         inner.sequence()
         if sized:
             lines.add("at = end", f"end = rest_{name}")
-        self.bounded = ""
+        self.bounded: str = ""
         return inner.columns
 
     inside: WideScan

@@ -32,6 +32,8 @@ class NotYetError(Exception):
 class Draft(Solver):
     """A walk over bytes that are not there yet."""
 
+    virtual: int
+
     def __init__(
         self, type: Type, chance: RandomChoices, arguments: list[Any] | None, uses: dict[Field, FieldUse]
     ) -> None:
@@ -55,7 +57,7 @@ class Draft(Solver):
     def begin(self) -> None:
         """Forget what the last pass found."""
         self.cells: dict[int, int] = {}
-        self.changed = False
+        self.changed: bool = False
         self.virtual = OPEN * 8
         self.placed_now: set[Key] = set()
         self.settled: set[str] = set()

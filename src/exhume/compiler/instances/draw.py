@@ -60,7 +60,7 @@ class InstanceBuilder(Structures):
             self.stiff.clear()
             self.tails.clear()
             self.failed.clear()
-            self.small = attempt > ATTEMPTS // 2
+            self.small: bool = attempt > ATTEMPTS // 2
             for _ in range(PASSES):
                 found = self.try_once()
                 if found is not None:
@@ -112,7 +112,7 @@ class InstanceBuilder(Structures):
         if self.changed and self.waited < 3:
             self.waited += 1
         else:
-            self.waited = 0
+            self.waited: int = 0
             self.redraw(keys)
 
     def redraw(self, keys: list[Key]) -> None:

@@ -178,7 +178,7 @@ class Walk(Evaluator):
             self.place = at
         return at
 
-    place = 0
+    place: int = 0
     """Where the element that was read last ends."""
 
     def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:

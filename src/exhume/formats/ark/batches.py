@@ -43,7 +43,7 @@ class Messages:
         self.numbers: Array = np.frombuffer(portion.numbers, np.uint16)
         self.times: Array = np.frombuffer(portion.times, np.uint64)
         self.sizes: Array = np.frombuffer(portion.sizes, np.uint64)
-        self.data = memoryview(portion.data)
+        self.data: memoryview = memoryview(portion.data)
         self.ends: Array = np.cumsum(self.sizes)
 
     def starting(self) -> list[tuple[int, int]]:

@@ -313,6 +313,10 @@ def large_message(
 class LazySpan:
     """A span that is built only when something is wrong."""
 
+    offset: int
+    size: int
+    split: Split
+
     __slots__ = ("offset", "size", "split")
 
     def __init__(self, split: Split, offset: int, size: int) -> None:

@@ -68,7 +68,7 @@ class Query:
         self.reverse = reverse
         self.skip: bool = on_error == "skip"
         self.findings = findings
-        self.most = reader.limits.payload_size
+        self.most: int = reader.limits.payload_size
 
     def batches(self, on_missing: OnMissing | None, *, replays: bool) -> Iterator[Iterable[Any]]:
         """The results of all of the query, in batches, one at a time in memory; `replays` latched messages as well."""
@@ -306,11 +306,11 @@ class SplitCursor(Cursor):
     def _tables(self) -> None:
         """What each short identifier means for this query."""
         reader = self.query.reader
-        self.codec = column_codec(self.reference.column.compression)
-        self.unpack = Decompressor(self.codec, reader.limits) if self.codec != "none" else None
+        self.codec: str = column_codec(self.reference.column.compression)
+        self.unpack: Decompressor | None = Decompressor(self.codec, reader.limits) if self.codec != "none" else None
         wanted, known = bytearray(ANY_OBJECT), bytearray(256)  # unmapped ones stay, in order to be reported
-        self.names = [""] * 256
-        self.identifiers = [""] * 256
+        self.names: list[str] = [""] * 256
+        self.identifiers: list[str] = [""] * 256
         self.decoders: list[Callable[..., dict[str, Any]] | None] = [None] * 256
         for mapping in self.facts.header.mappings:
             channel = self.reference.channels.get(mapping.identifier)

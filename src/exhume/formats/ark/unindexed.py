@@ -44,7 +44,7 @@ class MessageCheck:
         decoded.
         """
         self._reader, self._split, self._identifier = reader, split, reference.identifier
-        self.most = reader.limits.payload_size
+        self.most: int = reader.limits.payload_size
         """Bytes of a message that may be in memory."""
         self._channels = {
             mapping.short: reference.channels[mapping.identifier]

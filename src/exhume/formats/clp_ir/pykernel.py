@@ -76,6 +76,18 @@ class ClpIrDecoder:
         stopped: What `run` would have returned at the point where `each` stopped.
     """
 
+    time: int
+
+    wide: bool
+    events: int
+    matched: int
+    utc_offset: int
+    utc_changes: int
+    first_time: int
+    last_time: int
+    start: int
+    end: int
+
     def __init__(self, wide: bool, time: int) -> None:
         """Start at `time` in milliseconds since the epoch, without bounds on the time, patterns or an output format."""
         self.wide, self.time = wide, time
@@ -83,7 +95,7 @@ class ClpIrDecoder:
         self.first_time, self.last_time = MAX_MS, MIN_MS
         self.event: Event | None = None
         self.start = self.end = 0
-        self.stopped = (int(Status.MORE), 0, 0, -1)
+        self.stopped: tuple[int, int, int, int] = (int(Status.MORE), 0, 0, -1)
         self._out = bytearray()
         self._times, self._ends = array("q"), array("q")
         self._lower, self._upper = MIN_MS, MAX_MS
@@ -292,6 +304,10 @@ class ClpIrEncoder:
         wide: Whether variables have eight bytes, and times are those since the epoch.
         time: When the last event was, in milliseconds since the epoch.
     """
+
+    time: int
+
+    wide: bool
 
     def __init__(self, wide: bool, time: int) -> None:
         self.wide, self.time = wide, time

@@ -112,7 +112,8 @@ class SmallTables:
         `rules` has three integers for each rule: its kind and the two bounds.
         """
         self._archive = archive
-        self.together = together = KernelTables(archive, prints=False)
+        together = KernelTables(archive, prints=False)
+        self.together: KernelTables = together
         types = archive.schema_tree.types
         rule_of, rules = bytearray(len(types)), array("q")
         for found in archive.timestamp_ranges:

@@ -58,6 +58,9 @@ class GrowingStream(Stream):
         idle: Called whenever everything that is complete was read, before more is waited for.
     """
 
+    size: int
+    stored: int
+
     live = True
 
     def __init__(self, archive: OpenStream, rules: StreamRules) -> None:

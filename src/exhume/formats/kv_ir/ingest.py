@@ -324,6 +324,12 @@ class Ingest:
         ended: Whether nothing more is read: the end of the stream was met, or damage after which nothing can be.
     """
 
+    ended: bool
+    start: int
+    name: str
+    at: int
+    refused: int
+
     def __init__(self, name: str, *, exact: bool = False) -> None:
         """`exact`: floats keep all digits and pairs their order; `clp-s` prints six digits, in an order of its own."""
         self.name, self._exact = name, exact

@@ -108,13 +108,20 @@ class KvIrDecoder:
         hold: Whether to stop at the declaration of a key.
     """
 
+    auto: _Tree
+    user: _Tree
+    events: int
+    utc_offset: int | Any
+    utc_changes: int
+    encodings: int
+
     def __init__(self) -> None:
         """Start without keys or events."""
         self.auto, self.user = _Tree(), _Tree()
         self.events = self.utc_offset = self.utc_changes = self.encodings = 0
         self.event: tuple[dict[str, Any], dict[str, Any]] | None = None
         self.start: int = 0
-        self.stopped = (int(Status.MORE), 0, 0, -1)
+        self.stopped: tuple[int, int, int, int] = (int(Status.MORE), 0, 0, -1)
         self.hold = False
         self.refused: int = 0
         self._encoder: Any = None

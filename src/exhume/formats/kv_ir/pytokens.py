@@ -43,6 +43,10 @@ _VALUES = INTEGERS | TEXTS | {Tags.REAL, Tags.TRUE_VALUE, Tags.FALSE_VALUE, Tags
 class StopError(Exception):
     """A unit that was not accepted: why, where it starts, and where it ends (-1 if that is unknown)."""
 
+    status: Status
+    at: int
+    after: int
+
     def __init__(self, status: Status, at: int, after: int = -1) -> None:
         super().__init__(status)
         self.status, self.at, self.after = status, at, after
@@ -164,6 +168,9 @@ class Columns:
         size: About how many bytes the columns take when they are taken now.
     """
 
+    kinds: str
+    print_array: PrintArray
+
     def __init__(self, kinds: bytes, auto: bytes, user: bytes, print_array: PrintArray) -> None:
         """Collect values by column.
 
@@ -178,9 +185,9 @@ class Columns:
         self._begin()
 
     def _begin(self) -> None:
-        self.sizes = array("q")
+        self.sizes: array[int] = array("q")
         self.values: list[dict[int, Any]] = [{} for _ in self.kinds]
-        self.lost = _Lost()
+        self.lost: _Lost = _Lost()
 
     def row(self) -> Row:
         """A row to add values to."""

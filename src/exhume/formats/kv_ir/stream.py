@@ -48,6 +48,11 @@ class Stream:
         frame_ends: Where zstd frames end that were read: bytes of the stream and of the file before that.
     """
 
+    stored: int
+
+    source: Source
+    size: int
+
     live = False
     """Whether more may be appended: then every byte is looked at as soon as it is there."""
 

@@ -67,6 +67,12 @@ _U32: Final = 0xFFFFFFFF
 class LargeBlock:
     """A data block in its file; see `Block`."""
 
+    handle: Handle
+    source: Source
+    codec: str
+    verdict: Verdict
+    size: int
+
     def __init__(self, handle: Handle, file: BlockOwner, codec: str, verdict: Verdict, content: StoredContent) -> None:
         """Read the block once, to find its uncompressed size and its restart count (in the last 4 bytes)."""
         self.handle, self.source, self.codec, self.verdict = handle, file.source, codec, verdict
@@ -75,9 +81,9 @@ class LargeBlock:
         self._content = content
         self.size, tail = content.tail(NUM_RESTARTS.size)
         count = NUM_RESTARTS.unpack(tail)[0] if len(tail) == NUM_RESTARTS.size else _U32
-        self.end = self.size - NUM_RESTARTS.size - RESTART.size * count
+        self.end: Any | int = self.size - NUM_RESTARTS.size - RESTART.size * count
         """Where the entries end."""
-        self.fits = self.end >= 0 and count <= MOST_RESTARTS
+        self.fits: Any | bool = self.end >= 0 and count <= MOST_RESTARTS
         """Whether its end is that of a plain block; others are not read in chunks."""
         self.starts: set[int] = set()
         """Where entries start, once they were read."""

@@ -56,7 +56,7 @@ class LeveldbRows:
         self.family = family
         self.extras: dict[tuple[bytes, int], VersionExtra] = {}
         self.places: list[Any] = []
-        self.lengths = array("q")
+        self.lengths: array[int] = array("q")
         self._rows: list[list[Any]] = []  # key, value, inverted, offset, place, status, sequence of the next newer
 
     def __len__(self) -> int:

@@ -225,7 +225,7 @@ class TableVerifier:
         self.file = file
         self.table: Table = rules.database.table(file)
         self.stated = stated
-        self.last_sequence = rules.last_sequence
+        self.last_sequence: int | None = rules.last_sequence
         self.quick: bool = rules.quick
         self.order = self.table.comparator
         self.kinds: set[int] = rules.database.kinds

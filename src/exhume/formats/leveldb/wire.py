@@ -74,7 +74,7 @@ class Keys(Sequence[bytes]):
 
     def __init__(self, data: bytes, bounds: memoryview) -> None:
         self.data: bytes = data
-        self.bounds = bounds
+        self.bounds: memoryview = bounds
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -97,8 +97,8 @@ class Handles(Sequence[Handle]):
     __slots__ = ("offsets", "sizes")
 
     def __init__(self, offsets: memoryview, sizes: memoryview) -> None:
-        self.offsets = offsets
-        self.sizes = sizes
+        self.offsets: memoryview = offsets
+        self.sizes: memoryview = sizes
 
     @classmethod
     def of(cls, handles: Iterable[Handle]) -> Handles:

@@ -78,7 +78,7 @@ class BlockFile:
         self.source = source
         self.header = header
         self.limits = limits
-        self.decoder = DECODERS.get(header.codec)
+        self.decoder: str | None = DECODERS.get(header.codec)
         self.largest: int = min(LARGE, limits.payload_size)
         """Bytes of a block, or of its payload, that are kept in memory if both can be read in chunks."""
 

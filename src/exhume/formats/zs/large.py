@@ -47,6 +47,10 @@ class BlockOwner(Protocol):
 class LargeBlock:
     """A block in its file; see `RawBlock`."""
 
+    file: BlockOwner
+    offset: int
+    size: int
+
     def __init__(self, file: BlockOwner, offset: int, size: int) -> None:
         self.file, self.offset, self.size = file, offset, size
         covered = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)

@@ -153,7 +153,7 @@ class AppendOnlyLog:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open or create a regular file to append to."""
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         with naming(path):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | CLOEXEC | BINARY, 0o666)
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):

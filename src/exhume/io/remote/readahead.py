@@ -41,6 +41,8 @@ class AdaptiveConcurrency:
     halves.  A reader that is slower than its source never fills the width, and so never gets a larger one.
     """
 
+    width: int
+
     def __init__(self, most: int = MAX_IN_FLIGHT, clock: Callable[[], float] = time.perf_counter) -> None:
         """Start with one request at a time; at most `most`."""
         self.width = 1
@@ -112,6 +114,9 @@ RUNS = 4
 class PendingFetch:
     """A chunk that a thread of its own fetches, tried once; if that fails, `take` returns None and the reader asks."""
 
+    start: int
+    stop: int
+
     def __init__(self, start: int, stop: int, fetch: Callable[[], bytes], pace: AdaptiveConcurrency) -> None:
         """Start to fetch bytes `[start, stop)` in a thread of its own."""
         self.start, self.stop = start, stop
@@ -156,7 +161,7 @@ class SequentialRead:
         """Where the last read ended."""
         self.length: int = length
         """Bytes read in sequence so far, without the gaps between them."""
-        self.stop = stop
+        self.stop: int | None = stop
         self.read: int = 0
         """Of these, bytes since the last that were passed over."""
         self.at: int = 0

@@ -122,7 +122,7 @@ class RemoteSource(Source):
             raise RangeNotSupportedError("server did not report the object size", span=Span(name, 0, 0))
         self._size = int(size)
         self._identity = identity_of(info)
-        self.modified = _time(info)
+        self.modified: datetime | None = _time(info)
         """Time of the last write, if the storage reports it."""
         self._version = info.get("VersionId") or info.get("version_id")
         self._edges: list[tuple[int, bytes]] = []  # (offset, bytes) of the head and tail once they were fetched

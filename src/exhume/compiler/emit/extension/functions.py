@@ -107,7 +107,7 @@ class Function(Statements):
                 if name not in settled:
                     known = self.kinds[name]
                     self.kinds[name] = OBJECT if number > ROUNDS // 2 and kind != known else joined(known, kind)
-        self.table = table
+        self.table: Table = table
         self.numbers = {}
         for name, found in self.kinds.items():
             if found is None or (isinstance(found, MachineWord) and found.bits > MOST + 1):
@@ -175,7 +175,7 @@ class Function(Statements):
         """The function that compiled code calls."""
         self.infer()
         given, parameters = self._arguments()
-        self.lines = Lines()
+        self.lines: Lines = Lines()
         if recursive:
             self.lines.add("deeper()")
             self.shallower = True

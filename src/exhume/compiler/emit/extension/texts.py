@@ -32,7 +32,7 @@ class TextStatements(Expressions):
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
         super().__init__(source, every, table)
-        self.lines = Lines()
+        self.lines: Lines = Lines()
         self.unused: frozenset[str] = frozenset()
         """Strings that are only examined."""
 

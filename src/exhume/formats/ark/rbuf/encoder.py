@@ -40,6 +40,9 @@ FieldEncoder = Callable[[bytearray, Mapping[str, Any]], None]
 class EncodeFailure(Exception):  # noqa: N818 - internal, always turned into WriterError
     """A value that a field cannot hold; the path grows while the stack unwinds."""
 
+    expected: Any
+    actual: Any
+
     def __init__(self, what: str, expected: Any = None, actual: Any = None) -> None:
         super().__init__(what)
         self.expected, self.actual = expected, actual

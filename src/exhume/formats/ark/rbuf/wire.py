@@ -58,6 +58,13 @@ NATIVE = sys.byteorder == "little"
 class DecodeFailure(Exception):  # noqa: N818 - internal, always turned into the rule's error
     """A broken rule at a position; the path grows while the stack unwinds."""
 
+    rule: Rule
+    start: int
+    end: int
+    detail: str
+    expected: Any
+    actual: Any
+
     def __init__(
         self, rule: Rule, start: int, end: int, detail: str = "", expected: Any = None, actual: Any = None
     ) -> None:
@@ -96,7 +103,7 @@ class State:
     def __init__(self, notes: list[Note] | None, depth: int = MAX_DEPTH, budget: int = MAX_ELEMENTS) -> None:
         self.depth: int = depth
         self.budget: int = budget
-        self.notes = notes
+        self.notes: list[Note] | None = notes
 
     def note(self, rule: Rule, start: int, end: int, detail: str = "") -> None:
         if self.notes is not None and len(self.notes) < 1000:

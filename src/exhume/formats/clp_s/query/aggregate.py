@@ -61,7 +61,7 @@ class Distinct:
     """Different values, kind by kind: 1, 1.0 and True are equal to each other, and three values."""
 
     def __init__(self) -> None:
-        self.found = ClpsDistinct()
+        self.found: ClpsDistinct = ClpsDistinct()
         self.booleans: set[bool] = set()
 
     def add(self, value: Any) -> None:

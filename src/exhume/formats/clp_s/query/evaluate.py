@@ -40,6 +40,9 @@ class Evaluator:
     Masks are combined as integers, which is the fastest that plain Python has.
     """
 
+    start: int
+    stop: int
+
     def __init__(self, data: TableData, plan: Plan, start: int = 0, stop: int | None = None) -> None:
         """Evaluate conditions on rows `[start, stop)` of a table; masks are integers with a byte per row."""
         self.data = data
@@ -315,6 +318,9 @@ class RunSearch:
 
     Raises what keeps the schema tree or the schemas from being read.
     """
+
+    archive: TableArchive
+    plan: Plan
 
     def __init__(self, archive: TableArchive, plan: Plan) -> None:
         """Search the tables of an archive many at a time."""

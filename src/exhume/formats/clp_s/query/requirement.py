@@ -211,7 +211,7 @@ class ArrayTest:
 
     def __init__(self, check: Check, *, ignore_case: bool) -> None:
         """Prepare one check of an array column; `keys` is the rest of its path, which is searched in the JSON text."""
-        self.test = check.test
+        self.test: ColumnTest = check.test
         self.anywhere: bool = check.node is None
         self.keys: list[str] = [key.name.decode("utf-8", "surrogateescape") for key in check.rest]
         operand = check.test.operand

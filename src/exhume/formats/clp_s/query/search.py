@@ -62,7 +62,7 @@ class MatchingRows:
     def __init__(self, data: TableData, mask: bytes | None) -> None:
         """Describe the matching rows of one table."""
         self.data: TableData = data
-        self.mask = mask
+        self.mask: bytes | None = mask
         """A byte for each row of the table, 1 for those that match; None when all do."""
         self.count: int = data.num_messages if mask is None else mask.count(1)
         """How many rows match."""

@@ -50,7 +50,7 @@ class Wildcard:
         if ignore_case:
             codes = [code + 32 if 0x41 <= code <= 0x5A else code for code in codes]
         self.codes: list[int] = codes
-        self.literal = bytes(codes) if max(codes, default=0) < STAR else None
+        self.literal: bytes | None = bytes(codes) if max(codes, default=0) < STAR else None
         self._match: Callable[[bytes], object] | None = None
 
     @classmethod

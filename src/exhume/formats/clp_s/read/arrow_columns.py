@@ -50,7 +50,7 @@ class TablePart:
 
     def __init__(self, data: TableData, rows: RowNumbers) -> None:
         self.data: TableData = data
-        self.rows = rows
+        self.rows: RowNumbers = rows
         self.columns: dict[int, int] = data.layout.by_node
 
 
@@ -70,6 +70,8 @@ class ColumnPiece:
 
 class ColumnMaker:
     """Makes the Arrow arrays of one field, for one thread at a time."""
+
+    pa: Any
 
     def __init__(self, pa: Any, item: ArrowField, archive: TableArchive) -> None:
         """Choose the function that fills the arrays, by the field's Arrow type (`pa` is the module `pyarrow`)."""

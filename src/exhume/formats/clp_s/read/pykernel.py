@@ -61,6 +61,8 @@ class ClpsStrings:
     raises.  `end` is the offset after the last of `count` entries, `size` that of the payload's end.
     """
 
+    end: int
+
     __slots__ = ("_entries", "end", "size")
 
     def __init__(self, payload: Buffer, count: int, steps: Iterable[int] = ()) -> None:

@@ -70,7 +70,7 @@ class GatheredColumn:
     def __init__(self, source: RunSource, kind: int, found: tuple[bytes, bytes, bytes]) -> None:
         """Make a column of values from many tables: `found` has values, variables and the table of each row."""
         values, more, owners = found
-        self.owners = array("I", owners)
+        self.owners: array[int] = array("I", owners)
         rows = len(self.owners)
         middle = NUM_VARIABLES.pack(len(more) // 8) if kind in SIZED_INSIDE else b""
         data = memoryview(b"".join((values, middle, more)))
@@ -104,7 +104,7 @@ class KernelTables:
             for table in chosen:
                 self.rows[table.index] = table.num_messages
         self._schemas = columns
-        self.schema_of = array("i", map(schemas.place, entries.schema_ids))
+        self.schema_of: array[int] = array("i", map(schemas.place, entries.schema_ids))
         """The place of each table's schema among those that are stored; -1 where there is none."""
         self.tables = kernel.ClpsTables(
             tree.parents,

@@ -70,6 +70,9 @@ class Window(TableData):
 class Windows:
     """A table whose rows are read on request, by any number of threads."""
 
+    table: Table
+    layout: SchemaLayout
+
     def __init__(self, table: Table, passage: FrameCache | LeanFrameCache, ends: list[int]) -> None:
         """Read a table whose columns end at `ends` through the frames in `passage`."""
         self.table, self.layout = table, table.layout
@@ -143,6 +146,8 @@ class Windows:
 
 class WindowRows:
     """Some rows of a table; see `Windows.rows`."""
+
+    stop: int
 
     def __init__(self, windows: Windows, here: PinnedFrames | LeanPinnedFrames, start: int, stop: int) -> None:
         self._windows, self._here, self._start, self.stop = windows, here, start, stop

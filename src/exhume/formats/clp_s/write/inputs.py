@@ -137,6 +137,11 @@ PIECE: Final = 1 << 20
 class BadRecordError(WriterError):
     """A record that was not written: `line` (1-based, in `name`), `reason` and `status`."""
 
+    name: str
+    line: int
+    status: Status
+    reason: str
+
     def __init__(self, name: str, line: int, status: Status, span: Span, snippet: bytes, detail: str = "") -> None:
         reason = REASONS[status] + detail
         where = f"line {line}: " if line else ""

@@ -102,6 +102,9 @@ class Token:
 class ScanError(Exception):
     """Scanning stopped at `position` (of the data) for `status`."""
 
+    status: Status
+    position: int
+
     def __init__(self, status: Status, position: int) -> None:
         super().__init__(status)
         self.status, self.position = status, position

@@ -109,6 +109,17 @@ def clps_count_lines(data: bytes, start: int, stop: int) -> int:
 class PureEncoder:
     """The encoder in pure Python; see `Encoder`."""
 
+    saw_integer_time: bool
+    saw_float_time: bool
+    time_min: int
+    time_max: int
+    float_time_min: float
+    float_time_max: float
+    max_document: int
+    records: int
+    losses: int
+    size: int
+
     def __init__(
         self,
         *,
