@@ -47,7 +47,7 @@ def format_of(path: Path) -> str:
 
 CASES = [
     pytest.param(path, options, id=f"{label(path)}-{index}")
-    for path in [*own_archives(), *real_archives()[::5]]
+    for path in [*own_archives(), *real_archives()[::3]]
     if "archive.clps" not in path.name or path.stat().st_size < 20_000
     for index, options in enumerate(VARIANTS.get(format_of(path), []))
 ]

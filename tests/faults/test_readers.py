@@ -56,7 +56,7 @@ def test_every_read_fails_once(archive: str, name: str, samples: Path) -> None:
         with exhume.open(path) as opened, Disk() as disk:
             usual = method(opened)
     reads = disk.calls["read"]
-    step = max(1, reads // size(6, 10**6))
+    step = max(1, reads // size(4, 10**6))
     wrong = []
     for number in range(0, reads, step):
         for how in WAYS:

@@ -47,7 +47,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 )
 @pytest.mark.slow
 def test_one_call_fails(task: Task, bench: Path) -> None:
-    tally = run.try_task(bench, task, size(31, 1))
+    tally = run.try_task(bench, task, size(61, 1))
     assert tally.wrong == []
     assert tally.faults
 
