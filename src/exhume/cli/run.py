@@ -60,7 +60,7 @@ class Run:
             "limit": tuple(limit), "allow_full_download": allow_full_download, "follow_redirects": follow_redirects,
             "storage": tuple(storage), "quiet": quiet, "verbose": verbose,
         }  # fmt: skip
-        self.screen = Screen() if json or ndjson else screen or Screen(terminal_width(), wants_color(color))
+        self.screen: Screen = Screen() if json or ndjson else screen or Screen(terminal_width(), wants_color(color))
         """Width and colors of the terminal; neither for JSON."""
         self._pipes: dict[str, Source] = {} if pipes is None else pipes
         self.arguments |= {"screen": self.screen, "pipes": self._pipes}
@@ -78,8 +78,9 @@ class Run:
         except WriterError as error:
             raise UsageError(f"--limit: {error.message}") from error
         allowed = {"allow_full_download": allow_full_download, "follow_redirects": follow_redirects}
-        self.storage_options = storage_options(storage, {name: True for name, given in allowed.items() if given})
-        self.out = Output()
+        chosen = {name: True for name, given in allowed.items() if given}
+        self.storage_options: dict[str, Any] = storage_options(storage, chosen)
+        self.out: Output = Output()
         self._sources: dict[str, Source | Tree] = {}
         self._formats: dict[str, str] = {}
         self.verdicts: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from exhume.counts import counted
 from exhume.errors import shorten
@@ -261,7 +261,7 @@ class Registry:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Registry) and self.schemas == other.schemas and self.enums == other.enums
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<Registry {counted(len(self.schemas), 'schemas')}, {counted(len(self.enums), 'enumerations')}>"

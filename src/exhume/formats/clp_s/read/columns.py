@@ -84,7 +84,7 @@ class PrintContext:
 
     def __init__(self, archive: TextSource) -> None:
         self._archive = archive
-        self.lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock()
         self._first: ClpsStrings | None = None
         self._needs_all = False
 
