@@ -17,8 +17,10 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import exhume
+from exhume.codecs.checksums import masked_crc32c
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.wire import build_varint
 from exhume.io.tree import MemoryTree
 from exhume.recovery import Outcome, SalvageReport, VerifiedBy
 from tests.clp_s.build import directory
@@ -27,6 +29,8 @@ from tests.leveldb.make_samples import PUT, build_table, edit, write_files
 from tests.sizes import PROFILE
 
 Files = dict[str, bytes]
+BLOB = 17
+"""The type of a reference to a value in a blob file."""
 
 
 def build_kv_ir(path: Path) -> None:
@@ -66,6 +70,29 @@ def build_database_with_log(path: Path) -> None:
     write_files(path, {**files, "000005.ldb": table, "000006.log": build_log(logged)})
 
 
+def build_database_with_blobs(path: Path) -> None:
+    """A database of RocksDB's with one table, whose values are in a blob file."""
+    magic = bytes.fromhex("378f2400")
+    data, entries = magic + b"\1" + bytes(25), []
+    for number in range(120):
+        key, value = b"key %05d" % number, b"blob %d " % number * 20
+        sizes = len(key).to_bytes(8, "little") + len(value).to_bytes(8, "little") + bytes(8)
+        checksums = b"".join(masked_crc32c(checked).to_bytes(4, "little") for checked in (sizes, key + value))
+        data += sizes + checksums + key
+        index = b"\1" + b"".join(map(build_varint, (9, len(data), len(value)))) + b"\0"
+        entries.append((key, number + 1, BLOB, index))
+        data += value
+    held = build_varint(len(data) - 30)
+    footer = magic + (120).to_bytes(8, "little") + bytes(16)
+    table, writer = build_table(entries, "snappy")
+    made = edit(log=6, last=300, following=10, tables=[(1, 5, len(table), writer.smallest, writer.largest)])
+    made = made.replace(b"\x07\x01\x05", b"\x67\x01\x05") + b"\1\1\4\1\x09\1"  # with its oldest blob file
+    made += b"\x90\3\x09" + build_varint(120) + held + b"\0\0\0"
+    files = {"CURRENT": b"MANIFEST-000004\n", "MANIFEST-000004": build_log([made]), "000006.log": b""}
+    files["000009.blob"] = data + footer + masked_crc32c(footer).to_bytes(4, "little")
+    write_files(path, {**files, "000005.sst": table})
+
+
 def build_clp_s_directory(path: Path) -> None:
     made = path.with_suffix(".clps")
     CLP_S.build(made)
@@ -82,8 +109,9 @@ ALL = [
     Case("clp-s", build_clp_s_directory, "", lambda _: [], CLP_S.content, part="directory"),
     Case("kv-ir", build_kv_ir, "", lambda _: [], content_kv_ir),
     Case("leveldb", build_database_with_log, "", lambda _: [], content_leveldb, part="database"),
+    Case("leveldb", build_database_with_blobs, "", lambda _: [], content_leveldb, part="blobs"),
 ]
-PROVEN = (*CHECKSUMMED, "leveldb-database")
+PROVEN = (*CHECKSUMMED, "leveldb-database", "leveldb-blobs")
 LOG = "000006.log"
 """A file that is appended to: if it ends between two records, or is empty, it is a shorter one (docs/testing.md)."""
 PLACEHOLDER = "<lost "
