@@ -748,6 +748,19 @@ def test_values_are_not_resolved_by_quick() -> None:
     assert quick.note == "payloads were not examined: --quick"
 
 
+def test_a_table_whose_keys_have_no_sequence_numbers_is_not_damaged() -> None:
+    """As an application makes one with LevelDB's `TableBuilder`; with a bad checksum, its index is damaged instead."""
+    files = build_database()
+    table_of((build_block([(b"a", b"1"), (b"bcd", b"2")]), b"bcd"), (build_block([(b"word", b"3")]), b"word"))(files)
+    table = files["000005.ldb"]
+    with LevelDbArchive(BytesSource(table)) as archive:
+        assert [(one.code, one.severity) for one in archive.verify()] == [("LDB-122", Severity.UNCHECKED)]
+        with pytest.raises(UnsupportedFeatureError, match="keys without sequence numbers"):
+            list(archive.entries())
+    with LevelDbArchive(BytesSource(flip(table, len(table) - 48 - 7))) as archive:
+        assert "LDB-202" in {one.code for one in archive.verify()}
+
+
 @pytest.mark.parametrize(
     ("magic", "kind"),
     [

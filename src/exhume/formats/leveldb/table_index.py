@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from exhume.errors import FormatError
@@ -18,7 +18,7 @@ from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import comparator_of
 from exhume.formats.leveldb.kernel import block_handles
-from exhume.formats.leveldb.layout_facts import user_key
+from exhume.formats.leveldb.layout_facts import KEY_TAIL, user_key
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table_blocks import BlockFile, TableBlock, rule_of
 from exhume.formats.leveldb.wire import BlockIndex, Handle
@@ -44,6 +44,9 @@ STAMPED_VERSION = 2
 """The version of tables for ingestion whose entries all have the sequence number of the ingestion."""
 GLOBAL_SEQUENCE = "rocksdb.external_sst_file.global_seqno"
 TIMESTAMPS_KEPT = "rocksdb.user.defined.timestamps.persisted"
+LOOKED_AT = 64
+"""Keys of an index that are examined for sequence numbers."""
+
 _FEATURES = {
     "rocksdb.separate.key.value.in.data.block": "keys and values are stored apart",
     "rocksdb.udi.is.primary.index": "an index that the application defines",
@@ -242,6 +245,9 @@ class IndexedFile(BlockFile):
         block = self.read_block(handle, report)
         if block is None:
             return BlockIndex.of(())
+        if not shape.has_user_keys and block.verdict is Verdict.GOOD and self._has_plain_keys(block):
+            report(checks.FEATURE, "keys without sequence numbers, so not of a database", span=block.span)
+            return BlockIndex.of(())
         cut = bytes if shape.has_user_keys else user_key
         if shape.is_delta:
             from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key
@@ -264,6 +270,13 @@ class IndexedFile(BlockFile):
             except FormatError as error:
                 checks.report_error(report, checks.HANDLE, error)
         return BlockIndex.of(out)
+
+    def _has_plain_keys(self, block: TableBlock) -> bool:
+        """Whether the first keys of an index are too short for sequence numbers: an application made the table."""
+        if self.footer is None or self.footer.family != "leveldb":
+            return False
+        found = islice(self.split_block(block, checks.ignore), LOOKED_AT)
+        return any(len(key) < KEY_TAIL.size for key, _, _ in found)
 
     @cached_property
     def strict_index(self) -> BlockIndex:
