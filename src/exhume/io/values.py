@@ -1,4 +1,4 @@
-"""Values that are too large for memory, read in chunks as often as they are requested; small ones joined to chunks."""
+"""Large values: read in chunks, as often as requested, or gathered from them; small ones joined to chunks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,45 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 CHUNK = 1 << 20
 """Bytes of a value in memory that are passed on at a time."""
+
+MANY = 4 << 20
+"""Bytes from which on pieces are not kept as they are: freed ones would leave holes in memory."""
+
+
+class Gathering:
+    """Bytes that come in pieces and are taken as one.
+
+    Many are held once, and twice while they are taken.  `size` is their number.
+    """
+
+    __slots__ = ("_many", "_pieces", "size")
+
+    def __init__(self, first: bytes = b"") -> None:
+        self._pieces = [first]
+        self._many = bytearray()
+        self.size = len(first)
+
+    def add(self, piece: bytes | memoryview) -> None:
+        """Append a piece."""
+        self._pieces.append(bytes(piece))
+        self.size += len(piece)
+        if self.size >= MANY:
+            self._join()
+
+    def _join(self) -> None:
+        for one in self._pieces:
+            self._many += one
+        self._pieces.clear()
+
+    def take(self) -> bytes:
+        """All bytes; there are none then."""
+        if self._many:
+            self._join()
+            found = bytes(self._many)
+        else:
+            found = b"".join(self._pieces)
+        self._pieces, self._many, self.size = [], bytearray(), 0
+        return found
 
 
 class LargeValue:

@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 53
+VERSION = 54
 
 cdef extern from *:
     """

@@ -248,9 +248,7 @@ cdef class ClpIrDecoder:
             enc_buf_put(&self.patterns, &pattern, sizeof(CiPattern))
 
     def take(self):
-        cdef bytes found = self.out.data[: self.out.size] if self.out.size else b""
-        self.out.size = 0
-        return found
+        return moved(&self.out)
 
     def take_columns(self):
         cdef bytes times = enc_buf_bytes(&self.times), ends = enc_buf_bytes(&self.ends)
@@ -403,6 +401,13 @@ cdef class ClpIrDecoder:
         cdef CiLogType* type
         if not self.lower <= self.time <= self.upper:
             return 0
+        if how & CI_LINES and not self.patterns.n and ir_is_large(leaf, <IrVariable*>self.variables.p):
+            self.put_line_head()
+            if not ir_join_escaped(&self.out, leaf, <IrVariable*>self.variables.p):
+                self.out.size = size
+                return IR_LOG_TYPE
+            ir_add(&self.out, b"}\n", 2)
+            return self.count()
         self.log_type(leaf.text, leaf.size, &type)
         if type != NULL and self.patterns.n and self.rules_out(type, leaf):
             return 0
@@ -423,10 +428,7 @@ cdef class ClpIrDecoder:
             with gil:
                 self.event = self.time, self.text.data[: self.text.size]
         elif how & CI_LINES:
-            ir_add(&self.out, b'{"timestamp":', 13)
-            ir_reserve(&self.out, 24)
-            put_integer(&self.out, self.time)
-            ir_add(&self.out, b',"message":', 11)
+            self.put_line_head()
             ir_put_escaped(&self.out, <const uint8_t*>self.text.data, self.text.size)
             ir_add(&self.out, b"}\n", 2)
         elif how & CI_COLUMNS:
@@ -446,12 +448,23 @@ cdef class ClpIrDecoder:
                 return fault
             if not ir_is_utf8(<const uint8_t*>into.data, into.size):
                 return IR_UTF8
+        return self.count()
+
+    cdef int count(self) noexcept nogil:
+        """Counts an event that is given."""
         self.matched += 1
         if self.time < self.first_time:
             self.first_time = self.time
         if self.time > self.last_time:
             self.last_time = self.time
         return 0
+
+    cdef int put_line_head(self) except -2 nogil:
+        """What a line of JSON has before the message."""
+        ir_add(&self.out, b'{"timestamp":', 13)
+        ir_reserve(&self.out, 24)
+        put_integer(&self.out, self.time)
+        return ir_add(&self.out, b',"message":', 11)
 
     # -- log types -----------------------------------------------------------------------------------------------------
 
@@ -805,6 +818,4 @@ cdef class ClpIrEncoder:
         return self.out.n
 
     def take(self):
-        cdef bytes found = enc_buf_bytes(&self.out)
-        self.out.n = 0
-        return found
+        return moved_units(&self.out)

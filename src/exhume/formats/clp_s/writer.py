@@ -44,6 +44,7 @@ from exhume.formats.kv_ir.ingest import Ingest, StreamPart
 from exhume.formats.kv_ir.units import Status as IrStatus
 from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
+from exhume.io.values import Gathering
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 
@@ -70,8 +71,7 @@ class ClpSWriter(Writer):
         self.reasons: collections.Counter[str] = collections.Counter()
         self.on_bad_record: Callable[[BadRecordError], None] | None = None
         self._line = self._offset = 0
-        self._held: list[bytes] = []
-        self._num_held = self._wanted = 0
+        self._held, self._wanted = Gathering(), 0
         self._skipping = False
         self._events: Ingest | None = None
         self._lead = b""
@@ -211,7 +211,7 @@ class ClpSWriter(Writer):
             self._kind = InputKind.TEXT
         elif data and not self._lead and self._kind is None and self._recognize(data, False) is InputKind.JSON:
             self._kind = InputKind.JSON
-        between = not self._num_held and not self._skipping
+        between = not self._held.size and not self._skipping
         if block.part is not None:
             between = self._events is not None and self._events.expects(block.part)
         elif not block.text:
@@ -257,16 +257,14 @@ class ClpSWriter(Writer):
         if self._events is not None:
             self._ingest_events(self._events, piece or b"", final)
             return
-        self._held.append(piece or b"")
-        self._num_held += len(piece or b"")
-        if not final and self._num_held < self._wanted:
+        self._held.add(piece or b"")
+        if not final and self._held.size < self._wanted:
             return
-        data = b"".join(self._held)
+        data = self._held.take()
         at = self._take(data, final)
-        self._held = [] if final else [data[at:]]
-        self._num_held = len(data) - at if not final else 0
+        self._held = Gathering(b"" if final else data[at:])
         # A document that was not complete is looked at again only when twice as much of it is there.
-        self._wanted = 2 * self._num_held
+        self._wanted = 2 * self._held.size
 
     def _take(self, data: bytes, final: bool) -> int:
         """Encode the complete documents of `data`; return where the first incomplete one begins."""
@@ -328,7 +326,8 @@ class ClpSWriter(Writer):
             self._reject_trailing(events, piece)
             return
         known, counted = events.metadata, events.at
-        events.push(piece, final=final)
+        if not events.push(piece, final=final):
+            return
         unit = self._series.unit
         if known is None and events.metadata is not None and unit is not None:
             check_properties(events.metadata)

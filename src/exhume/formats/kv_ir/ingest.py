@@ -32,6 +32,7 @@ from exhume.formats.kv_ir.layout import (
 )
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.parallel import map_ordered
+from exhume.io.values import Gathering
 from exhume.limits import Limits, cpu_count
 
 T = TypeVar("T")
@@ -282,18 +283,19 @@ class _UncutBytes:
         An error of the input is raised once no byte is left before it.
         """
         data, base = self.held
-        parts = [data[at - base :]]
-        wanted = max(1, len(parts[0]))  # a long unit is examined again only when twice as much is there
+        parts = Gathering(data[at - base :])
+        before, wanted = parts.size, max(1, parts.size)  # a long unit is looked at again when twice as much is there
+        data, self.held = b"", (b"", at)
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):
-                parts.append(piece)
+                parts.add(piece)
                 wanted -= len(piece)
         except ExhumeError as error:
             self._failure = error
-        if len(parts) == 1 and self._failure is not None:
+        self.at, self.held = at, (parts.take(), at)
+        if len(self.held[0]) == before and self._failure is not None:
             raise self._failure
-        self.at, self.held = at, (b"".join(parts), at)
-        return len(parts) > 1
+        return len(self.held[0]) > before
 
 
 def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[bytes | StreamPart]:
@@ -339,23 +341,34 @@ class Ingest:
         self._decoder = KvIrDecoder()
         self._encoder: Any = None
         self._data = b""
+        self._held, self._wanted = Gathering(), 0
 
     @property
     def events(self) -> int:
         return int(self._decoder.events) + self.refused
 
-    def push(self, piece: bytes, *, final: bool) -> None:
-        """Add bytes of the stream.  Raises the problem with its preamble."""
-        self._data += piece
+    def push(self, piece: bytes, *, final: bool, wait: bool = True) -> bool:
+        """Add bytes of the stream; return whether it is time to `run`, which without `wait` it always is.
+
+        Raises the problem with its preamble.
+        """
+        if not self._held.size:
+            # A long event is looked at again only when twice as much is there.
+            self._held, self._wanted, self._data = Gathering(self._data), 2 * len(self._data), b""
+        self._held.add(piece)
+        if wait and not final and self._held.size < self._wanted:
+            return False
+        self._data = self._held.take()
         if self.metadata is None and (final or has_preamble(self._data)):
             where = Span(self.name, 0, len(self._data))
             preamble = parse_preamble(self._data, where)
             self.metadata = parse_metadata(preamble, where).get("USER_DEFINED_METADATA", {})
             self._leave(preamble.size)
+        return True
 
     def expects(self, part: StreamPart) -> bool:
         """Whether a part comes next."""
-        return self.metadata is not None and not (self.ended or self._data) and self.at == part.portion.start
+        return self.metadata is not None and not (self.ended or self.left) and self.at == part.portion.start
 
     def pass_over(self, part: StreamPart) -> None:
         """Pass over a part that was encoded."""
@@ -424,7 +437,7 @@ class Ingest:
     @property
     def left(self) -> int:
         """How many bytes were pushed and not taken."""
-        return len(self._data)
+        return len(self._data) + self._held.size
 
     @property
     def encoder_fault(self) -> int:

@@ -16,6 +16,7 @@ from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource
+from exhume.io.values import Gathering
 from exhume.limits import DEFAULT_LIMITS, cpu_count
 
 if TYPE_CHECKING:
@@ -132,15 +133,13 @@ class _ChunkStream(Stream):
 def _events(name: str, pieces: Iterator[bytes]) -> Iterator[Lines]:
     """The events of a plain-text log as lines of JSON.  Raises `WriterError` for one that is too long."""
     log = text_log()
-    held: list[bytes] = []
-    size, wanted, begin, number = 0, 0, 0, 1
+    held = Gathering()
+    wanted, begin, number = 0, 0, 1
     for piece in chain(pieces, (b"",)):
-        held.append(piece)
-        size += len(piece)
-        if piece and size < wanted:
+        held.add(piece)
+        if piece and held.size < wanted:
             continue
-        data = b"".join(held)
-        held.clear()
+        data = held.take()
         lines, end = log.lines(data, 0, not piece)
         if lines:
             yield Lines(lines, Span(name, begin, begin + end), number)
@@ -152,7 +151,8 @@ def _events(name: str, pieces: Iterator[bytes]) -> Iterator[Lines]:
             raise WriterError(
                 f"line {number}: an event is too long", span=where, expected=f"{LONGEST_LINE} bytes", format="kv-ir"
             )
-        held, wanted = [data[end:]], 2 * size  # an event is looked at again only when twice as much of it is there
+        # An event is looked at again only when twice as much of it is there.
+        held, wanted = Gathering(data[end:]), 2 * size
 
 
 def cut_lines(inputs: Iterable[Input], progress: Progress, format: str = "kv-ir") -> Iterator[Lines]:
@@ -164,21 +164,20 @@ def cut_lines(inputs: Iterable[Input], progress: Progress, format: str = "kv-ir"
 
 def _cut(name: str, pieces: Iterator[bytes], format: str = "kv-ir") -> Iterator[Lines]:
     """The lines of an input in blocks.  Raises `WriterError` for a line that is too long."""
-    number, begin, held = 1, 0, [b""]
+    number, begin, held = 1, 0, Gathering()
     for piece in pieces:
         end = piece.rfind(b"\n") + 1
         if end:
-            lines = b"".join([*held, piece[:end]])
-            held.clear()  # before the lines are taken: one may be large
+            held.add(piece[:end])
+            lines = held.take()
             yield Lines(lines, Span(name, begin, begin + len(lines)), number)
             number += lines.count(b"\n")
             begin += len(lines)
-        held.append(piece[end:])
-        if (size := sum(map(len, held))) > LONGEST_LINE:
-            where = Span(name, begin, begin + size)
+        held.add(piece[end:])
+        if held.size > LONGEST_LINE:
+            where = Span(name, begin, begin + held.size)
             raise WriterError(f"line {number}: too long", span=where, expected=f"{LONGEST_LINE} bytes", format=format)
-    lines = b"".join(held)
-    held.clear()
+    lines = held.take()
     yield Lines(lines, Span(name, begin, begin + len(lines)), number)
 
 

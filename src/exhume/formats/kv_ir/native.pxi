@@ -204,10 +204,16 @@ cdef int ir_reserve(Out* out, Py_ssize_t size) except -2 nogil:
 cdef int ir_put_escaped(Out* out, const uint8_t* text, Py_ssize_t size) except -2 nogil:
     """A string as JSON."""
     ir_add(out, b'"', 1)
+    ir_add_escaped(out, text, size)
+    return ir_add(out, b'"', 1)
+
+
+cdef inline int ir_add_escaped(Out* out, const uint8_t* text, Py_ssize_t size) except -2 nogil:
+    """Bytes within a string of JSON."""
     if not add_escaped(out, <const char*>text, size):
         with gil:
             raise MemoryError
-    return ir_add(out, b'"', 1)
+    return 0
 
 
 cdef int ir_put_real(Out* out, double value) except -2 nogil:
@@ -348,6 +354,57 @@ cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
     return variable == last
 
 
+cdef enum:
+    IR_LARGE = 1 << 20      # bytes of a string from which on it is printed, and taken apart, without a copy of it
+
+
+cdef bint ir_is_large(IrLeaf* leaf, IrVariable* variable) noexcept nogil:
+    """Whether an encoded string has many bytes."""
+    cdef int64_t size = leaf.size
+    cdef Py_ssize_t i
+    variable += leaf.variable
+    for i in range(leaf.num_variables):
+        if variable[i].text != NULL:
+            size += variable[i].number
+    return size >= IR_LARGE
+
+
+cdef bint ir_join_escaped(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
+    """The same as `ir_join`, but as JSON; the string is nowhere as a whole."""
+    cdef IrVariable* last
+    cdef const uint8_t* p = leaf.text
+    cdef const uint8_t* end = p + leaf.size
+    cdef const uint8_t* start
+    variable += leaf.variable
+    last = variable + leaf.num_variables
+    ir_add(out, b'"', 1)
+    while True:
+        start = p
+        while p < end and not ir_mark[p[0]]:
+            p += 1
+        ir_add_escaped(out, start, p - start)
+        if p == end:
+            break
+        if p[0] == CLP_KV_IR_MARKS_ESCAPE:
+            if p + 1 == end:
+                return False
+            ir_add_escaped(out, p + 1, 1)
+            p += 2
+            continue
+        if variable == last:
+            return False
+        if variable.text != NULL and p[0] == CLP_KV_IR_MARKS_TEXT:
+            ir_add_escaped(out, variable.text, variable.number)
+        else:
+            ir_reserve(out, IR_NUMBER_ROOM)
+            if not ir_put_variable(out, variable, p[0], leaf.wide):
+                return False
+        variable += 1
+        p += 1
+    ir_add(out, b'"', 1)
+    return variable == last
+
+
 cdef class IrTree:
     """One of the two trees of keys."""
     cdef EncBuf nodes
@@ -474,9 +531,7 @@ cdef class KvIrDecoder:
 
     def take(self):
         """The lines since the last call."""
-        cdef bytes found = self.out.data[: self.out.size] if self.out.size else b""
-        self.out.size = 0
-        return found
+        return moved(&self.out)
 
     def nodes(self, bint auto):
         """Parent, type, name and offset of every node but the root."""
@@ -984,6 +1039,9 @@ cdef class KvIrDecoder:
         cdef Out* out = &self.out
         if leaf.kind == C_TEXT:
             ir_put_escaped(out, leaf.text, leaf.size)
+        elif leaf.kind == C_APART and type != CLP_KV_IR_TAGS_NODE_ARRAY and ir_is_large(leaf, <IrVariable*>self.variables.p):
+            if not ir_join_escaped(out, leaf, <IrVariable*>self.variables.p):
+                return IR_LOG_TYPE
         elif leaf.kind == C_APART:
             if not self.join(leaf):
                 return IR_LOG_TYPE

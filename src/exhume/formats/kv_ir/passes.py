@@ -24,6 +24,7 @@ from exhume.formats.kv_ir.pytokens import Read, StopError, pass_event
 from exhume.formats.kv_ir.stream import HEAD, PIECE, Stream
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.source import Source
+from exhume.io.values import MANY, Gathering
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 Event = tuple[dict[str, Any], dict[str, Any]]
@@ -113,21 +114,41 @@ class Units:
         """The kind of token at an offset, in words."""
         return token_name(data, at)
 
-    def _more(self) -> bool:
-        """Whether there are more bytes; they are then in `_data`.  A failure to read is raised after them."""
-        # A long unit is looked at again only when twice as much is there.
+    def _more(self, missing: int = 0) -> bool:
+        """Whether there are more bytes; they are then in `_data`.  A failure to read is raised after them.
+
+        `missing`: how many more a token takes.
+        """
+        # A long unit is looked at again only when twice as much is there, or the long token that it has.
         wanted = 1 if self.stream.live else max(PIECE, len(self._data))
-        held = [self._data]
+        if missing > wanted:
+            wanted = missing
+        elif missing > wanted // 2:
+            wanted = missing + PIECE
+        held, self._data, before = Gathering(self._data), b"", len(self._data)
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):
-                held.append(piece)
+                held.add(piece)
                 wanted -= len(piece)
         except ExhumeError as error:
             self.damage = error
-        if len(held) == 1 and isinstance(self.damage, SourceError):
+        self._data = held.take()
+        if len(self._data) > before:
+            return True
+        if isinstance(self.damage, SourceError):
             raise self.damage
-        self._data = b"".join(held)
-        return len(held) > 1
+        return False
+
+    def _missing(self, at: int) -> int:
+        """How many bytes the token at an offset takes that are not in memory, as far as that is known."""
+        head = self._data[at : at + TOKEN]
+        if not head:
+            return 0
+        try:
+            end = at + self.parse_token(head.ljust(TOKEN, b"\0"), 0, MOST_STATED)[2]
+        except LayoutError:
+            return 0
+        return max(0, min(end, self._most) - len(self._data))
 
     @property
     def reach(self) -> int:
@@ -185,6 +206,8 @@ class Units:
             except SourceError:
                 yield
                 raise
+            if self.at - self._base >= MANY:
+                self._drop()  # before a large event is passed on
             yield
             if trouble is not None:
                 self.pass_over(trouble)
@@ -208,7 +231,7 @@ class Units:
             self._drop()
             if len(self._data) > self._most:
                 raise self._too_large()
-            if not self._more():
+            if not self._more(self._missing(place - after)):
                 self._finish(place - after)
             return False
         span = self.stream.span(self._base + place, self._base + (stop if stop >= 0 else place + 1))

@@ -72,14 +72,16 @@ def archives(
     source = Stream(stream.source) if pieces is None else None
     blocks = _blocks(source, encoders, jobs) if source else _growing(pieces or iter(()))
     for block in blocks:
+        failure: ExhumeError | None = None
         if isinstance(block, ExhumeError):
-            problem = block
+            failure = block
+            events.push(b"", final=False, wait=False)
         elif block.part is not None and events.expects(block.part) and encoders.adopt(made, block):
             events.pass_over(block.part)
             continue
         else:
             final, pauses = block.data is None, pieces is not None and block.data == b""
-            events.push(block.data or b"", final=final)
+            events.push(block.data or b"", final=final, wait=not pauses)
         while problem is None and not events.ended:
             status, problem = events.run(made.encoder, size, final=final)
             if status == Status.RECORD:
@@ -91,6 +93,7 @@ def archives(
                 break
             yield finished()
             made = OpenArchive(*begin(options))
+        problem = problem or failure
         if problem is not None or events.ended:
             break
     if made.encoder.records:

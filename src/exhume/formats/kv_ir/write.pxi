@@ -8,8 +8,7 @@ cdef extern from "Python.h":
     double PyOS_string_to_double(const char*, char**, PyObject*) except? -1.0
 
 cdef enum:
-    IR_MAX_LEVELS = 100             # what nests deeper, and longer lines: left to the writer
-    IR_MAX_LINE = 1 << 26
+    IR_MAX_LEVELS = 100             # what nests deeper: left to the writer
     IR_MAX_NODES = 1 << 16          # those of arrays as well; then a new schema tree is begun
 
 cdef uint8_t[256] ir_escapes
@@ -24,6 +23,19 @@ cdef void ir_fill_escapes() noexcept:
 
 
 ir_fill_escapes()
+
+
+cdef object moved_units(EncBuf* out):
+    """The same as `moved`, for units of a stream."""
+    cdef Out written
+    if not out.n:
+        return b""
+    written.data, written.size, written.capacity = <char*>out.p, out.n, out.cap
+    memset(out, 0, sizeof(EncBuf))
+    try:
+        return moved(&written)
+    finally:
+        out.p, out.n, out.cap = <unsigned char*>written.data, 0, written.capacity
 
 
 cdef inline int ir_put(EncBuf* out, uint8_t tag, uint64_t value, int width) except -1 nogil:
@@ -49,13 +61,45 @@ cdef inline int ir_put_number(EncBuf* out, int64_t value, uint8_t one, uint8_t t
 
 cdef inline int ir_put_text(EncBuf* out, const uint8_t* text, size_t size, uint8_t one, uint8_t two, uint8_t four) except -1 nogil:
     """A string after its length in the shortest form."""
-    if size < 1 << 8:
-        ir_put(out, one, size, 1)
-    elif size < 1 << 16:
-        ir_put(out, two, size, 2)
-    else:
-        ir_put(out, four, size, 4)
+    ir_put_size(out, size, one, two, four)
     return enc_buf_put(out, text, size)
+
+
+cdef inline int ir_put_size(EncBuf* out, size_t size, uint8_t one, uint8_t two, uint8_t four) except -1 nogil:
+    if size < 1 << 8:
+        return ir_put(out, one, size, 1)
+    if size < 1 << 16:
+        return ir_put(out, two, size, 2)
+    return ir_put(out, four, size, 4)
+
+
+cdef inline uint8_t ir_number_of(const EncVariable* found, bint wide, uint64_t* word) noexcept nogil:
+    """The mark of a variable in a log type; sets `word` to that of a number."""
+    if found.kind == 1 and (wide or found.magnitude < <uint64_t>0x80000000 + found.negative):
+        word[0] = 0 - found.magnitude if found.negative else found.magnitude
+        return CLP_KV_IR_MARKS_INTEGER
+    if found.kind == 2 and wide:
+        word[0] = found.magnitude << CLP_KV_IR_DECIMAL_8_SHIFT_DIGITS
+        word[0] |= found.digits - 1 << CLP_KV_IR_DECIMAL_8_SHIFT_NUM_DIGITS
+        word[0] |= found.fraction - 1 << CLP_KV_IR_DECIMAL_8_SHIFT_NUM_FRACTION_DIGITS
+        word[0] |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_8_SHIFT_SIGN
+        return CLP_KV_IR_MARKS_DECIMAL
+    if found.kind == 2 and found.magnitude >> CLP_KV_IR_DECIMAL_4_SHIFT_SIGN - CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS == 0 \
+            and found.digits <= 1 << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS - CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS:
+        word[0] = found.magnitude << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS
+        word[0] |= found.digits - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS
+        word[0] |= found.fraction - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_FRACTION_DIGITS
+        word[0] |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_4_SHIFT_SIGN
+        return CLP_KV_IR_MARKS_DECIMAL
+    return CLP_KV_IR_MARKS_TEXT
+
+
+cdef inline int ir_put_found(EncBuf* out, const EncVariable* found, uint8_t mark, uint64_t word, bint wide) except -1 nogil:
+    """A variable of a string."""
+    if mark == CLP_KV_IR_MARKS_TEXT:
+        return ir_put_text(out, found.text, found.size, CLP_KV_IR_TAGS_VARIABLE_TEXT_1, CLP_KV_IR_TAGS_VARIABLE_TEXT_2,
+                           CLP_KV_IR_TAGS_VARIABLE_TEXT_4)
+    return ir_put(out, CLP_KV_IR_TAGS_VARIABLE_8, word, 8) if wide else ir_put(out, CLP_KV_IR_TAGS_VARIABLE_4, word, 4)
 
 
 cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class, const uint8_t* p, size_t size,
@@ -63,42 +107,32 @@ cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class
     """The variables of a string, of four bytes or (`wide`) of eight, then its log type; `log_type` is a buffer for
     it."""
     cdef EncVariable found
+    cdef const uint8_t* start = p
     cdef const uint8_t* end = p + size
-    cdef uint64_t word
+    cdef uint64_t word = 0
     cdef uint8_t mark
+    cdef bint is_large = size >= IR_LARGE
+    cdef size_t written = 0     # bytes of a large log type: it is written by a second pass
     log_type.n = 0
     enc_buf_room(log_type, size * 2 + 1)
     while enc_next_variable(&p, end, token_class, CLP_KV_IR_MARKS_DECIMAL, log_type, &found):
-        if found.kind == 1 and (wide or found.magnitude < <uint64_t>0x80000000 + found.negative):
-            word = 0 - found.magnitude if found.negative else found.magnitude
-            mark = CLP_KV_IR_MARKS_INTEGER
-        elif found.kind == 2 and wide:
-            word = found.magnitude << CLP_KV_IR_DECIMAL_8_SHIFT_DIGITS
-            word |= found.digits - 1 << CLP_KV_IR_DECIMAL_8_SHIFT_NUM_DIGITS
-            word |= found.fraction - 1 << CLP_KV_IR_DECIMAL_8_SHIFT_NUM_FRACTION_DIGITS
-            word |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_8_SHIFT_SIGN
-            mark = CLP_KV_IR_MARKS_DECIMAL
-        elif found.kind == 2 and found.magnitude >> CLP_KV_IR_DECIMAL_4_SHIFT_SIGN - CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS == 0 \
-                and found.digits <= 1 << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS - CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS:
-            word = found.magnitude << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS
-            word |= found.digits - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS
-            word |= found.fraction - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_FRACTION_DIGITS
-            word |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_4_SHIFT_SIGN
-            mark = CLP_KV_IR_MARKS_DECIMAL
-        else:
-            ir_put_text(out, found.text, found.size, CLP_KV_IR_TAGS_VARIABLE_TEXT_1, CLP_KV_IR_TAGS_VARIABLE_TEXT_2,
-                        CLP_KV_IR_TAGS_VARIABLE_TEXT_4)
-            log_type.p[log_type.n] = CLP_KV_IR_MARKS_TEXT
-            log_type.n += 1
-            continue
-        if wide:
-            ir_put(out, CLP_KV_IR_TAGS_VARIABLE_8, word, 8)
-        else:
-            ir_put(out, CLP_KV_IR_TAGS_VARIABLE_4, word, 4)
+        mark = ir_number_of(&found, wide, &word)
+        ir_put_found(out, &found, mark, word, wide)
         log_type.p[log_type.n] = mark
         log_type.n += 1
-    return ir_put_text(out, log_type.p, log_type.n,
-                       CLP_KV_IR_TAGS_LOG_TYPE_1, CLP_KV_IR_TAGS_LOG_TYPE_2, CLP_KV_IR_TAGS_LOG_TYPE_4)
+        if is_large:
+            written += log_type.n
+            log_type.n = 0
+    written += log_type.n
+    ir_put_size(out, written, CLP_KV_IR_TAGS_LOG_TYPE_1, CLP_KV_IR_TAGS_LOG_TYPE_2, CLP_KV_IR_TAGS_LOG_TYPE_4)
+    if not is_large:
+        return enc_buf_put(out, log_type.p, log_type.n)
+    enc_buf_free(log_type)
+    enc_buf_room(out, written)
+    while enc_next_variable(&start, end, token_class, CLP_KV_IR_MARKS_DECIMAL, out, &found):
+        out.p[out.n] = ir_number_of(&found, wide, &word)
+        out.n += 1
+    return 0
 
 
 cdef class KvIrEncoder:
@@ -138,7 +172,7 @@ cdef class KvIrEncoder:
     cdef int begin(self) except -1:
         """Begins with an empty schema tree; keys are still known."""
         self.scanner = ClpsEncoder(
-            core=True, structurize=True, retain_floats=False, time_nodes=False, lossy=False, max_document=IR_MAX_LINE,
+            core=True, structurize=True, retain_floats=False, time_nodes=False, lossy=False, max_document=INT64_MAX,
             log_order_type=None, path=(), resolve_timestamp=None, encode_float=None)
         self.numbers.n = 0
         return 0
@@ -178,9 +212,7 @@ cdef class KvIrEncoder:
                 return line
 
     def take(self):
-        cdef bytes found = enc_buf_bytes(&self.out)
-        self.out.n = 0
-        return found
+        return moved_units(&self.out)
 
     cdef const uint8_t* event(self, const uint8_t* at, const uint8_t* line, const uint8_t* end) except? NULL nogil:
         """Takes the event at `at` of a line; returns where the line ends, NULL if it is not handled here."""
@@ -193,7 +225,7 @@ cdef class KvIrEncoder:
             if not enc_is_space(at[0]):
                 return NULL
             at += 1
-        if at - line > IR_MAX_LINE or memchr(line, c"\n", at - line) != NULL or not self.fits():
+        if memchr(line, c"\n", at - line) != NULL or not self.fits():
             return NULL
         if self.scanner.resolve() != 0:
             self.scanner.undo(num_names, num_nodes)
@@ -204,21 +236,40 @@ cdef class KvIrEncoder:
             memset(self.numbers.p + self.numbers.n, 0, size - self.numbers.n)
             self.numbers.n = size
         self.pairs.n = self.keys.n = self.values.n = 0
-        if self.first[0]:
-            self.members(self.first[0], True, &self.pairs, &self.pairs)
-        if self.first[1]:
-            self.members(self.first[1], False, &self.keys, &self.values)
-        enc_buf_put(&self.out, self.pairs.p, self.pairs.n)
-        if self.keys.n:
-            enc_buf_put(&self.out, self.keys.p, self.keys.n)
-            enc_buf_put(&self.out, self.values.p, self.values.n)
+        if at - line >= IR_LARGE:
+            self.put_in_passes()
         else:
-            ir_put(&self.out, CLP_KV_IR_TAGS_EMPTY_OBJECT, 0, 0)
+            self.put()
         self.events += 1
         if self.scanner.num_nodes > IR_MAX_NODES:
             with gil:
                 self.begin()
         return at
+
+    cdef int put(self) except -1 nogil:
+        """The event by way of buffers, in one pass over its tokens."""
+        if self.first[0]:
+            self.members(self.first[0], True, &self.pairs, &self.pairs)
+        if self.first[1]:
+            self.members(self.first[1], False, &self.keys, &self.values)
+        enc_buf_put(&self.out, self.pairs.p, self.pairs.n)
+        if not self.keys.n:
+            return ir_put(&self.out, CLP_KV_IR_TAGS_EMPTY_OBJECT, 0, 0)
+        enc_buf_put(&self.out, self.keys.p, self.keys.n)
+        return enc_buf_put(&self.out, self.values.p, self.values.n)
+
+    cdef int put_in_passes(self) except -1 nogil:
+        """The event without buffers for its values: keys that are new are declared first."""
+        if self.first[0]:
+            self.members(self.first[0], True, NULL, NULL)
+        if self.first[1]:
+            self.members(self.first[1], False, &self.keys, NULL)
+        if self.first[0]:
+            self.members(self.first[0], True, &self.out, &self.out)
+        if not self.keys.n:
+            return ir_put(&self.out, CLP_KV_IR_TAGS_EMPTY_OBJECT, 0, 0)
+        enc_buf_put(&self.out, self.keys.p, self.keys.n)
+        return self.members(self.first[1], False, NULL, &self.out)
 
     cdef bint fits(self) except -1 nogil:
         """Whether the tokens are an event that is taken here; sets where its members begin."""
@@ -250,7 +301,9 @@ cdef class KvIrEncoder:
         return token.key_size == self.name_size[which] and same_bytes(token.key, self.name[which], token.key_size)
 
     cdef int members(self, size_t i, bint auto, EncBuf* keys, EncBuf* values) except -1 nogil:
-        """The leaves of the object whose members begin with token `i`; newly declared keys are written at once."""
+        """The leaves of the object whose members begin with token `i`, except what has no buffer; newly declared keys
+        are written at once.
+        """
         cdef EncToken* tape = <EncToken*>self.scanner.tape.p
         cdef EncToken* token
         cdef size_t depth = 0
@@ -272,12 +325,14 @@ cdef class KvIrEncoder:
                 depth += 1
                 self.open[depth] = number
                 continue
-            ir_put_number(keys, -1 - number if auto else number,
-                          CLP_KV_IR_TAGS_KEY_1, CLP_KV_IR_TAGS_KEY_2, CLP_KV_IR_TAGS_KEY_4, 0)
+            if keys != NULL:
+                ir_put_number(keys, -1 - number if auto else number,
+                              CLP_KV_IR_TAGS_KEY_1, CLP_KV_IR_TAGS_KEY_2, CLP_KV_IR_TAGS_KEY_4, 0)
             if token.kind == T_OPEN_ARRAY:
                 i = self.array(i)
-                self.put_apart(values, self.text.p, self.text.n)
-            else:
+                if values != NULL:
+                    self.put_apart(values, self.text.p, self.text.n)
+            elif values != NULL:
                 self.put_value(values, token)
 
     cdef int32_t number_of(self, EncToken* token, int32_t parent, dict tree, bint auto) except -1:

@@ -255,7 +255,7 @@ cdef class ClpsMerged:
                 raise MemoryError
             if past:
                 raise IndexError(position)
-            return copied(out.data, out.size), position, table, S_ODD if trouble.kind else why
+            return moved(&out), position, table, S_ODD if trouble.kind else why
         finally:
             for i in range(num_made):
                 free(known[made[i]].ops)

@@ -154,6 +154,36 @@ cdef object copied(const char* text, Py_ssize_t size):
     return made
 
 
+cdef enum:
+    MOVED = 4 << 20     # bytes from which on memory is given back while it is copied
+
+
+cdef object moved(Out* out):
+    """The written bytes as an object, with `out` empty then.  Many are in memory once: they are copied from the end, and
+    the memory behind what is left is given back."""
+    cdef Out rest = out[0]
+    cdef char* data
+    cdef char* to
+    cdef Py_ssize_t part
+    if rest.size < MOVED:
+        made = copied(rest.data, rest.size)
+        out.size = 0
+        return made
+    made = PyBytes_New(NULL, rest.size)
+    to = PyBytes_AS_STRING(<PyObject*>made)
+    memset(out, 0, sizeof(Out))
+    with nogil:
+        while rest.size:
+            part = min(rest.size, <Py_ssize_t>MOVED)
+            rest.size -= part
+            memcpy(to + rest.size, rest.data + rest.size, part)
+            data = <char*>realloc(rest.data, max(rest.size, <Py_ssize_t>1))
+            if data != NULL:
+                rest.data = data
+    free(rest.data)
+    return made
+
+
 cdef class ClpsProgram:
     cdef readonly Py_ssize_t rows
     cdef Op* ops
@@ -295,7 +325,7 @@ cdef class ClpsProgram:
                             break
                     row += 1
             fault = self._fault(&trouble)
-            return copied(out.data, out.size), row, fault
+            return moved(&out), row, fault
         finally:
             free(out.data)
 
@@ -382,7 +412,7 @@ cdef class ClpsProgram:
                     end = out.size
                     memcpy(ends + sizeof(int64_t) * (row - start), &end, sizeof(int64_t))
             fault = self._fault(&trouble)
-            return copied(out.data, out.size), made, fault
+            return moved(&out), made, fault
         finally:
             free(out.data)
 

@@ -732,7 +732,7 @@ cdef class ClpsTables:
                         row = 0
             if trouble.kind == F_MEMORY:
                 raise MemoryError
-            return copied(out.data, out.size), table, row, why
+            return moved(&out), table, row, why
         finally:
             PyBuffer_Release(&view)
             shape_close(&shape)
