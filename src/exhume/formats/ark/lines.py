@@ -185,19 +185,25 @@ class KernelBatch:
         """Collect what the kernel needs of a batch: for each cursor stored bytes, times, channels and tables."""
         self.cursors: list[SplitCursor] = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
         self.pieces = pieces
-        self.stored = [
+        self.stored: list[Sequence[bytes] | None] = [
             cursor.split.stored(piece.offset, piece.size) if piece.time else []
             for cursor, piece in zip(self.cursors, pieces, strict=True)
         ]
         self.parts = [
             (_logged(cursor, found), piece.time, piece.object, *_tables(cursor.reference, cursor, form))
             for cursor, piece, found in zip(self.cursors, pieces, self.stored, strict=True)
+            if found is not None
         ]
+        for number, cursor in enumerate(self.cursors):
+            if cursor.unpack is not None and sum(pieces[number].size) > LARGE:
+                self.stored[number] = None  # read again for what the kernel does not take
 
     def decoded(self, source: int, here: int) -> Iterator[ArkMessage]:
         """One message of a piece, or none, where it was skipped."""
         one = self.pieces[source].part(here, here + 1)
-        return self.cursors[source].decoded(one, [self.stored[source][here]])
+        cursor, stored = self.cursors[source], self.stored[source]
+        found = [stored[here]] if stored is not None else cursor.split.read_messages(one.offset, one.size)
+        return cursor.decoded(one, found)
 
 
 class LineQuery(Query):
