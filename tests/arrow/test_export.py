@@ -56,11 +56,15 @@ def plain(table: Any) -> Any:
     return table.cast(pa.schema(list(zip(table.column_names, keep, strict=True)))).combine_chunks()
 
 
-def test_json_lines_of_long_values_are_the_same(path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = exhume_cli("export", path, "--to", "jsonl")
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_text_of_long_values_is_the_same(
+    kind: str, path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = exhume_cli("export", path, "--to", kind)
     monkeypatch.setattr(table_files, "LARGE", 0)
+    monkeypatch.setattr(table_files, "LONG", 2)
     monkeypatch.setattr(jsonout, "PIECE", 3)
-    ran = exhume_cli("export", path, "--to", "jsonl")
+    ran = exhume_cli("export", path, "--to", kind)
     assert (ran.code, ran.out, ran.err) == (usual.code, usual.out, usual.err)
 
 

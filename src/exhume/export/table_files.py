@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from exhume.export._tables import TableFile, exporter, flat_column, json_column
-from exhume.io.jsonout import SAFE_INTEGER, dump_bytes, dump_pieces, dump_text, dumps
+from exhume.io.jsonout import SAFE_INTEGER, LongText, dump_bytes, dump_pieces, dump_text, dumps
 from exhume.tabular import wide
-from exhume.tabular.arrow import import_pyarrow
+from exhume.tabular.arrow import BAD_TEXT, import_pyarrow
 from exhume.tabular.report import ESCAPED, escape_controls
 
 LARGE = 32 << 20
@@ -29,6 +31,30 @@ LONG_ROW = 32 << 10
 
 To make them, the writer copies values several times; it then stores no dictionary above 1 MiB, and no statistics of
 values above 4 KiB."""
+
+
+def is_long(batch: Any) -> bool:
+    """Whether a batch is written value by value."""
+    return bool(batch.nbytes > min(LARGE, LONG * batch.num_rows))
+
+
+def raw_value(pa: Any, column: Any, row: int) -> memoryview | None:
+    """The bytes of a text or of bytes, without a copy; None for null and for other types."""
+    types, kind = pa.types, column.type
+    if types.is_dictionary(kind):
+        place = column.indices[row].as_py()
+        return None if place is None else raw_value(pa, column.dictionary, place)
+    is_wide = types.is_large_binary(kind) or types.is_large_string(kind)
+    if not (is_wide or types.is_binary(kind) or types.is_string(kind)):
+        return None
+    if column.slice(row, 1).null_count:  # a scalar would be a copy
+        return None
+    import numpy
+
+    _, offsets, data = column.buffers()
+    places = numpy.frombuffer(offsets, numpy.int64 if is_wide else numpy.int32)
+    start, stop = places[column.offset + row : column.offset + row + 2].tolist()
+    return memoryview(data)[start:stop] if data is not None else memoryview(b"")
 
 
 class ArrowFile(TableFile):
@@ -79,8 +105,52 @@ class CsvFile(TableFile):
         self._writer = CSVWriter(self.file, self._flat)
 
     def write(self, batch: Any) -> None:
+        if is_long(batch):
+            for row in range(batch.num_rows):
+                self._write_long(batch, row)
+            return
         columns = [flat_column(self.pa, column, self.report.lost) for column in batch.columns]
         self._writer.write_batch(self.pa.RecordBatch.from_arrays(columns, schema=self._flat))
+
+    def _write_long(self, batch: Any, row: int) -> None:
+        """Write a row value by value; long text is never in memory as a whole."""
+        lead = b""
+        for column in batch.columns:
+            self.file.write(lead)
+            lead = b","
+            raw = raw_value(self.pa, column, row)
+            if raw is None:
+                self.file.write(self._plain(column.slice(row, 1)))
+                continue
+            self.file.write(b'"')
+            self._write_text(raw)
+            self.file.write(b'"')
+        self.file.write(b"\n")
+
+    def _plain(self, value: Any) -> bytes:
+        """A value that is not long."""
+        from pyarrow.csv import CSVWriter
+
+        flat = self.pa.RecordBatch.from_arrays([flat_column(self.pa, value, self.report.lost)], ["value"])
+        made = io.BytesIO()
+        with CSVWriter(made, flat.schema) as writer:
+            made.seek(0)
+            made.truncate()  # what precedes the values
+            writer.write_batch(flat)
+        return made.getvalue().removesuffix(b"\n")
+
+    def _write_text(self, raw: memoryview) -> None:
+        """The text of a value without the quotes around it."""
+        text, is_escaped = LongText(raw), False
+        try:
+            deque(text.pieces(), maxlen=0)
+        except UnicodeDecodeError:
+            self.report.lost[BAD_TEXT] += 1
+        for piece in text.pieces("replace"):
+            escaped = escape_controls(piece)
+            is_escaped = is_escaped or escaped != piece
+            self.file.write(escaped.replace('"', '""').encode())
+        self.report.lost[ESCAPED] += is_escaped
 
     def close(self) -> None:
         self._writer.close()
@@ -148,7 +218,7 @@ class JsonLinesFile(TableFile):
     render = staticmethod(lines_of)
 
     def write(self, batch: Any) -> None:
-        if batch.nbytes > min(LARGE, LONG * batch.num_rows) and not wide.is_wide(self.schema):
+        if is_long(batch) and not wide.is_wide(self.schema):
             self._write_large(self.schema.names, batch)
         else:
             self.file.write(lines_of(batch))
@@ -167,15 +237,14 @@ class JsonLinesFile(TableFile):
             self.file.write(b"\n")
 
     def _value(self, column: Any, row: int) -> Any:
-        """One value, without a copy where it is bytes."""
-        if self.pa.types.is_binary(column.type) or self.pa.types.is_large_binary(column.type):
-            import numpy
-
-            _, offsets, data = column.buffers()
-            kind = numpy.int64 if self.pa.types.is_large_binary(column.type) else numpy.int32
-            start, stop = numpy.frombuffer(offsets, kind)[column.offset + row : column.offset + row + 2].tolist()
-            return memoryview(data)[start:stop] if data is not None else b""
-        return json_column(self.pa, column.slice(row, 1))[0]
+        """One value, without a copy where it is bytes or long text."""
+        raw = raw_value(self.pa, column, row)
+        if raw is None:
+            return json_column(self.pa, column.slice(row, 1))[0]
+        kind = column.type.value_type if self.pa.types.is_dictionary(column.type) else column.type
+        if self.pa.types.is_binary(kind) or self.pa.types.is_large_binary(kind):
+            return raw
+        return LongText(raw) if len(raw) > LONG else str(raw, "utf-8")
 
     def close(self) -> None:
         """Does nothing: every batch is written at once."""

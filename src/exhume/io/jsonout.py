@@ -7,6 +7,8 @@ import codecs
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from exhume.io.values import LargeValue
@@ -121,16 +123,35 @@ def dump_pieces(value: Any) -> Iterator[str]:
         for at in range(0, len(value), PIECE):
             yield json.dumps(value[at : at + PIECE])[1:-1]
         yield '"'
+    elif isinstance(value, LongText):
+        yield '"'
+        for text in value.pieces():
+            yield json.dumps(text)[1:-1]
+        yield '"'
     elif isinstance(value, LargeValue):
         yield from large_pieces(value)
     else:
-        raw = memoryview(value).cast("B")
-        yield from _bytes_pieces(lambda size: (raw[at : at + size] for at in range(0, len(raw), size)))
+        yield from _bytes_pieces(partial(_parts, memoryview(value).cast("B")))
+
+
+def _parts(raw: memoryview, size: int) -> Iterator[memoryview]:
+    return (raw[at : at + size] for at in range(0, len(raw), size))
+
+
+@dataclass(frozen=True, slots=True)
+class LongText:
+    """Text of which only the bytes in UTF-8 are in memory, for `dump_pieces`."""
+
+    raw: memoryview
+
+    def pieces(self, errors: str = "strict") -> Iterator[str]:
+        """The text in chunks.  Raises `UnicodeDecodeError`, as `errors` says."""
+        return _decoded(partial(_parts, self.raw), errors)
 
 
 def _is_long(value: Any) -> bool:
     """Return whether a value is, or contains, a string or byte string that should be printed in chunks."""
-    if isinstance(value, LargeValue) and not value.fits:
+    if isinstance(value, LongText) or (isinstance(value, LargeValue) and not value.fits):
         return True
     if isinstance(value, (str, bytes, bytearray, memoryview, LargeValue)):
         return len(value) > PIECE
