@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import exhume
+from exhume.cli.main import invoke
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.leveldb.log import build_log
@@ -114,3 +117,47 @@ def nested_heads(path: Path, count: int) -> None:
     entries = b",".join(b'"f%d":{"start_byte":0,"end_byte":1}' % number for number in range(count * 5))
     head = b'{"format_version":"1.0","files":{'
     path.write_bytes((head + b'"x":') * count + head + entries + b',"bro')
+
+
+def _json(path: Path, records: Iterable[dict[str, Any]]) -> None:
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+
+
+def input_records(path: Path, count: int) -> None:
+    """Lines of JSON that are alike."""
+    _json(path, ({"a": number, "b": f"text {number}"} for number in range(count)))
+
+
+def input_schemas(path: Path, count: int) -> None:
+    """Lines of JSON that each have another key."""
+    _json(path, ({f"k{number}": number} for number in range(count)))
+
+
+def input_keys(path: Path, count: int) -> None:
+    """A line of JSON with many keys."""
+    _json(path, [{f"k{number}": number for number in range(count)}])
+
+
+def input_messages(path: Path, count: int) -> None:
+    """Lines of JSON that a stream of text takes."""
+    _json(path, ({"timestamp": number, "message": f"text {number}\n"} for number in range(count)))
+
+
+def input_lines(path: Path, count: int) -> None:
+    """A text log."""
+    path.write_text("".join(f"2024-01-01 00:00:00.{number:09} text {number}\n" for number in range(count)), "utf-8")
+
+
+def input_files(path: Path, count: int) -> None:
+    """A folder of files."""
+    path.mkdir()
+    for number in range(count):
+        (path / f"{number:06}").write_bytes(b"x")
+
+
+def input_channels(path: Path, count: int) -> None:
+    """A log with many channels, and an MCAP file of it."""
+    channels(path, count)
+    made = invoke(["export", str(path), "--to", "mcap", "-o", f"{path}.mcap", "-q"])
+    if made:
+        raise RuntimeError(f"exit code {made}")

@@ -25,8 +25,10 @@ from unittest import mock
 
 import exhume
 from exhume.cli.main import invoke
+from exhume.cli.terminal.outline import Outline, sections_of
 from exhume.formats.leveldb import files as table_files
 from exhume.tabular import wide
+from exhume.view.explored import ExploredArchive
 from tests.scaling import archives
 from tools.blocks import write_block
 
@@ -139,19 +141,37 @@ CASES = (
     Case("clp-s", "schemas", 50, schemas, ("verify", "list", "cat", "cat --ordered", "salvage -o {o}", "carve",
                                             "map --svg {o}", "export --to arrow -o {o}", "export --to jsonl -o {o}",
                                             "recode -o {o}", "explain --at 70", "explain --range 100:200", "explain",
-                                            "list --sections")),
+                                            "list --sections", "search *:7",
+                                            "report -o {o}.html", "browse", "explore")),
     Case("clp-s", "keys of a record", 100, keys, ("verify", "cat", "export --to arrow -o {o}", "list", "recode -o {o}",
                                                   "explain --at 70")),
     Case("clp-s", "records", 200, records, ("verify", "cat", "cat --ordered", "salvage -o {o}", "recode -o {o}",
-                                            "export --to csv -o {o}")),
+                                            "export --to csv -o {o}", "search a>=5", "search a>=5 --count",
+                                            "search * --unique b", "info --stats", "browse", "explore")),
     Case("clp-s", "dictionary entries", 200, entries, ("verify", "cat", "salvage -o {o}", "recode -o {o}",
                                                        "export --to arrow -o {o}")),
-    Case("kv-ir", "events", 200, stream_events, ("verify", "cat", "export --to jsonl -o {o}")),
-    Case("clp-ir", "events", 200, text_events, ("verify", "cat", "list", "salvage -o {o}", "export --to jsonl -o {o}")),
+    Case("clp-s", "records of an input", 200, archives.input_records, ("create clp-s {t} -o {o}",
+                                                                       "create kv-ir {t} -o {o}")),
+    Case("clp-s", "schemas of an input", 50, archives.input_schemas, ("create clp-s {t} -o {o}",
+                                                                      "create kv-ir {t} -o {o}")),
+    Case("clp-s", "keys of a record of an input", 100, archives.input_keys, ("create clp-s {t} -o {o}",
+                                                                             "create kv-ir {t} -o {o}")),
+    Case("clp-s", "lines of a log", 200, archives.input_lines, ("create clp-s {t} -o {o}", "create zs {t} -o {o}")),
+    Case("clp-ir", "lines of an input", 200, archives.input_messages, ("create clp-ir {t} -o {o}",)),
+    Case("kv-ir", "events", 200, stream_events, ("verify", "cat", "export --to jsonl -o {o}", "search a>=5",
+                                                 "search * --unique b", "salvage -o {o}", "recode -o {o}",
+                                                 "report -o {o}.html", "info --stats", "browse", "explore")),
+    Case("clp-ir", "events", 200, text_events, ("verify", "cat", "list", "salvage -o {o}", "export --to jsonl -o {o}",
+                                                "search text", "search text --count", "recode -o {o}",
+                                                "explain --at 300", "report -o {o}.html", "browse", "explore")),
     Case("kv-ir", "events", 1000, stream_events, ("explain --at 2000", "explain --range 2000:2010", "explain")),
     Case("kv-ir", "keys", 100, stream_keys, ("verify", "cat", "list", "export --to jsonl -o {o}",
-                                             "export --to parquet -o {o}", "export --to arrow -o {o}")),
-    Case("caf", "members", 200, members, ("verify", "list", "explain --coverage", "salvage -o {o}")),
+                                             "export --to parquet -o {o}", "export --to arrow -o {o}",
+                                             "search k1:*", "salvage -o {o}", "explore")),
+    Case("caf", "members", 200, members, ("verify", "list", "explain --coverage", "salvage -o {o}", "map --svg {o}",
+                                          "export --to tar -o {o}", "report -o {o}.html", "browse", "explore")),
+    Case("caf", "files of a folder", 50, archives.input_files, ("create caf {t} -o {o}",
+                                                                "create databundle {t} -o {o}")),
     Case("caf", "names that clash", 60, folders, ("verify", "list")),
     Case("caf", "components of a name", 150, components, ("verify", "list")),
     Case("caf", "members", 200, members, ("explain --at 2000", "explain", "extract -o {o}",
@@ -160,31 +180,62 @@ CASES = (
     Case("caf", "heads within each other", 20, archives.nested_heads, ("salvage -o {o} --format caf",)),
     Case("zs", "blocks", 200, blocks, ("verify", "cat", "list", "salvage -o {o}", "explain", "explain --at 2000",
                                        "explain --coverage", "list --sections", "map --svg {o}",
-                                       "export --to jsonl -o {o}", "recode -o {o}")),
+                                       "export --to jsonl -o {o}", "recode -o {o}", "search 0000 --count",
+                                       "info --stats", "report -o {o}.html", "browse", "explore")),
     Case("zs", "blocks, two to an index block", 100, archives.narrow_index, ("verify", "cat", "list", "explain")),
     Case("zs", "findings", 50, archives.damaged_blocks, ("verify", "explain", "salvage -o {o}", "map --svg {o}")),
     Case("databundle", "members", 50, bundle, ("verify", "list", "export --to jsonl -o {o}", "explain --at 200",
-                                               "extract -o {o}", "salvage -o {o}")),
+                                               "extract -o {o}", "salvage -o {o}", "recode -o {o}", "map --svg {o}",
+                                               "report -o {o}.html", "browse", "explore")),
     Case("databundle", "shards", 20, archives.shards, ("verify", "list", "cat", "salvage -o {o}")),
     Case("ark", "channels", 100, archives.channels, ("verify", "list", "cat", "explain", "export --to parquet -o {o}",
                                                      "export --to arrow -o {o}", "export --to mcap -o {o}",
-                                                     "salvage -o {o}")),
+                                                     "salvage -o {o}", "explain --at 20", "search /*",
+                                                     "report -o {o}.html", "browse", "explore")),
+    Case("ark", "channels of an input", 100, archives.input_channels, ("create ark {t}.mcap -o {o}",)),
     Case("ark", "messages of a channel", 200, archives.messages, ("verify", "cat", "export --to parquet -o {o}",
-                                                                  "export --to mcap -o {o}", "explain --at 20")),
+                                                                  "export --to mcap -o {o}", "explain --at 20",
+                                                                  "search /*", "browse", "explore")),
     Case("ark", "splits", 20, archives.splits, ("verify", "cat", "list", "export --to parquet -o {o}",
                                                 "salvage -o {o}")),
     Case("leveldb", "puts in a log", 200, archives.puts, ("verify", "list", "cat", "info", "explain --at 200",
-                                                          "export --to jsonl -o {o}", "salvage -o {o}")),
+                                                          "export --to jsonl -o {o}", "salvage -o {o}", "search k",
+                                                          "report -o {o}.html", "map --svg {o}", "browse", "explore")),
     Case("leveldb", "rows of a table", 200, archives.rows, ("verify", "list", "cat", "explain --at 200",
-                                                            "export --to parquet -o {o}", "salvage -o {o}")),
+                                                            "export --to parquet -o {o}", "salvage -o {o}", "search k",
+                                                            "report -o {o}.html", "browse", "explore")),
     Case("zs", "targets", 10, archives.targets, ("verify --targets-from {t}", "salvage --targets-from {t} -o {o}",
                                                  "export --targets-from {t} --to jsonl -o {o}")),
-    Case("zs", "archives in an image", 20, archives.image, ("carve", "carve -o {o}")),
+    Case("zs", "archives in an image", 20, archives.image, ("carve", "carve -o {o}", "report -o {o}.html")),
 )  # fmt: skip
+
+
+def _browse(archive: Any) -> None:
+    outline = Outline(sections_of(archive))
+    for item in outline.roots()[:3]:
+        item.make()
+
+
+def _explore(archive: Any) -> None:
+    with mock.patch.object(
+        ExploredArchive, "_start", ExploredArchive._guarded
+    ):  # not in threads, whose calls do not count
+        explored = ExploredArchive(archive)
+        explored.check()
+        explored.contents()
+        explored.sections(0, 100)
+
+
+VIEWS: dict[str, Callable[[Any], None]] = {"browse": _browse, "explore": _explore}
+"""The first view of what is opened in a terminal or a browser."""
 
 
 def run(verb: str, target: Path, out: Path) -> None:
     """Run a verb on a target; what it prints is thrown away."""
+    if verb in VIEWS:
+        with exhume.open(target) as archive:
+            VIEWS[verb](archive)
+        return
     words = [word.format(o=out, t=target) for word in verb.split()]
     given = [] if "{t}" in verb else [str(target)]
     shown = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
@@ -275,7 +326,7 @@ def table(folder: Path) -> str:
             added = found.sizes[-1] - found.sizes[-2]
             each = max(0, found.calls[-1] - found.calls[-2]) / added
             held = max(0, found.peaks[1] - found.peaks[0]) / added
-            name = verb.replace(" -o {o}", "").replace(" {o}", "").replace(" {t}", "")
+            name = verb.replace(" -o {o}", "").replace(" {o}", "").replace(" {t}", "").replace(".mcap", "")
             lines.append(
                 f"| {case.format} | {case.grows} | `{name}` | {first:,} | {last:,} | {each:,.1f} |"
                 f" {found.exponent:.2f} | {held:,.0f} |"
