@@ -17,7 +17,8 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError, FormatError, QueryError
-from exhume.formats.ark import mcap_export
+from exhume.formats.ark import export, mcap_export
+from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from tests.ark import make_samples
@@ -290,6 +291,21 @@ def test_csv(log: Path, exhume_cli: Callable[..., Ran]) -> None:
         else:
             assert json.loads(row["faults"]) == value["faults"]
             assert json.loads(row["gauges"]) == value["gauges"]
+
+
+def test_rows_of_long_cells_are_the_same(tmp_path: Path, exhume_cli: Callable[..., Ran], monkeypatch: Any) -> None:
+    texts = ["", "a,b", 'say "so"', "one\r", "two\n", " blank ", "größe", "\x1b[1m", "plain"]
+    with ArkWriter(tmp_path / "log", name="a") as made:
+        made.column("c")
+        schema = parse_idl("namespace a; schema P { uint16 n; string s; double d; [[optional]] string o; }")
+        channel = made.channel("/a", "a::P", schema, column="c")
+        for number, text in enumerate(texts):
+            channel.write(1000 + number, {"n": number, "s": text, "d": 0.5, "o": None if number % 2 else text})
+    usual = exhume_cli("export", tmp_path / "log", "--to", "csv")
+    monkeypatch.setattr(export, "LONG", 2)
+    again = exhume_cli("export", tmp_path / "log", "--to", "csv")
+    assert (again.code, again.out, again.err) == (usual.code, usual.out, usual.err)
+    assert [row["s"] for row in csv.DictReader(io.StringIO(again.text, newline=""))][:7] == texts[:7]
 
 
 def test_arrow(log: Path, rich_log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:

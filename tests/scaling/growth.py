@@ -213,7 +213,8 @@ CASES = (
 def _browse(archive: Any) -> None:
     outline = Outline(sections_of(archive))
     for item in outline.roots()[:3]:
-        item.make()
+        if item.make is not None:
+            item.make()
 
 
 def _explore(archive: Any) -> None:

@@ -28,6 +28,9 @@ R = TypeVar("R")
 
 PROGRESS_STEP = 4096
 
+LONG = 1 << 20
+"""Characters of a cell above which rows are made piece by piece."""
+
 
 class Selection:
     """The messages selected for an export, with their number and a record of what was skipped."""
@@ -157,16 +160,43 @@ def export_csv(
     return selection.finish()
 
 
-def _csv(rows: list[list[Any]]) -> tuple[bytes, int]:
+def _csv(rows: list[list[Any]]) -> tuple[bytes | bytearray, int]:
     """The text of rows, and the number of cells whose control characters are escaped in it; `rows` is changed."""
     text, escaped = io.StringIO(newline=""), 0
+    longest = 0
     for row in rows:
         for place, value in enumerate(row):
-            if isinstance(value, str) and not value.isprintable():
-                row[place] = escape_controls(value)
-                escaped += row[place] != value
+            if isinstance(value, str):
+                if not value.isprintable():
+                    row[place] = escape_controls(value)
+                    escaped += row[place] != value
+                longest = max(longest, len(value))
+    if longest > LONG:
+        lines = [_long_row(row) for row in rows]
+        return lines[0] if len(lines) == 1 else b"".join(lines), escaped
     csv.writer(text).writerows(rows)
     return text.getvalue().encode("utf-8", "strict"), escaped
+
+
+def _long_row(row: list[Any]) -> bytearray:
+    """The text of a row; `csv` would have four bytes for each character of a long cell."""
+    out = bytearray()
+    for place, value in enumerate(row):
+        if place:
+            out += b","
+        if not isinstance(value, str) or len(value) <= LONG:
+            text = io.StringIO(newline="")
+            csv.writer(text).writerow([value, ""])  # an empty cell alone would get quotes
+            out += text.getvalue().removesuffix(",\r\n").encode("utf-8", "strict")
+            continue
+        is_quoted = any(letter in value for letter in '",\r\n')
+        out += b'"' * is_quoted
+        for at in range(0, len(value), LONG):
+            piece = value[at : at + LONG]
+            out += (piece.replace('"', '""') if is_quoted else piece).encode("utf-8", "strict")
+        out += b'"' * is_quoted
+    out += b"\r\n"
+    return out
 
 
 class ExportRows(NamedTuple):
@@ -175,7 +205,7 @@ class ExportRows(NamedTuple):
     names: Sequence[str]
     leaves: dict[str, dict[str, tuple[str, ...]]]
 
-    def made(self, messages: Iterable[ArkMessage]) -> tuple[tuple[bytes, int, int], int]:
+    def made(self, messages: Iterable[ArkMessage]) -> tuple[tuple[bytes | bytearray, int, int], int]:
         """The text of the rows, how many cells hold nested values and how many are escaped; and the number of rows."""
         rows, nested = [], 0
         for message in messages:

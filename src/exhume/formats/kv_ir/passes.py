@@ -206,8 +206,6 @@ class Units:
             except SourceError:
                 yield
                 raise
-            if self.at - self._base >= MANY:
-                self._drop()  # before a large event is passed on
             yield
             if trouble is not None:
                 self.pass_over(trouble)
@@ -217,6 +215,8 @@ class Units:
         """Continue where the decoder stopped; return whether it stopped because enough was made, or at the end."""
         self.at = self._base + after
         if status == Status.FULL:
+            if after >= MANY:
+                self._drop()  # before what was made of a large event is passed on
             return True
         if status == Status.END:
             self.ended = True
