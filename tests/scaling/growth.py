@@ -15,6 +15,7 @@ import gc
 import io
 import json
 import math
+import re
 import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -327,7 +328,7 @@ def table(folder: Path) -> str:
             added = found.sizes[-1] - found.sizes[-2]
             each = max(0, found.calls[-1] - found.calls[-2]) / added
             held = max(0, found.peaks[1] - found.peaks[0]) / added
-            name = verb.replace(" -o {o}", "").replace(" {o}", "").replace(" {t}", "").replace(".mcap", "")
+            name = re.sub(r" -o \{o\}(\.html)?| \{[ot]\}(\.mcap)?", "", verb)
             lines.append(
                 f"| {case.format} | {case.grows} | `{name}` | {first:,} | {last:,} | {each:,.1f} |"
                 f" {found.exponent:.2f} | {held:,.0f} |"
