@@ -50,7 +50,7 @@ from exhume.tabular.arrow import (
 )
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.passes import KeyedStream
+    from exhume.formats.kv_ir.stream import KeyedStream
 
 AT_ONCE: Final = 1 << 20
 """Bytes of columns, about, that are made at once where one decoder makes them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, SourceError, TruncatedError
@@ -23,7 +23,6 @@ from exhume.formats.kv_ir.layout import (
 from exhume.formats.kv_ir.pytokens import Read, StopError, pass_event
 from exhume.formats.kv_ir.stream import HEAD, PIECE, Stream
 from exhume.formats.kv_ir.units import EventForm, Status
-from exhume.io.source import Source
 from exhume.io.values import MANY, Gathering
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -435,37 +434,3 @@ def printed(units: Units, how: int, target: int = 1 << 20) -> Iterator[bytes]:
     for _ in units.steps(how, target):
         if found := units.decoder.take():
             yield found
-
-
-class OpenStream(Protocol):
-    """An open stream of any kind of units; see `reader.StreamArchive`."""
-
-    source: Source
-    limits: Limits
-    stream: Stream
-    preamble: Preamble
-    metadata: dict[str, Any]
-    after_end: Callable[[ExhumeError], object]
-
-    @property
-    def name(self) -> str:
-        """The path or URL that was opened."""
-
-    @property
-    def schema(self) -> str:
-        """Id of the specification."""
-
-    def units(self) -> Units:
-        """A new pass over the units."""
-
-
-class KeyedStream(OpenStream, Protocol):
-    """An open stream of key-value pairs; see `reader.KvIrArchive`."""
-
-    user_metadata: dict[str, Any]
-
-    def events(self) -> Iterator[tuple[Any, Any]]:
-        """The events: pairs of the logger, pairs of the user."""
-
-    def events_of(self, units: Units) -> Iterator[tuple[Any, Any]]:
-        """The events of a pass over the units."""
