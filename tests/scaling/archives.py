@@ -139,12 +139,12 @@ def input_keys(path: Path, count: int) -> None:
 
 
 def input_messages(path: Path, count: int) -> None:
-    """Lines of JSON that a stream of text takes."""
+    """Lines of JSON for an IR stream of messages."""
     _json(path, ({"timestamp": number, "message": f"text {number}\n"} for number in range(count)))
 
 
 def input_lines(path: Path, count: int) -> None:
-    """A text log."""
+    """A log of plain lines."""
     path.write_text("".join(f"2024-01-01 00:00:00.{number:09} text {number}\n" for number in range(count)), "utf-8")
 
 

@@ -39,7 +39,7 @@ def is_long(batch: Any) -> bool:
 
 
 def raw_value(pa: Any, column: Any, row: int) -> memoryview | None:
-    """The bytes of a text or of bytes, without a copy; None for null and for other types."""
+    """The bytes of a string or byte string, without a copy; None for null and for other types."""
     types, kind = pa.types, column.type
     if types.is_dictionary(kind):
         place = column.indices[row].as_py()

@@ -140,7 +140,7 @@ def _parts(raw: memoryview, size: int) -> Iterator[memoryview]:
 
 @dataclass(frozen=True, slots=True)
 class LongText:
-    """Text of which only the bytes in UTF-8 are in memory, for `dump_pieces`."""
+    """A string whose bytes in UTF-8 alone are in memory, for `dump_pieces`."""
 
     raw: memoryview
 

@@ -16,7 +16,7 @@ MANY = 4 << 20
 
 
 class Gathering:
-    """Bytes that come in pieces and are taken as one.
+    """Bytes that come one chunk after the other and are taken as one.
 
     Many are held once, and twice while they are taken.  `size` is their number.
     """

@@ -215,7 +215,7 @@ class Units:
         self.at = self._base + after
         if status == Status.FULL:
             if after >= MANY:
-                self._drop()  # before what was made of a large event is passed on
+                self._drop()  # a large event, before its output is passed on
             return True
         if status == Status.END:
             self.ended = True

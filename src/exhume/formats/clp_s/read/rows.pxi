@@ -160,7 +160,7 @@ cdef enum:
 
 cdef object moved(Out* out):
     """The written bytes as an object, with `out` empty then.  Many are in memory once: they are copied from the end, and
-    the memory behind what is left is given back."""
+    memory is given back meanwhile."""
     cdef Out rest = out[0]
     cdef char* data
     cdef char* to
