@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import struct
 from itertools import pairwise
 
-from exhume_ksy.facts.zstd_frame import BlockHeader, BlockKind, Frame, FrameDescriptor, FrameKind, WindowDescriptor
+from exhume_ksy.facts.zstd_frame import (
+    BlockHeader,
+    BlockKind,
+    Frame,
+    FrameDescriptor,
+    FrameKind,
+    WindowDescriptor,
+    ZstandardBody,
+)
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.zstd_frame import read_frame, read_skippable_body, scan_frame
 
@@ -62,4 +71,5 @@ def frame_places(data: Buffer) -> list[tuple[int, int]]:
 
 def stored_checksum(end: bytes) -> int:
     """The checksum of a frame, in its last bytes."""
-    return int.from_bytes(end[-CHECKSUM_SIZE:], "little")
+    (found,) = struct.unpack(ZstandardBody.format.checksum, end[-CHECKSUM_SIZE:])
+    return int(found)
