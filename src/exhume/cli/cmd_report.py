@@ -188,7 +188,10 @@ def _directories(run: Run, targets: tuple[str, ...]) -> frozenset[str]:
 
 @contextmanager
 def _opened(run: Run, name: str) -> Iterator[Source | Tree]:
-    """A target while it is used; one that can be read only once is kept, as a file, until the end."""
+    """Open a target for the body of a `with`.
+
+    Standard input and pipes, which can be read only once, stay open until the run ends.
+    """
     if name == "-" or name.startswith(("/dev/fd/", "/proc/self/fd/")):
         yield run.source(name, is_image=True)
         return
@@ -200,9 +203,9 @@ def _opened(run: Run, name: str) -> Iterator[Source | Tree]:
 
 
 def _entries(run: Run, targets: tuple[str, ...], directories: frozenset[str]) -> Iterator[WalkEntry]:
-    """The files that were given, and everything below the directories.
+    """Yield each given file, and everything below the directories.
 
-    A split image is looked at as a whole when its first segment comes, which is before the others; they are its parts.
+    The first segment of a split image stands for the whole image; later segments are yielded as its parts.
     """
     later: dict[str, str] = {}
     for target in targets:

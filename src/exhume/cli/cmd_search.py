@@ -93,7 +93,10 @@ def command(
 def _search_below(
     run: Run, many: ManyOptions, chosen: Targets, query: str, values: dict[str, object], given: frozenset[str]
 ) -> list[ExitCode]:
-    """Search every archive below the targets; no outcome where there is none."""
+    """Search every archive below the directories; return the exit code of each.
+
+    `given` has the options the user set.
+    """
     from exhume.cli.recursive import archives_below, on_found_archive
 
     found = archives_below(run, chosen.names)
@@ -209,7 +212,7 @@ class _ResultPlayer(Player):
         self._prefix, self._at_line_start = None, True
 
     def play(self, event: tuple[Any, ...]) -> None:
-        """Play one event, or keep the answer that it has."""
+        """Print one event; a document that will be merged with those of other targets is kept instead."""
         if event[0] == "document" and event[1] == "format":
             self._meet(get_format(event[2]["format"]))
         elif event[0] == "document" and self._merging:

@@ -42,9 +42,9 @@ HINTS = {
 def explored(
     run: Run, target: str, *, verifies: bool, image: bool, ksy: str | None, imports: tuple[str, ...]
 ) -> ExploredArchive:
-    """What is shown of a target: an archive, a file by a specification, or an image in which archives are found.
-
-    Raises `UnrecognizedFormatError` for a directory of no known format, and `click.UsageError` for one as an image.
+    """Return what the page shows of a target: an archive, a file with its specification, or an image to search for
+    archives. Raises `UnrecognizedFormatError` for a directory of no known format, and `click.UsageError` for one as an
+    image.
     """
     if ksy is not None:
         from exhume.layout.foreign import SpecifiedFile, compile_ksy
@@ -71,7 +71,7 @@ def explored(
 
 
 def opener(run: Run, shown: ExploredArchive) -> Callable[[CarvedArchive], ExploredArchive] | None:
-    """What opens an archive that was found in an image; None for anything else."""
+    """Return a function that opens an archive found in an image; None if `shown` is not an image."""
     if not isinstance(shown, ExploredImage):
         return None
 
@@ -149,7 +149,10 @@ class _Cursor:
                 raise StoppedError
 
     def _wait_for_items(self, count: int, gone: Callable[[], bool]) -> bool:
-        """Whether so many items wait, once they do or the search has ended."""
+        """Wait until `count` items are there or the search ends; return whether there are that many.
+
+        Raises `QueryError` if `gone` reports that the client left.
+        """
         with self._changed:
             self._wanted = max(0, count - len(self._waiting))
             self._changed.notify_all()
@@ -238,9 +241,10 @@ class Records:
         self._pages: OrderedDict[tuple[int, int], dict[str, Any]] = OrderedDict()
 
     def __call__(self, query: str, first: int, count: int, gone: Callable[[], bool] = _never) -> dict[str, Any]:
-        """A page of what matches.  Raises `QueryError` for a wrong query, and what reading raises.
+        """Return rows `[first, first + count)` of the matches, as a table for the page.
 
-        The search ends once `gone()` says that no one waits for the page.
+        Raises `QueryError` for a wrong query, and propagates errors of reading. The search ends once `gone()` reports
+        that the client left.
         """
         with self._lock:
             cursor = self._cursor

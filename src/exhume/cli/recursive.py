@@ -114,7 +114,7 @@ def _refuse_choices(run: Run) -> None:
 
 
 def _recognized(run: Run, name: str, found: WalkEntry) -> tuple[str, str | None, str]:
-    """What kind of thing was found, its format, and what there is to say."""
+    """Return the kind of an entry (such as archive or unreadable), its format, and a remark such as the error."""
     if found.tree is not None and found.format is not None:
         run.hand_over(name, found.tree, found.format)
     elif found.kind is not Kind.FILE:

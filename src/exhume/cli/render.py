@@ -57,7 +57,10 @@ def table(rows: Iterable[Sequence[Any]], header: Sequence[str]) -> list[str]:
 
 
 def aligned(columns: Sequence[Sequence[Any]], header: Sequence[str]) -> list[str]:
-    """The same of columns, each of which has at least one value."""
+    """Return the lines of a table, header first, from its columns; numbers are aligned to the right.
+
+    A column has at least one value.
+    """
     shown, forms = [], []
     for name, values in zip(header, columns, strict=True):
         types = set(map(type, values))

@@ -41,7 +41,7 @@ class _Table:
         self.omitted: dict[str, str] = {}
 
     def arrow_tables(self, *, columns: list[str] | None, losses: Any, jobs: int = 1) -> dict[str, Callable[[], Any]]:
-        """The one table."""
+        """Return the only table, by the path of its list."""
 
         def make() -> Any:
             """Return a reader of the rows with the requested columns; count the fields that do not fit in a table."""

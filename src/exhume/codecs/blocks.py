@@ -105,15 +105,15 @@ _LZ4_REACH = (1 << 16) - 1
 
 
 def primed_lz4(dictionary: bytes) -> Decoder:
-    """A decoder of raw LZ4 blocks that refer back into a dictionary.
+    """Return a decoder of raw LZ4 blocks that refer back into a dictionary.
 
-    A block may start with any number of literals.  So one that starts with the end of the dictionary, before its own
-    first literals decodes to the dictionary and the content.
+    A block starts with literals. The decoder puts the end of the dictionary before the block's own first literals,
+    decodes both, and drops the dictionary from the result.
     """
     prefix = dictionary[-_LZ4_REACH:]
 
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
-        """A `Decoder`: decodes the block after the dictionary as its first literals, and returns the rest."""
+        """Decode the block with the dictionary as its first literals, and return its own content."""
         raw = bytes(data)
         if size is None or not raw or size == 0:
             return lz4_block(data, max_size, size)

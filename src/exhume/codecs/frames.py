@@ -82,7 +82,11 @@ class FrameIndex:
         return range(bisect_right(self.ends, start) - 1, bisect_left(self.ends, stop))
 
     def _look(self, size: int | None) -> None:
-        """Find the frames of the next window."""
+        """Locate the frames in the next window of stored bytes.
+
+        If it contains none completely, the next call takes a larger window. Raises `CodecError` for a frame without a
+        size, or if the sizes do not add up to `size`.
+        """
         view = memoryview(self.read(self._at, self._at + min(self._windows[self._reach], self._left)))
         try:
             first = zstd_frame_size(view, self.max_size) if view else None
@@ -203,7 +207,11 @@ class FrameCache:
 
     @contextmanager
     def stop(self, *, keep: bool = False) -> Iterator[PinnedFrames]:
-        """Until it ends, the frames that are gathered from stay, and the buffers; to `keep`, these stay longer."""
+        """Pin the frames that are gathered from during the `with`, so that no other thread's use evicts them.
+
+        Afterwards frames beyond 1.5 times the most that one `with` needed are evicted, the least recently used first.
+        With `keep`, the buffers are not reused either.
+        """
         here = PinnedFrames(self)
         try:
             yield here
@@ -308,8 +316,10 @@ def decompress_shared(
     decompress: Callable[[int], None],
     following: Iterable[int] = (),
 ) -> None:
-    """Have the frames that are not done decompressed: first those that no other thread is at, then, rather than to wait
-    for those that one is at, others that are `following`.
+    """Decompress the `needed` frames that are not done, sharing the work with other threads.
+
+    Frames that no other thread has claimed come first; instead of waiting for the claimed ones, it then decompresses
+    unclaimed frames of `following`.
     """
 
     def have(number: int, wait: bool) -> None:

@@ -93,9 +93,8 @@ def compile_foreign(specs: Specs, given: ExternalNames | None = None) -> dict[st
 def paused_texts(
     specs: Specs, given: ExternalNames | None, id: str, steps: list[str], texts: Mapping[str, str]
 ) -> dict[str, str] | None:
-    """The readers of `texts`, compiled from the same specifications, with one that stops at a list (`compiler.paused`).
-
-    None where the list that the fields `steps` lead to is read at once.
+    """Return `texts` with the reader that leads to a list replaced by one that stops there
+    (`exhume.compiler.emit.paused`). `steps` are the fields that lead to the list. None if it cannot be read in batches.
     """
     model = Model(with_columns(specs, given), foreign=True, given=given)
     found = pausing(model, steps, model.schemas[id])
@@ -110,11 +109,11 @@ def paused_texts(
 
 
 def with_columns(specs: Specs, given: ExternalNames | None = None) -> Specs:
-    """The specifications of others with `-columns: true` on the types whose rows become columns.
+    """Return third-party specifications with `-columns: true` added to the types whose rows become columns.
 
-    Those are types whose fields are numbers, bits, bytes, strings and structures of these, and are always present; an
-    instance, which is read only when it is asked for, would be read again for each access to a row.  Types with
-    `-tabled: true` have more in them: rows of them stay objects, and become columns when these are asked for.
+    These are types whose fields are numbers, bits, bytes, strings and structures of these, and are always present. An
+    instance is read only on request, so each access to a row would read it again. Types with more in them get `-tabled:
+    true`: their rows stay objects and become columns when columns are requested.
     """
     specs = copy.deepcopy(specs)
     model = Model(specs, foreign=True, given=given)

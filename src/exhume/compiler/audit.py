@@ -91,7 +91,7 @@ FAMILIES = ("integer", "enum", "bool", "float", "text", "bytes")
 
 
 def declared(model: Model) -> frozenset[str]:
-    """The names that specifications give to what is in their values, as code has them."""
+    """Return the names that generated code uses for the fields, types and enums of the specifications."""
     found: set[str] = set()
     for type in model.types():
         for one in (*type.params, *type.fields()):
@@ -146,7 +146,7 @@ def audit(text: str, names: frozenset[str], readers: frozenset[str], modules: fr
 
 
 def _nodes(tree: ast.Module) -> list[ast.AST]:
-    """Every node but those that say whether a name is read or written."""
+    """Return every node of a tree, except the `ctx` nodes, which state whether a name is read or written."""
     found: list[ast.AST] = []
     waiting: list[ast.AST] = [tree]
     while waiting:
@@ -348,7 +348,9 @@ ENDS = ("_start", "_end", "_case", "_valid", "_until")
 
 
 def composed(name: str, names: frozenset[str]) -> bool:
-    """Whether a name is that of a column: names of fields within each other, and which of its ends it is of."""
+    """Return whether `name` is that of a column: names of nested fields joined by `_`, with or without an ending of
+    `ENDS`.
+    """
     for end in ENDS:
         if name.endswith(end) and composed(name.removesuffix(end), names):
             return True

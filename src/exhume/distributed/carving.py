@@ -73,7 +73,7 @@ class Image:
 
 
 def search_span(search: Search, span: ImageSpan) -> list[CarvedArchive]:
-    """The finds of one span, in order of their signatures.  Raises the span's error when it has one."""
+    """Return the archives found in one span. Raises the span's error if it has one."""
     if span.error is not None:
         raise span.error
     with search.open(span.target) as image:

@@ -288,7 +288,10 @@ def _key(found: CarvedArchive) -> tuple[str, int, int]:
 
 
 def _locate(described: Format, image: Source, at: Span, limits: Limits, jobs: int) -> CarvedArchive | None:
-    """What the format finds at a signature; the signature alone, if a limit or a missing feature prevents more."""
+    """Return the archive that the format finds at a signature; None if there is none.
+
+    If a limit or a missing feature prevents the check, the signature alone is returned.
+    """
     try:
         found: CarvedArchive | None = described.hook("locate")(image, at.start - image.origin, limits=limits, jobs=jobs)
     except SourceError:

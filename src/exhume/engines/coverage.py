@@ -77,8 +77,9 @@ def coverage(archive: Archive | SpecifiedFile, jobs: int = 1) -> FieldCoverage:
 
 
 def _tiles(found: SectionMap, jobs: int) -> Iterator[tuple[Section, int, bool]]:
-    """The sections that tile the files, the sizes of them, and whether fields are known to claim all of their stored
-    bytes; of many that are alike, one stands for all.
+    """Yield the sections that tile the files, as (section, bytes, whether fields claim all of them).
+
+    In a run of similar sections that are claimed completely, one section stands for all, with the sum of their bytes.
     """
     for part in found.parts:
         if isinstance(part, Section):
@@ -101,7 +102,7 @@ def _claims(run: SectionRun, piece: tuple[int, int]) -> bool:
 
 
 def _claimed(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
-    """How many bytes of a section fields claim, and the spans that none does."""
+    """Return how many bytes of a section fields claim, and the spans that no field claims."""
     size = section.span.size
     source = found.sources[section.span.source]
     if (section.claims is not None and section.claims()) or (

@@ -178,7 +178,7 @@ class _Batch:
 
 
 def _load(archive: MemberArchive, batch: _Batch, chosen: list[str]) -> bytes | None:
-    """The bytes of a batch, compared with the checksums of its members when they are decoded; None if any fails."""
+    """Return the bytes of a batch; None if reading fails, or a checksum does not match of a member that was decoded."""
     try:
         data = batch.read(batch.start, batch.end)
         if batch.decoded:
@@ -222,7 +222,10 @@ class _Stream(NamedTuple):
 def _locate(
     archive: MemberArchive, chosen: list[str], others: list[_Task] | None = None
 ) -> Iterator[tuple[int, int, int, int, _Stream]]:
-    """Number of the stream, start, end, place and stream of each small member; tasks for the others go to `others`."""
+    """Yield (stream number, start, end, index in `chosen`, stream) of each small member.
+
+    Large members, and those that cannot be located, go to `others` as tasks.
+    """
     streams: dict[Reader, _Stream] = {}
     for place, name in enumerate(chosen):
         task: _Task = place
@@ -300,9 +303,9 @@ def _plan_in_order(chosen: list[str], source: Source, starts: Sequence[int], end
 
 
 def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Generator[memoryview | None]:
-    """For each member its bytes, read and checked by `jobs` threads; None for one that is not small, or not sound.
+    """Yield the bytes of each member, read and checked by `jobs` threads; None for one that is large or damaged.
 
-    Closing it ends the threads.
+    Closing the generator ends the threads.
     """
 
     def load(batch: _Batch) -> tuple[_Batch, bytes | None]:

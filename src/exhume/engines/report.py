@@ -93,7 +93,7 @@ def build_report(
             if several:
                 progress(done, None, "files")
         for format in sorted(work.pieces):
-            for pieces in _tied(work.pieces[format]):
+            for pieces in _grouped(work.pieces[format]):
                 work.reassemble(format, pieces)
         for group in case.groups:
             output = f"{group.folder}-recovered"
@@ -125,7 +125,7 @@ class _ReportBuild:
     directories: dict[str, CaseArchive] = field(default_factory=dict)
 
     def look_at(self, entry: WalkEntry) -> None:
-        """Take up one thing; what cannot be read is named in the report."""
+        """Examine one file or directory. If it cannot be read, the report names it."""
         owner = self.directories.get(entry.archive or "")
         if entry.kind is Kind.FILE:
             self._search(entry.name)
@@ -312,28 +312,28 @@ def _sha256(source: Source) -> str:
     return hashed.hexdigest()
 
 
-def _tied(known: _Pieces) -> Iterator[_Pieces]:
-    """Divide pieces into those that belong together, in the order of their first.
+def _grouped(known: _Pieces) -> Iterator[_Pieces]:
+    """Divide pieces into groups that belong to one archive, in the order of their first pieces.
 
-    If two of them claim one place in the archive, the pieces in each folder belong together; in one folder, the first
-    of the two is taken.
+    Pieces that refer to the same name belong together (a union-find over their names). If two pieces in one group claim
+    one place, the group is divided by folder; within a folder, the first of the two is taken.
     """
-    above: dict[object, object] = {}
+    parent_of: dict[object, object] = {}
 
-    def top(name: object) -> object:
-        while (higher := above.get(name, name)) != name:
-            above[name] = above.get(higher, higher)
-            name = higher
+    def root_of(name: object) -> object:
+        while (parent := parent_of.get(name, name)) != name:
+            parent_of[name] = parent_of.get(parent, parent)
+            name = parent
         return name
 
     referred = {name for _, piece in known for name in piece.refers}
     for number, (_, piece) in enumerate(known):
         for name in (*piece.refers, *(referred & {piece.key})):
-            above[top(number)] = top(name)
-    divided: defaultdict[object, _Pieces] = defaultdict(list)
+            parent_of[root_of(number)] = root_of(name)
+    groups: defaultdict[object, _Pieces] = defaultdict(list)
     for number, one in enumerate(known):
-        divided[top(number)].append(one)
-    for pieces in divided.values():
+        groups[root_of(number)].append(one)
+    for pieces in groups.values():
         places = Counter(piece.path for _, piece in pieces if ArchivePiece.ANY not in piece.path)
         if max(places.values(), default=0) > 1:
             folders: defaultdict[str, _Pieces] = defaultdict(list)

@@ -70,7 +70,10 @@ def opening(type: Type, out: str, how: str = "inline ") -> str:
 
 
 def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
-    """What `valid` demands of a value, as conditions. Raises `UnsupportedError` for a form that is not supported."""
+    """Return the rules of the field's `valid` as conditions on `value`.
+
+    Raises `UnsupportedError` for a form that is not supported.
+    """
     valid = field.raw.get("valid")
     if valid is None:
         return []
@@ -100,7 +103,7 @@ def _any(choices: Sequence[ex.Expr]) -> ex.Expr:
 
 
 def small(expr: ex.Expr, level: int = 0) -> str:
-    """An expression over bytes, in C's integers of 64 bits. Raises `UnsupportedError` for what is not supported."""
+    """Return an expression over bytes as C code with 64-bit integers. Raises `UnsupportedError` for other forms."""
     match expr:
         case ex.Name(id):
             return id
@@ -272,7 +275,7 @@ class ElementExpressions:
         return None
 
     def _narrow(self, expr: ex.Expr) -> str:
-        """The same without 128 bits."""
+        """Return an expression as C code of the type `uint64_t`: a constant, a field, or the bytes that are left."""
         match expr:
             case ex.Name(id) if id == REST.id:
                 return "<uint64_t> (end - at)"

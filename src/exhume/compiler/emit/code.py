@@ -242,9 +242,10 @@ class Code(abc.ABC):
         return family(combined(wanted)) == "sequence" and (expr == ex.Array(()) or isinstance(expr, ex.Literal))
 
     def taken(self, of: ex.Expr, wanted: Kind, what: str, level: int = 0) -> str:
-        """An expression where a kind is wanted, as Python: what is not known to be of it is looked at when it is there.
+        """Return an expression as Python where a value of the kind `wanted` is required.
 
-        Raises `UnsupportedError` for what never is.
+        If the kind cannot be decided now, the code checks the value at run time; `what` names the place in errors.
+        Raises `UnsupportedError` if the expression never has that kind.
         """
         if not self.module.foreign or takes(self.kind(of), wanted, what):
             return self._code(of, level)
@@ -288,7 +289,10 @@ class Code(abc.ABC):
         return expr.op != "+" or not all(isinstance(self.kind(one), (Integer, Bits)) for one in (expr.left, expr.right))
 
     def _stored_size(self, expr: ex.Expr) -> int:
-        """Bytes that a field takes, which an expression leads to."""
+        """Return how many bytes the field takes that the expression names.
+
+        Raises `UnsupportedError` if that is not fixed.
+        """
         owner: Kind = Structure(self.type)
         if isinstance(expr, ex.Member):
             owner, expr = self.kind(expr.of), ex.Name(expr.name)
@@ -412,7 +416,10 @@ class Code(abc.ABC):
         return f"{helper}({', '.join(given)})"
 
     def step(self, at: str = "at", path: str = '""', least: int = 1) -> Callable[[], None]:
-        """Statements that take steps from the budget; what is returned counts the lines since then into them."""
+        """Emit a charge of one step to the budget.
+
+        Call the returned function after further lines were emitted: it raises the charge by their number.
+        """
         lines, first = self.lines.lines, len(self.lines.lines)
         self.lines.add("run.steps -= 1", "if run.steps < 0:", f"    raise run.over({at}, {path})")
 

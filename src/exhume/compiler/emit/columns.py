@@ -127,7 +127,7 @@ def _columns(scan: Scan) -> list[Column]:
 
 
 def _read_row(scan: Scan, each: bool) -> None:
-    """Statements that read one row: with `each` a stream of its own, of as many bytes."""
+    """Emit statements that read one row; with `each`, a row has a stream of its own of `turn` bytes."""
     lines = scan.lines
     lines.depth = 3
     if each:
@@ -143,7 +143,11 @@ def _read_row(scan: Scan, each: bool) -> None:
 
 
 def _element(scan: Scan, type: Type, reader: str, upward: list[str], sized: bool) -> list[str]:
-    """Statements that read one element as an object; `sized`: the type's size is that of the row."""
+    """Return statements that read one row as an object.
+
+    `sized`: the size of the type is fixed. `upward`: attributes of the columns that are passed to the reader, such as
+    the parent.
+    """
     foreign = type.root.model.foreign
     if foreign and type.raw.get("-sized"):
         out = ["        at, stop = self.at[index], self.at[index] + self._each"]
@@ -176,7 +180,9 @@ def _problem_statements() -> list[str]:
 
 
 def _asked_problem(scan: Scan, type: Type, each: bool) -> list[str]:
-    """The same where the reader of one element is asked what that is."""
+    """Return the `except` branch of a row that does not fit: the reader of single elements is called to get the exact
+    error.
+    """
     around = [one for one in around_rows(scan) if one != "until"]
     given = "".join(f", {'parent' if one == 'above' else one}={one}" for one in around)
     failures, failed = scan.module.helper("FAILURES"), scan.module.helper("failed")
@@ -199,7 +205,7 @@ def around_rows(scan: Scan) -> dict[str, str]:
 
 
 def _opening(scan: Scan, type: Type) -> list[str]:
-    """The start of the function that returns columns."""
+    """Return the first lines of the function that returns columns."""
     reader = type.reader_name.replace("read_", "scan_", 1)
     about = f"The `{type.where}` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."
     given, begin = "view: View, at: int, end: int, count: int | None = None", []
@@ -234,7 +240,7 @@ def _raw_columns(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
 
 
 def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
-    """What makes empty columns, and the function that fills them."""
+    """Return the lines of `__init__` of the class of columns, and the lines of the function that fills it."""
     columns = _columns(scan)
     outward = scan.outward() if isinstance(scan, WideScan) else []
     scan.module.arrays = True

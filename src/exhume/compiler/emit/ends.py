@@ -39,7 +39,11 @@ class _SkipFunction(Reader):
         pass
 
     def past(self) -> Counter[str]:
-        """Its length, unless that takes the statements in `lines`, which move `at` past it."""
+        """Return the length of the structure as a sum, `{count: bytes}` for each count expression.
+
+        If some field has to be read to know the length, `lines` get the statements that move `at` past the structure
+        instead.
+        """
         needed = {name for one in self.type.seq for key in ("size", "repeat-expr") for name in _names(one, key)}
         self.lines.depth = 0
         lengths: Counter[str] = Counter()
@@ -57,7 +61,10 @@ class _SkipFunction(Reader):
         return lengths
 
     def _length(self, field: Field) -> tuple[int, str]:
-        """How long a field is: a number of bytes, and how many times as many there are."""
+        """Return the length of a field as (bytes, code of how many times).
+
+        Raises `UnsupportedError` if reading is required.
+        """
         if field.condition is not None or "valid" in field.raw:
             raise UnsupportedError("a rule or condition cannot be passed over", field.where)
         if (size := fixed_size(field)) is not None:
@@ -99,7 +106,7 @@ class _EndsFunction(Reader):
         self.field = field
 
     def text(self) -> str:
-        """All of it."""
+        """Return the source of the function, which returns the offset where each element of the list ends."""
         field, type, lines = self.field, self.type, self.lines
         count, kind = field.expr("repeat-expr"), field.one
         alone = field is type.seq[0] and not (self.needs.stream or self.needs.parent or self.needs.root)
@@ -151,7 +158,9 @@ class _EndsFunction(Reader):
         return name
 
     def _ways(self, kind: Switch) -> tuple[dict[str, Counter[str]], dict[tuple[str, ...], list[str]]]:
-        """By case, lengths that need no reading; and by how they are passed, the cases that do."""
+        """Return the lengths of the cases that need no reading, by case; and for the others, the cases by the
+        statements that pass them.
+        """
         fixed: dict[str, Counter[str]] = {}
         ways: dict[tuple[str, ...], list[str]] = {}
         for case, one in kind.cases:
@@ -168,7 +177,7 @@ class _EndsFunction(Reader):
         return fixed, ways
 
     def _readers(self, kind: Switch) -> None:
-        """A table with the reader of each case, where all are given the same."""
+        """Add a dictionary of the reader of each case to the module, if all readers take the same arguments."""
         structures = [one for _, one in kind.cases if isinstance(one, Structure)]
         needs = [self.module.needs[one.type] for one in structures]
         if len({one.arguments for one in structures}) > 1 or any(one.stream or one.parent or one.root for one in needs):

@@ -111,7 +111,7 @@ def dtype(type: Type) -> str | None:
 
 
 def _leaves(field: Field) -> list[Field] | None:
-    """A field, or those of the type in it, in order; None when it is not fixed, or bits."""
+    """Return the stored fields that a field consists of, in order; None if its size is not fixed or it is bits."""
     size = fixed_size(field)
     if size is None or isinstance(field.one, Bits):
         return None
@@ -321,7 +321,7 @@ def _is_number(kind: Kind) -> bool:
 
 
 def _tiles(type: Type, inside: frozenset[Type]) -> bool:
-    """Whether a type that was read claims all of its bytes."""
+    """Return whether a structure, once read, claims every byte between its start and its end."""
     if type in inside:  # its content decides
         return True
     inside |= {type}
@@ -350,7 +350,7 @@ def _all(kind: Kind, sized: bool, inside: frozenset[Type]) -> bool:
 
 
 def _fills(type: Type, inside: frozenset[Type]) -> bool:
-    """Whether a type that claims its bytes takes all that it is given."""
+    """Return whether a structure that claims its bytes always continues to the end of its stream."""
     last = type.seq[-1] if type.seq else next(iter(type.instances.values()), None)
     if last is None or last.condition is not None:
         return False

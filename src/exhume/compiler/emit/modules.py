@@ -75,7 +75,7 @@ class TracedStatements(Statements):
             super()._read_many(field, into)
 
     def _is_lazy(self, field: Field) -> bool:
-        """Whether elements can be read again later: they depend on nothing that is different then."""
+        """Return whether elements can be read again later, when they are shown: they depend on nothing that changes."""
         beside, model, kind = self.module.beside, self.type.root.model, field.one
         below = {one.type for one in nested_in(kind)}
         if beside is None or not below or "valid" in field.raw or self.counts or self.loose:
@@ -87,7 +87,7 @@ class TracedStatements(Statements):
         return field.id not in own and not (beside.passes_on and field.id in beside.names)
 
     def _read_lazily(self, field: Field, into: str) -> None:
-        """Statements that find where each element of a list of structures begins."""
+        """Emit statements that find where each structure of a list begins; it is read again when it is shown."""
         lines, outer = self.lines, self.index
         assert self.module.beside is not None
         holds = field.id in self.module.beside.names
@@ -115,7 +115,7 @@ class TracedStatements(Statements):
         self.index = outer
 
     def _find_rows(self, field: Field, into: str, type: Type, scan: str) -> None:
-        """Statements that find rows by the reader of columns."""
+        """Emit statements that find where rows begin, by reading them as columns."""
         lines, count = self.lines, field.expr("repeat-expr")
         if count is not None:
             lines.add(f"many = {self._count(count)}")
@@ -130,7 +130,10 @@ class TracedStatements(Statements):
                 lines.add(f"{into}.begin(at)", f"element(at, len({into}), run)", "raise rows.problem")
 
     def _find_elements(self, field: Field, into: str, holds: bool) -> None:
-        """Statements that find one element after the other, and hold them where anything requests one."""
+        """Emit a loop that finds where each element begins by reading it.
+
+        With `holds`, the elements are kept, because expressions use them.
+        """
         lines = self.lines
         if field.repeat == "expr":
             count = field.expr("repeat-expr")
@@ -190,7 +193,7 @@ class TracedReader(TracedStatements, Reader):
         return isinstance(field.one, Bits) and super().fixed(field)
 
     def run(self, fields: list[Field]) -> None:
-        """As in `Reader`; bits get the positions of the bytes that they are in."""
+        """Emit statements as `Reader` does; the position of a bit field is that of the bytes that contain it."""
         bits = bool(fields) and isinstance(fields[0].one, Bits)
         if bits:
             self.lines.add("begin = at", f'value.PLACES["{fields[0].id}"] = [view, at, None, []]')
@@ -251,7 +254,7 @@ class PausedReader(Reader):
         lines.add(f"raise {self.module.helper('Paused')}(at, end, many, run, {', '.join(given)})", f"{into} = None")
 
     def _rows(self, field: Field) -> bool:
-        """Statements for the function that reads many elements as columns, where that can be; says whether it can."""
+        """Emit a function `rows` that reads many elements as columns; return whether the elements have columns."""
         type, lines = tabled(field), self.lines
         own = {"size-eos", "terminator", "pad-right", "process"}.isdisjoint(field.raw)
         if type is None or not own or (field.size is None) == bool(type.raw.get("-sized")):
@@ -285,10 +288,10 @@ class PausedReader(Reader):
 
 
 def pausing(model: Model, steps: list[str], root: Type) -> tuple[Type, Field] | None:
-    """The type and the list that a path of fields leads to, if it can be read in batches; None if it is read at once.
+    """Return the type and the list that a path of fields leads to, if it can be read in batches; else None.
 
-    It can be where the path leads through fields of `seq` that are in one place only, nothing depends on how far the
-    stream was read, and no expression requests the list.
+    It can if the path leads through fields of `seq` that occur in one place only, nothing depends on how far the stream
+    was read, and no expression uses the list.
     """
     find_needs(model)
     type, field = root, None

@@ -126,7 +126,7 @@ class Reader(Statements):
             yield f"{' = '.join(f'value.{kept_as(one)}' for one in self.type.instances.values())} = ..."
 
     def _around(self) -> Iterator[str]:
-        """Statements for what a structure keeps of what is around it."""
+        """Yield statements that store the budget, stream, parent and root in the object, as its type needs them."""
         if keeps_run(self.type):
             yield "value._run = run"
         if self.needs.keeps_stream:
@@ -270,7 +270,10 @@ class Reader(Statements):
         return True
 
     def _after(self, waiting: list[Field], field: Field) -> list[Field]:
-        """Statements for a field after those that wait to be read at once; returns the fields that wait then."""
+        """Add a field to those that `waiting` has to read at once, or emit statements that read them first.
+
+        Returns the fields that wait then.
+        """
         if self._joins(waiting, field):
             waiting.append(field)
         else:
@@ -284,7 +287,7 @@ class Reader(Statements):
         return waiting
 
     def _same_condition(self, number: int) -> list[Field]:
-        """The fields from one on that are there on the same condition, which reading them does not change."""
+        """Return the fields from `number` on that have the same condition and can be read inside one `if`."""
         condition, model = self.type.seq[number].condition, self.type.root.model
         if condition is None or not self.foreign or not self.joins_optional or self.counts:
             return []
@@ -316,7 +319,9 @@ class Reader(Statements):
             self.keep(fields)
 
     def _asks_for_the_end(self) -> bool:
-        """Whether it matters that the end of the stream is not reached as long as bits are left."""
+        """Return whether `eof` has to be right between bits: the stream has not ended while bits of the last byte are
+        left.
+        """
         asked = {"eof"} | {one.id for one in self.type.instances.values()}
         exprs = [expr for one in self.type.seq for expr in expressions(one)]
         repeats = any(
@@ -340,7 +345,11 @@ class Reader(Statements):
         return f"bit % 8 == 0 and {at} >= {end}" if self.counts else super().at_end(at, end)
 
     def _read_loosely(self, number: int, field: Field) -> bool:
-        """Whether bits are read one by one: a run of them needs it when one is repeated or may be absent."""
+        """Return whether the bit field `number` is read by itself, not together with its run of bit fields.
+
+        That is so if one field of the run is repeated, conditional or checked by a rule that uses it. Raises
+        `UnsupportedError` for bits of both orders within a byte.
+        """
         here, last = bit_order(field.one), bit_order(self.type.seq[number - 1].one) if number else None
         if here is not None and here == last:
             return self.loose
@@ -378,7 +387,7 @@ class Reader(Statements):
         return len(orders) <= 1
 
     def run(self, fields: list[Field]) -> None:
-        """Statements that read fields of fixed sizes at once."""
+        """Emit statements that read consecutive fields of fixed sizes at once."""
         if not fields:
             return
         lines = self.lines
@@ -397,7 +406,7 @@ class Reader(Statements):
             table = ", ".join(f"({self.path(one)}, {stop})" for one, stop in zip(fields, ends, strict=True))
             lines.add(f"raise short(({table},), at, end, {total})")
         if total > LONG:
-            self.hold(str(total), self.path(fields[0]))
+            self.charge(str(total), self.path(fields[0]))
         if len(fields) == 1:
             lines.add(f"{into[0]} = view[at : at + {total}]")
         else:

@@ -295,7 +295,9 @@ class OutwardScan(Scan):
         return found + ([("until", "int = 0")] if self.lasts else [])
 
     def find_lasts(self) -> None:
-        """Find the lists of rows that end with one of which an expression is true, once a whole row was read."""
+        """Find the lists that end with a row for which an expression is true (`repeat-until`), if columns can compute
+        it after each row.
+        """
         for field in (one for parent in self.type.parents for one in parent.fields() if one.repeat == "until"):
             until = field.expr("repeat-until")
             if until is None or not any(one.type is self.type for one in structures(field.one)):
@@ -318,7 +320,9 @@ class OutwardScan(Scan):
         return out.lines
 
     def outward(self) -> list[str]:
-        """Statements before the rows that read what is the same for all of them, and find their byte order."""
+        """Return statements before the loop over the rows: they read the values that all rows share, and find the byte
+        order.
+        """
         lines, self.lines = self.lines, Lines()
         self._decide_order()
         decided, self.lines = self.lines.lines, lines
@@ -339,7 +343,7 @@ class OutwardScan(Scan):
         return "(until or at < end)" if self.lasts else "at < end"
 
     def _constant(self, expr: ex.Expr) -> str:
-        """A field of what is around the rows, as Python: a number of its width, where it has one."""
+        """Return a field outside of the rows as Python; an integer is checked to fit the width of its field."""
         kind, steps = combined(self.type.kind_of(expr)), _steps(expr)
         assert steps is not None
         code = ".".join(["root" if steps[0] == "_root" else "above", *map(safe, steps[1:])])
@@ -355,9 +359,8 @@ class OutwardScan(Scan):
         return bound(*found, level) if found is not None else super()._member(of, name, level)
 
     def _outer_field(self, expr: ex.Expr) -> tuple[str, int] | None:
-        """A field of a structure that this one is in; None for any other expression.
-
-        Raises `UnsupportedError` for what may change from row to row.
+        """Return code for a field of an enclosing structure, and how tightly the code binds; None for any other
+        expression. Raises `UnsupportedError` for a value that may change from row to row.
         """
         steps = _steps(expr)
         if steps is None or (steps[0] not in ("_parent", "_root")):
@@ -378,7 +381,10 @@ class OutwardScan(Scan):
         return here._code(_path(steps), ATOM), ATOM  # noqa: SLF001 - its own kind
 
     def own_root(self) -> OutwardScan | None:
-        """The root of the structure, if that is a row or within one.  Raises `UnsupportedError` if it may be either."""
+        """Return the root of the structure if that is the row or inside it; None if it is outside.
+
+        Raises `UnsupportedError` if it may be either.
+        """
         here: OutwardScan | None = self
         while here is not None:
             if here.type.parent is None and here.type.inside:
@@ -391,7 +397,10 @@ class OutwardScan(Scan):
         return None
 
     def known_before(self, steps: list[str]) -> str:
-        """The variable for a field of what is around the rows.  Raises `UnsupportedError` if rows may change it."""
+        """Return the variable for a field outside of the rows, read once.
+
+        Raises `UnsupportedError` if rows may change it.
+        """
         if self.outer is not None and steps[0] == "_parent":
             raise UnsupportedError("a structure with a parent of a different type has no columns")
         row = self.row

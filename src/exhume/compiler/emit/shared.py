@@ -47,7 +47,7 @@ def untraced_readers(model: Model, texts: Mapping[str, str]) -> UntracedReaders:
 
 
 def _mentioned(model: Model) -> dict[Type, frozenset[str]]:
-    """By type, every name in an expression of it and of the structures in it."""
+    """Return, for each type, the names in its expressions and in those of the structures in it."""
     own: dict[Type, set[str]] = {}
     inner: dict[Type, set[Type]] = {}
     for type in model.types():
@@ -135,8 +135,10 @@ class Module:
         """Statements that follow the readers that they name."""
 
     def head(self, words: AbstractSet[str]) -> list[str]:
-        """The lines before the first class; `words` are the names in everything
-        else, which is written by then; with none, nothing is known of it.
+        """Return the lines before the first class: imports and constants.
+
+        `words` are the names that the other lines use, so that unused helpers are not imported; empty if they are not
+        known.
         """
         how = (
             f"{self.schema.id}.ksy by `exhume compile`"

@@ -103,7 +103,10 @@ class SingleValue(Values):
         self.align()
 
     def _read_within(self, field: Field, kind: Structure, into: str, path: str, bare: bool) -> None:
-        """A structure in bytes that something ends, pads or encodes; where it is encoded, its places are its own."""
+        """Emit statements for a structure inside bytes that are terminated, padded or encoded (`process`).
+
+        Positions inside encoded bytes count from the start of the decoded bytes.
+        """
         lines = self.lines
         lines.add("begin = at")
         self._read_raw(field, BYTES, "inside", path, "")
@@ -132,7 +135,7 @@ class SingleValue(Values):
     def _read_structure(
         self, field: Field, kind: Structure, into: str, path: str, bare: bool, stop: str, base: str | None
     ) -> None:
-        """A structure in this stream (`base` None), or in one of its own from here to `stop`."""
+        """Emit statements for a structure in this stream (`base` None), or in its own from here to `stop`."""
         lines = self.lines
         after = "at" if base is None else self._own_stream("view", "at", stop)
         call = self._call_reader(field, kind, stop, base)

@@ -93,7 +93,7 @@ class Statements(SingleValue):
             self._tabled(field, into)
 
     def _tabled(self, field: Field, into: str) -> None:
-        """Statements that let a list know what reads its elements as columns."""
+        """Emit statements that wrap a list, so that its elements can be read again as columns on request."""
         assert isinstance(field.one, Structure)
         type = field.one.type
         columns = self.module.name_of(type, f"{type.class_name}Columns")
@@ -104,7 +104,9 @@ class Statements(SingleValue):
         )
 
     def around_rows(self, field: Field, type: Type) -> list[str]:
-        """What is given to the function that reads elements as columns of what is around them, as Python."""
+        """Return the arguments, as Python, for what a reader of columns needs from outside of the rows: parent, root,
+        byte order.
+        """
         out = []
         for one in type.raw.get("-around", ()):
             if one == "above":
@@ -119,7 +121,7 @@ class Statements(SingleValue):
         return out
 
     def _loop(self, field: Field, into: str, path: str, nested: bool) -> None:
-        """Statements that read one element after the other."""
+        """Emit a loop that reads the elements of a list one by one: to the end, by a count, or up to a condition."""
         lines = self.lines
         # A choice without a matching case adds nothing to the list.
         skips = self.foreign and isinstance(field.one, Switch) and field.one.default is None
@@ -149,7 +151,9 @@ class Statements(SingleValue):
                 self.item = None
 
     def _fill(self, field: Field, into: str) -> bool:
-        """Statements that read at once the elements that are there, where all have one size; says whether they can."""
+        """Emit statements that read elements of one fixed size all at once, as many as are there; return whether they
+        have one.
+        """
         if not self.foreign or self.traces or self.counts or self.loose or (size := packed_size(field)) is None:
             return False
         kind, count = field.one, field.expr("repeat-expr")
@@ -173,7 +177,11 @@ class Statements(SingleValue):
         return True
 
     def _element(self, field: Field, into: str, path: str, nested: bool, skips: bool) -> None:
-        """Statements that read one element, and put it into the list unless it is nothing."""
+        """Emit statements that read one element and append it to the list `into`.
+
+        With `skips`, an element may be None, which is not appended. `nested`: the element adds the path to errors
+        itself.
+        """
         lines = self.lines
         moves = self.counts or self.loose or "process" in field.raw or bool(self.type.root.model.drifting)
         empty = self.foreign and not isinstance(field.one, (Integer, Bits)) and (moves or not takes_bytes(field))
@@ -205,7 +213,7 @@ class Statements(SingleValue):
             weigh()
 
     def _columns(self, field: Field, into: str) -> bool:
-        """Statements that read structures as columns, where they have some; says whether they do."""
+        """Emit statements that read structures as columns; return False if they have none."""
         type = columned(field)
         if type is None:
             return False
@@ -256,12 +264,12 @@ class Statements(SingleValue):
                 self.check(field, "one", '""' if nested else path, "start")
 
     def _read_numbers(self, field: Field, into: str, code: str) -> None:
-        """Numbers of one width, all at once."""
+        """Emit statements that read numbers of one width all at once; `code` is their array code."""
         kind = number_of(field.one)
         assert isinstance(kind, (Integer, SimpleKind))
         size, lines = kind.size, self.lines
         self.count_numbers(field, size)
-        self.hold(f"many * {size}", self.path(field))
+        self.charge(f"many * {size}", self.path(field))
         if code == "B":
             lines.add(f"{into} = view[at : at + many]", "at += many")
             self.align()
@@ -272,7 +280,9 @@ class Statements(SingleValue):
         self.align()
 
     def count_numbers(self, field: Field, size: int) -> None:
-        """Statements that put into `many` how many numbers of a size there are, once all are known to be there."""
+        """Emit statements that put the number of elements, of `size` bytes each, into `many`, and raise if the data is
+        too short.
+        """
         count, lines = field.expr("repeat-expr"), self.lines
         if field.repeat == "expr":
             assert count is not None

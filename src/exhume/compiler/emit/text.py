@@ -219,7 +219,10 @@ def bound(text: str, binds: int, level: int) -> str:
 
 
 def one_of(expr: ex.Binary) -> tuple[ex.Expr, list[ex.Expr]] | None:
-    """What a chain of `or` (`and`) compares, and the constants, when it only asks whether it is one (none) of them."""
+    """Return the value and the constants that it is compared with, for `x == 1 or x == 2` (or `x != 1 and x != 2`).
+
+    None for any other expression.
+    """
     compare = "==" if expr.op == "or" else "!="
     parts, waiting = [], [expr.right, expr.left]
     while waiting:

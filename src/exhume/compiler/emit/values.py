@@ -86,7 +86,7 @@ class Values(Rules):
     """Whether reading may be at a place past the end."""
 
     def sized_end(self, field: Field, path: str) -> str:
-        """Statements that find where a field of a size ends; returns the expression for it."""
+        """Emit statements that check that the field's size fits; return the code of where its bytes end."""
         if field.size is None:
             return "end"
         lines = self.lines
@@ -116,7 +116,11 @@ class Values(Rules):
         self._read_raw(field, field.one, into, path, str(said))
 
     def _read_raw(self, field: Field, kind: Kind, into: str, path: str, said: str) -> None:
-        """Statements that read bytes or text; `said` is the type that they are of in the specification."""
+        """Emit statements that read bytes or text into the variable `into`.
+
+        `path` is code for the field's path in errors, `said` the name of its type in the specification. Bytes end at a
+        terminator, at the end of the stream, or after their size; padding is removed and `process` applied.
+        """
         lines = self.lines
         mark = self._mark(field, said)
         # Text of all the bytes that are cut out is paid for together with them.
@@ -126,11 +130,11 @@ class Values(Rules):
                 raise UnsupportedError("bytes without a size are not supported")
             stop, after = self.find_mark(field, path, mark)
             self.cut_out(into, stop)
-            self.hold(f"2 * ({stop} - at)" if whole else f"{stop} - at", path)
+            self.charge(f"2 * ({stop} - at)" if whole else f"{stop} - at", path)
             lines.add(f"{into} = view[at : {stop}]")
         elif field.size is None:
             whole = False
-            self.hold("end - at if end > at else 0", path)
+            self.charge("end - at if end > at else 0", path)
             lines.add(f"{into} = view[at:end]")
             self._cut(field, into, mark)
             self.cut_out(into)
@@ -139,7 +143,7 @@ class Values(Rules):
             stop = self.sized_end(field, path)
             size = stop.removeprefix("at + ")
             whole = whole and mark is None and "pad-right" not in field.raw
-            self.hold(size if not whole else str(2 * int(size)) if size.isdigit() else f"2 * {size}", path)
+            self.charge(size if not whole else str(2 * int(size)) if size.isdigit() else f"2 * {size}", path)
             lines.add(f"{into} = view[at : {stop}]")
             self._cut(field, into, mark)
             self.cut_out(into)
@@ -154,17 +158,20 @@ class Values(Rules):
             lines.add(after)
 
     def cut_out(self, into: str, stop: str = "") -> None:
-        """Statements for bytes that are cut out of the data, up to `stop` where that is known, before they change."""
+        """Emit statements that record which bytes `into` was cut from, before padding is removed; here none."""
 
-    def hold(self, many: str, path: str) -> None:
-        """Statements that take bytes from the budget, if there is one; a call would take longer than reading them."""
+    def charge(self, many: str, path: str) -> None:
+        """Emit a charge of `many` bytes (code) to the memory budget, if there is one.
+
+        It is inline because a call would take longer than reading them.
+        """
         if self.module.foreign:
             self.lines.add(f"run.held -= {many}")
             with self.lines.block("if run.held < 0:"):
                 self.lines.add(f"raise run.spent({path}, at)")
 
     def _mark(self, field: Field, said: str) -> bytes | None:
-        """What ends the bytes of a field, None when nothing does."""
+        """Return the terminator of a field; None if it has none. That of `strz` is one character wide."""
         mark = field.raw.get("terminator")
         if mark is None and said == "strz":
             wide = re.search(r"(?i)utf-?(16|32)", str(field.raw.get("encoding") or field.owner.encoding))
@@ -192,7 +199,7 @@ class Values(Rules):
         return stop, "at = stop" if field.raw.get("consume") is False else f"at = {after}"
 
     def _cut(self, field: Field, into: str, mark: bytes | None) -> None:
-        """Statements that take the padding, and what follows the mark, from bytes of a size."""
+        """Emit statements that remove padding, and everything after a terminator, from bytes of a known size."""
         pad = field.raw.get("pad-right")
         if pad is not None and bytes([int(pad)]) != mark:  # else the mark, and what follows, goes as well
             self.lines.add(f"{into} = bytes({into}).rstrip({bytes([int(pad)])!r})")
@@ -201,7 +208,7 @@ class Values(Rules):
             self.lines.add(f"{into} = {self.module.helper('ended')}(run, {into}, {mark!r}{include})")
 
     def _process(self, field: Field, into: str, path: str) -> None:
-        """Statements that decode the bytes of a field."""
+        """Emit statements that decode bytes by the routine in `process`."""
         call = field.call("process")
         assert call is not None
         how = call.name
@@ -218,13 +225,16 @@ class Values(Rules):
         self.lines.add(f"{into} = {helper}(run, {into}, {'-' if how == 'ror' else ''}({key}))")
 
     def decode(self, field: Field, into: str, path: str, at: str = "at", *, paid: bool = False) -> None:
-        """Statements that decode text, `paid` for or not. Raises `UnsupportedError` when no encoding is declared."""
+        """Emit statements that decode text.
+
+        `paid`: its memory was charged already. Raises `UnsupportedError` without an encoding.
+        """
         encoding = field.raw.get("encoding") or field.owner.encoding
         if encoding is None:
             raise UnsupportedError("text has no encoding")
         lines = self.lines
         if not paid:
-            self.hold(f"len({into})", path)
+            self.charge(f"len({into})", path)
         code = f'str({into}, "{encoding}")'
         if self.foreign and encoding.upper() in ("UTF-8", "UTF8"):  # five times as fast
             code = f"{into}.decode() if isinstance({into}, bytes) else {code}"
@@ -263,7 +273,7 @@ class Values(Rules):
                 self.check(field, into, self.path(field), f"at - {size}")
 
     def _bits_of(self, fields: Many[tuple[Field, str]], size: int, big: bool) -> None:
-        """Statements that take the bits of fields from the bytes that store them; no other field shares those bytes."""
+        """Emit statements that take bit fields out of `size` bytes that contain no other field."""
         lines = self.lines
         if size == 1:
             lines.add("many = view[at]")

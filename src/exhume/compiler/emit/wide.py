@@ -53,7 +53,7 @@ class WideScan(OutwardScan):
         """Every name in an expression."""
 
     def sequence(self) -> bool:
-        """The fields in their order.  Raises `UnsupportedError` for what has no columns."""
+        """Emit statements that read the fields in order. Raises `UnsupportedError` if the type has no columns."""
         type = self.type
         if type in self.around[:-1] or type.opaque:
             raise UnsupportedError("a structure within its own type, or of a type that is given, has no columns")
@@ -64,7 +64,10 @@ class WideScan(OutwardScan):
         return super().sequence()
 
     def read_single(self, field: Field) -> None:
-        """One field, if it is there.  Raises `UnsupportedError` for what has no columns."""
+        """Emit statements that read one field, if its condition is met; a column `x_valid` then states whether it was.
+
+        Raises `UnsupportedError` if it has no columns.
+        """
         if field.condition is None:
             self._read_whole(field)
             return
@@ -84,7 +87,7 @@ class WideScan(OutwardScan):
         self.columns.append((f"{self.prefix}{field.id}_valid", "B", f"there_{into}"))
 
     def _read_whole(self, field: Field) -> None:
-        """Statements that read a field that is there: a list, a choice, or a value as in other rows."""
+        """Emit statements that read a field that is present: a list, a switch, or a value."""
         if field.repeat:
             self._list(field)
             self.read.add(field.id)
@@ -123,7 +126,7 @@ class WideScan(OutwardScan):
     # One of several.
 
     def _choice(self, field: Field, into: str) -> Column:
-        """Statements that read one of several; the column with the number of the choice."""
+        """Emit statements that read a switch; return the column with the number of the case that was met."""
         kind = field.one
         assert isinstance(kind, Switch)
         coded = {"valid", "parent", *CODED}
@@ -137,7 +140,10 @@ class WideScan(OutwardScan):
     def _read_case(
         self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, said: str
     ) -> None:
-        """One case; where all rows are of it or none is, it need not have columns."""
+        """Emit statements that read one case of a switch.
+
+        If all rows have the same case, it may lack columns: the code then abandons columns once that case is met.
+        """
         assert isinstance(field.one, Switch)
         lines, row = self.lines, self.row
         if not re.fullmatch(r"asked[0-9]+", self.code(field.one.on)):
@@ -157,7 +163,7 @@ class WideScan(OutwardScan):
     def _read_columns(
         self, field: Field, kind: Kind, into: str, path: str, stop: str, base: str | None, said: str
     ) -> None:
-        """Statements that read one case."""
+        """Emit statements that read one case of a switch into its columns, and set the number of the case."""
         assert isinstance(field.one, Switch)
         every = choices(field.one)
         number, name = next((i, one) for i, one in enumerate(every, 1) if _is_among(kind, every[one]))
@@ -228,7 +234,9 @@ class WideScan(OutwardScan):
         self.columns.append((f"{name}_until", "q", f"len(columns.{made[0][0]})"))
 
     def _element_of(self, field: Field, kind: Kind, name: str) -> tuple[list[Column], WideScan | None]:
-        """Statements that read one element, and its columns."""
+        """Emit statements that read one element of a list; return its columns, and the scan of the structure if it is
+        one.
+        """
         if isinstance(kind, Switch):
             if kind.default is None or field.repeat == "until":
                 raise UnsupportedError("a list from which elements may be missing has no column")
@@ -246,7 +254,7 @@ class WideScan(OutwardScan):
         return [(name, common_code([kind]), "one")], None
 
     def _inside(self, field: Field, kind: Structure, name: str, sized: bool) -> list[Column]:
-        """Statements that read a structure that has columns of its own; these."""
+        """Emit statements that read a nested structure; return its columns, whose names begin with `name`."""
         if field.to_end:
             raise UnsupportedError("a structure up to the end has no column")
         lines = self.lines

@@ -69,7 +69,9 @@ def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool 
 
 
 def family(kind: Kind) -> str:
-    """What the language makes of a kind: `integer`, `enum`, `sequence`, `structure`, or the word of a plain one."""
+    """Return the family of a kind in Kaitai's language: `integer`, `enum`, `sequence`, `structure`, or a word such as
+    `text`.
+    """
     match kind:
         case Integer(enum) | Bits(_, _, enum) if enum is not None:
             return "enum"
@@ -103,7 +105,7 @@ def united(kinds: Many[Kind]) -> Kind:
 
 
 def _both(one: Kind, other: Kind) -> Kind:
-    """The kind of a value that is of one kind or the other; `UNKNOWN` if they have nothing in common."""
+    """Return the common kind of two values, such as float for an integer and a float; `UNKNOWN` if there is none."""
     if other in (one, ABSENT):
         return one
     if one == ABSENT:
@@ -126,9 +128,9 @@ def _both(one: Kind, other: Kind) -> Kind:
 
 
 def choices(kind: Switch) -> dict[str, list[Kind]]:
-    """What a value of a switch may be, by name: a structure by its type, all others by their family.
+    """Return the kinds of values that a switch may yield, by a name for each: a structure's type, or a family.
 
-    Truth values and enums count as integers where there are integers, too.
+    Booleans and enums count as integers if there are integers, too.
     """
     found: dict[str, list[Kind]] = {}
     plain: dict[str, list[Kind]] = {}

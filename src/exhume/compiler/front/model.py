@@ -157,9 +157,9 @@ class Field:
 
     @property
     def last(self) -> ex.Expr | None:
-        """Of structures that are repeated `until`: what is true within the last.
+        """The condition of `repeat-until` as an expression over the fields of the last structure.
 
-        None where that looks elsewhere too, and where more is said about them: a condition, a size, a rule.
+        None if it uses anything else, or if the structures have a condition, a size or a rule.
         """
         until = self.expr("repeat-until")
         if until is None or ex.names(until) != {"_"} or not self.raw.keys().isdisjoint(_MORE):

@@ -235,7 +235,7 @@ def _place(where: str) -> Iterator[None]:
 
 
 def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
-    """The kind of an expression, after checking every part of it, those within casts too."""
+    """Return the kind of an expression, after checking every part of it, casts included."""
     found = here.kind_of(expr, item)
     for node in ex.nodes(expr):
         if isinstance(node, ex.Cast) and (items := ex.items_of(node.of)) is not None:
@@ -258,9 +258,8 @@ def _listed(cast: ex.Cast, items: tuple[ex.Expr, ...], here: Type, item: Kind) -
 
 
 def takes(given: Kind, wanted: Kind, what: str) -> bool:
-    """Whether what is of one kind is always of another; raises `UnsupportedError` where it never is.
-
-    An unknown kind, or one of several, has to be checked on the value.
+    """Return whether a value of the kind `given` always is of the kind `wanted`; False if that has to be checked on the
+    value. Raises `UnsupportedError` if it never is.
     """
     given, wanted = combined(given), combined(wanted)
     one, other = family(given), family(wanted)

@@ -55,7 +55,7 @@ class Draft(Solver):
         self.begin()
 
     def begin(self) -> None:
-        """Forget what the last pass found."""
+        """Forget the results of the pass before; pinned values and sizes stay."""
         self.cells: dict[int, int] = {}
         self.changed: bool = False
         self.virtual = OPEN * 8
@@ -83,7 +83,7 @@ class Draft(Solver):
     # Corrections.
 
     def apply(self, found: Solution) -> None:
-        """Set values to those of a solution, existing ones and later ones."""
+        """Pin the values and sizes of a solution, for this pass and the next ones."""
         for key, value in found.items():
             what, path = key
             if what == "size":

@@ -68,7 +68,10 @@ class InstanceBuilder(Structures):
         raise NoneDrawnError(self.type.where)
 
     def try_once(self) -> DrawnInstance | None:
-        """One pass; None when something must be put right first."""
+        """Draw and read the instance once.
+
+        Returns None if something had to be changed, so that another pass is required.
+        """
         self.begin()
         try:
             arguments = self.parameters()
@@ -116,7 +119,9 @@ class InstanceBuilder(Structures):
             self.redraw(keys)
 
     def redraw(self, keys: list[Key]) -> None:
-        """Take back one of some values; any, when none of them was drawn."""
+        """Forget the drawn value of one of `keys`, chosen at random, so that it is drawn again; of any key if none of
+        them was drawn.
+        """
         self.stiff.clear()
         self.failed.clear()
         self.missed += 1
@@ -163,7 +168,7 @@ class InstanceBuilder(Structures):
         return self.memo(one.id, one.where, lambda: self.some(one, kind))
 
     def some(self, one: Field, kind: Kind) -> Any:
-        """Some value of a kind. Raises `UnsupportedError` for a parameter of a type that cannot be drawn."""
+        """Draw a value of a parameter. Raises `UnsupportedError` for a kind that cannot be drawn."""
         if isinstance(kind, (Integer, Bits)):
             return self.some_number(one, *limits(kind), kind, None, None)
         if kind == SimpleKind("bool"):
@@ -205,9 +210,9 @@ ROUNDS = 8
 
 
 def seal(type: Type, drawn: DrawnInstance, checksums: Checksums) -> DrawnInstance:
-    """The instance with right checksums.
+    """Return the instance with its checksums computed.
 
-    Raises `NoneDrawnError` when what must be there breaks a rule, and `UnsupportedError` for an unknown algorithm.
+    Raises `NoneDrawnError` if a checksum breaks a rule, and `UnsupportedError` for an unknown algorithm.
     """
     for _ in range(ROUNDS):
         data = bytearray(drawn.data)
@@ -225,9 +230,9 @@ def seal(type: Type, drawn: DrawnInstance, checksums: Checksums) -> DrawnInstanc
 
 
 def stored(one: ChecksumField, data: bytes, checksums: Checksums) -> bytes:
-    """A checksum over what `data` holds, as it is stored.
+    """Return the bytes of a checksum over `data`.
 
-    Raises `UnsupportedError` for an algorithm that is not known, or of another size.
+    Raises `UnsupportedError` for an unknown algorithm, or one of a different size.
     """
     name = str(one.field.raw.get("-checksum"))
     if name not in checksums:

@@ -111,7 +111,10 @@ class FieldUse:
     encoding: str | None = None
 
     def take(self, other: FieldUse, deciding: bool) -> bool:
-        """Add the use of what is computed from it; say whether that changed anything."""
+        """Add the uses of a value that is computed from this field; return whether that added any.
+
+        `deciding`: the field only decides between values.
+        """
         before = (len(self.roles), len(self.numbers), len(self.texts), self.encoding)
         if deciding:
             self.roles |= {"choice"} if other.roles else set()
@@ -124,7 +127,7 @@ class FieldUse:
 
 
 def reached(root: Type) -> set[Type]:
-    """The types that a type is made of, itself included."""
+    """Return the types of all structures inside a type, itself included."""
     found, waiting = {root}, [root]
     while waiting:
         for one in waiting.pop().fields():
@@ -136,7 +139,9 @@ def reached(root: Type) -> set[Type]:
 
 
 def uses_of(root: Type) -> dict[Field, FieldUse]:
-    """The use of every field that a type reaches, as far as the types below it determine it."""
+    """Return how each field inside a type is used: the roles of expressions, passed on to the fields that they are
+    computed from.
+    """
     every = sorted(reached(root), key=lambda each: each.where)
     found = {one: FieldUse() for type in root.model.types() for one in (*type.fields(), *type.params)}
     flows: list[tuple[Field, Field, bool]] = []

@@ -152,7 +152,10 @@ class Solver(Walk):
         return True
 
     def gives(self, expr: ex.Expr, scope: Scope, wanted: Any, found: Solution, *, strict: bool = False) -> bool:
-        """Whether a solution leads to what is wanted; if not `strict`, values that are not read yet count as such."""
+        """Return whether `expr` has the value `wanted` once a solution is applied, which is then undone.
+
+        Unless `strict`, a solution that sets values not read yet counts as well.
+        """
         undo: list[tuple[Any, str, Any]] = []
         unseen = False
         self.forget()
@@ -227,7 +230,7 @@ class Solver(Walk):
             return branches
 
     def _truth(self, condition: ex.Expr, scope: Scope, truth: bool, first: Solution, depth: int) -> Iterator[Solution]:
-        """A solution, if need be with what makes a condition hold besides."""
+        """Yield `first`, joined if needed with a solution that makes the condition have this truth."""
         decided = ex.Choice(condition, ex.Literal(True), ex.Literal(False))
         if self.gives(decided, scope, truth, first, strict=True):
             yield first

@@ -97,7 +97,7 @@ class Structures(StoredValues):
         return self.within(one, kind, scope, inner), at + size
 
     def to_end(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Read what fills the rest of its stream."""
+        """Read a field that takes the rest of its stream; a stream without a size yet grows with it."""
         at = scope.at
         if stream.size is None:
             inner = Stream(at, None, scope.path, stream)
@@ -116,7 +116,9 @@ class Structures(StoredValues):
         return self.within(one, kind, scope, inner), max(at, stream.end)
 
     def open(self, one: Field, kind: Kind, scope: Scope, stream: Stream, size: ex.Expr) -> tuple[Any, int]:
-        """Read a stream whose size follows from what is drawn for it."""
+        """Read a field whose size is an expression: draw its content first, then change the expression's fields so that
+        it fits.
+        """
         at, path = scope.at, scope.path
         inner = Stream(at if at in self.cells else self.fresh(), None, path)
         self.streams[path] = inner
@@ -136,7 +138,7 @@ class Structures(StoredValues):
         return value, at + natural
 
     def within(self, one: Field, kind: Kind, scope: Scope, inner: Stream) -> Any:
-        """Read a value in a stream of its own, with all instances of a structure; bytes that are decided are stored."""
+        """Read a value in a stream of its own, with all instances of a structure; bytes are claimed for the field."""
         value = super().within(one, kind, scope, inner)
         if isinstance(value, Node):
             try:

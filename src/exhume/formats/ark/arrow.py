@@ -282,7 +282,7 @@ class ArkTable:
         return import_pyarrow().RecordBatchReader.from_batches(rows.schema, batches())
 
     def rows(self, columns: Iterable[str] | None = None) -> MessageRows:
-        """What makes the rows of the table.  Raises `EntryNotFoundError` for an unknown column."""
+        """Return a maker of the table's rows, with these columns. Raises `EntryNotFoundError` for an unknown column."""
         pa = import_pyarrow()
         channel = self.channel
         registry = channel.declaration.registry

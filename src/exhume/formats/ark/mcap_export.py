@@ -172,7 +172,9 @@ class Message(NamedTuple):
 
 
 def unwrapper(channel: Channel, as_json: bool) -> Callable[[bytes, int], Message]:
-    """What makes the original message of a stored one, given as rbuf, or as JSON text, and its time."""
+    """Return a function from a stored message (rbuf, or JSON text if `as_json`) and its time to the original MCAP
+    message.
+    """
     registry = channel.declaration.registry
     assert registry is not None
     decode = json.loads if as_json else decoder_for(registry, channel.type).decode

@@ -49,7 +49,7 @@ PART: Final = 256
 
 
 def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
-    """`map_processes`, and by the caller alone where there are too few items for other processes to be worth it."""
+    """Map in `jobs` processes (see `map_processes`), or in this process alone if there are too few items."""
     source = iter(items)
     first: list[T] = []
     if (jobs or cpu_count()) > 1:
@@ -191,11 +191,10 @@ def make_each(
     findings: list[Finding],
     jobs: int = 1,
 ) -> Iterator[R]:
-    """`make(messages)` for messages that follow one another, in order, until all of `log.messages(**query)` were given.
+    """Yield `make(messages)` for consecutive batches of the messages of `log.messages(**query)`, in order.
 
-    `jobs` are processes; `make` and what it returns are picklable when there are several.  `make` takes all messages
-    that it is given.  Skipped messages add to `findings`.  Raises the error of a damaged message after what became of
-    those before it.
+    `jobs` are processes; with several, `make` and its results have to be picklable. `make` has to consume all messages
+    of its batch. Skipped messages add to `findings`. A damaged message raises its error after the results before it.
     """
     alone, shared = (partial(_read_messages, make, part) for part in (PART, None))
     if (jobs or cpu_count()) == 1:
@@ -267,9 +266,10 @@ def read_spans(
     jobs: int = 1,
     whole: Read[R] | None = None,
 ) -> Iterator[R]:
-    """What `read` makes of spans of time that divide a query, in order; the spans do not depend on `jobs`, processes.
+    """Yield the results of `read` for consecutive time ranges of a query, made in `jobs` processes.
 
-    Where a log is not worth dividing, or cannot be, all of it is one span, for `whole` if that is given.
+    The ranges do not depend on `jobs`. A log that is too small to be divided, or cannot be opened again, is one range,
+    read by `whole` if that is given.
     """
     spans = _spans(log, query) if is_reopenable(log) else None
     if spans is None:
@@ -287,9 +287,9 @@ def read_spans(
 
 
 def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
-    """Half-open spans of time that divide a query into pieces; None where it is not worth it, or an index is damaged.
+    """Divide a query into half-open time ranges of similar cost, from samples of the indexes.
 
-    Raises what `log.messages` raises for splits that are missing.
+    None if it is too small, or an index is damaged or not sorted. Raises as `log.messages` does for missing splits.
     """
     start, stop = query.get("start_ns") or 0, query.get("stop_ns")
     last = TIME_MAX if stop is None else stop - 1

@@ -88,7 +88,10 @@ class Query:
                 yield self.portion(*task)
 
     def tasks(self, references: Sequence[SplitReference]) -> Iterator[Task | ExhumeError]:
-        """The same before messages are read: what `portion` takes, and the errors of entries that are skipped."""
+        """Yield the batches of index entries to read, in time order, and the errors of entries that are skipped.
+
+        No message is read; `portion` does that, for each batch.
+        """
         cursors: list[Cursor] = []
         self.reader.will_read(
             each.identifier
@@ -156,7 +159,9 @@ class Query:
 
     @staticmethod
     def _stop(batch: Batch, at: list[int], start: int, stop: int, most: int) -> int:
-        """Where a batch that begins at `start` has to end: before a bad entry, or before it has over `most` bytes."""
+        """Return where a batch that begins at `start` has to end: before a bad entry, or before it has more than `most`
+        bytes.
+        """
         at = list(at)
         size = 0
         for place in range(start, stop):
@@ -180,7 +185,10 @@ class Query:
         return error
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterable[Any]:
-        """The messages of the pieces, in the order in which `numbers` names their cursors."""
+        """Return the messages of a batch.
+
+        `pieces` has the index entries of each cursor; `numbers` names the cursor of each message, in order.
+        """
         streams: dict[int, Iterator[ArkMessage | None]] = {}
         for number, piece in enumerate(pieces):
             if piece.time:

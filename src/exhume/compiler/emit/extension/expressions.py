@@ -336,7 +336,7 @@ class Expressions:
         return f"({boxed(one, here)} {sign} {boxed(two, there)})", OBJECT
 
     def _unified(self, nodes: list[ast.expr]) -> tuple[list[str], Kind]:
-        """Expressions that have to give one kind, and that."""
+        """Return the code of several expressions converted to one common kind, and that kind."""
         found = [self.expr(one) for one in nodes]
         kinds = [kind for _, kind in found]
         if all(isinstance(one, MachineWord) for one in kinds):

@@ -84,7 +84,10 @@ class Function(Statements):
     # What the variables are.
 
     def infer(self) -> None:
-        """Find out what each variable is.  Raises `UncoveredError`."""
+        """Determine the kind of each variable, by repeated passes over the assignments until no kind changes.
+
+        Raises `UncoveredError`.
+        """
         names = [*self.arguments_, *_bound(self.node)]
         self.kinds = {name: FIXED.get(name) for name in names}
         for name in self.arguments_:
@@ -115,7 +118,7 @@ class Function(Statements):
         self.unused = frozenset(self._unused()) if self.scanned is not None else frozenset()
 
     def _given(self) -> Iterator[tuple[str, Kind]]:
-        """The variables that statements assign, with their kinds as far as they are known."""
+        """Yield each variable that a statement assigns with the kind of its value, unless that is unknown yet."""
         for node in ast.walk(self.node):
             match node:
                 case ast.Assign(targets=targets, value=value):
@@ -152,7 +155,9 @@ class Function(Statements):
             return
 
     def _unused(self) -> Iterator[str]:
-        """Strings that are only decoded to check that they are text, and bytes that are always the same."""
+        """Yield the variables whose values are only checked: strings that are decoded to see that they are text, and
+        constant bytes.
+        """
         for node in ast.walk(self.node):
             match node:
                 case ast.Try(body=[ast.Assign([ast.Name(name)], value)]) as decode if encoding_of(value) is not None:

@@ -253,7 +253,7 @@ class Statements(TextStatements):
         return f"near(satu({text}))" if kind == UNSIGNED else f"place({boxed(text, kind)})"
 
     def as_word(self, text: str, kind: Kind) -> str:
-        """Code as a number of the machine."""
+        """Return code that converts a value to a 64-bit machine integer; larger ones are saturated."""
         if kind == TRUTH:
             return f"(<int64_t> {text})"
         return (
@@ -265,7 +265,10 @@ class Statements(TextStatements):
         )
 
     def converted(self, text: str, kind: Kind, into: Kind | None, name: str) -> str:
-        """Code as what a variable holds.  Raises `UncoveredError`."""
+        """Return code that converts a value of `kind` to the kind `into` of the variable `name`.
+
+        Raises `UncoveredError`.
+        """
         if name in PLACES:
             return self.as_place(text, kind)
         if into == kind:

@@ -37,9 +37,8 @@ class TextStatements(Expressions):
         """Strings that are only examined."""
 
     def text(self, nodes: list[ast.stmt]) -> int:
-        """Statements for text that is cut out and decoded, all at once; how many statements these are.
-
-        Raises `UncoveredError`.
+        """Emit one statement for several that cut out bytes, check and decode them; return how many statements it
+        replaces. Returns 0 if `nodes` do not begin with such statements. Raises `UncoveredError`.
         """
         match nodes:
             case [
@@ -84,8 +83,9 @@ class TextStatements(Expressions):
         return 0
 
     def _paid(self, nodes: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
-        """Statements without those that pay for the length of the bytes that the first cuts out; whether there are
-        none."""
+        """Remove the statements that charge the length of a string to the budget; return the remaining ones, and
+        whether there were no such statements.
+        """
         match nodes:
             case [
                 ast.Assign() as cut,
@@ -97,7 +97,9 @@ class TextStatements(Expressions):
         return nodes, True
 
     def _ended(self, nodes: list[ast.stmt]) -> tuple[list[ast.stmt], list[tuple[int, bool]]]:
-        """Statements without the one that ends bytes at the first of a value, and that value, where there is one."""
+        """Remove the statement that cuts bytes at a terminator; return the remaining ones, and a list with the
+        terminator and whether it is included, if there was one.
+        """
         match nodes:
             case [
                 ast.Assign([ast.Name(name)], ast.Subscript()) as cut,
