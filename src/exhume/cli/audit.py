@@ -289,6 +289,7 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
     Raises what `call` raises, `SourceError` or `WriterError` if the record cannot be written, and `click.UsageError` if
     other processes would do the work.
     """
+    # Refuse what an audit cannot record: other processes, and a log that is an input or output itself.
     context = click.get_current_context()
     if "retries" in context.params and (context.params["cluster"] or context.params["jobs"] != 1):
         raise click.UsageError("--audit cannot be combined with --jobs or --cluster", context)
@@ -297,6 +298,7 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
         named = parameter.name != "audit" and isinstance(parameter, click.Option)
         if named and isinstance(given, str | os.PathLike) and _absolute(given) == _absolute(path):
             raise click.UsageError(f"--audit and {parameter.opts[0]} name the same file", context)
+    # Named files are inputs even if the verb fails before it opens them.
     audit = Audit(path)
     try:
         for parameter in context.command.params:
@@ -305,6 +307,7 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
                 for one in given if isinstance(given, tuple) else (given,):
                     if isinstance(one, str | os.PathLike):
                         audit.on_open(one)
+        # From here on, files that are opened and read are reported to the audit.
         activity.current = audit
         error: BaseException | None = None
         result: Any = None

@@ -315,6 +315,7 @@ def print_byte(
         return ExitCode.NO
     if found is not None:
         _print_around(run, found, explained, chain, offset)
+    # The fields that contain the byte, the innermost first.
     for node in reversed(chain):
         size = _size(node)
         what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {field_value(node)}"
@@ -324,6 +325,7 @@ def print_byte(
             run.print_lines(run.screen.wrap(f"    {text}", 4))
         if node.doc_ref:
             run.print(f"    see {printable(node.doc_ref)}")
+    # The fields before and after the innermost one.
     if len(chain) > 1:
         before, after = neighbors(chain[-2], chain[-1])
         for label, near in (("before", before), ("after", after)):

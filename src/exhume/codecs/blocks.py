@@ -36,6 +36,7 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
         tag = data[at]
         at += 1
         kind = tag & 3
+        # Literal: up to 60 bytes in the tag; 60 to 63 mean that 1 to 4 bytes of length follow.
         if kind == 0:
             length = tag >> 2
             if length >= 60:

@@ -43,7 +43,6 @@ class PayloadStream:
         size: int | None = None,
         trailing: bool = False,
     ) -> None:
-        """Prepare to decompress the chunks `stored`; `trailing` allows bytes after the end."""
         self.consumed: int = 0
         """Stored bytes that the stream took, once it has ended."""
         self._codec, self._max_size, self._size, self._trailing = codec, max_size, size, trailing
@@ -156,7 +155,6 @@ class StoredContent:
         max_size: int,
         size: int | None = None,
     ) -> None:
-        """Describe stored bytes without reading them; `chunks(start, stop)` yields them."""
         self.codec, self._chunks, self._stored, self._max_size = codec, chunks, stored, max_size
         self._size = stored if codec == "none" else size
 
@@ -310,6 +308,7 @@ def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
             break
         if shift > 28:
             raise CodecError("snappy: bad length prefix")
+    # Each element is a literal (kind 0), or a copy with an offset of 11, 16 or 32 bits.
     while made.total < stated:
         tag = held.number(1)
         kind = tag & 3

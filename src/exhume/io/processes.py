@@ -79,7 +79,9 @@ class _Workers(Generic[T, R]):
         self._closed = False
 
     def call(self, item: T) -> R:
-        """The result of one item: computed here by the caller's thread, by a process for any other."""
+        """Return the result for one item: computed in this process by the caller's own thread, in a worker process by
+        others.
+        """
         if threading.get_ident() == self._caller:
             return self._function(item)
         answer = self._worker().ask(item)

@@ -176,7 +176,10 @@ def _pass(
     given: tuple[Any, ...] = (),
     indexed: bool = False,
 ) -> bool:
-    """Pass over an array of `owner`, unless it is short or its elements depend on each other."""
+    """Pass over an array of `owner` without keeping its elements; return False if it is short or they depend on each
+    other, so that the parser reads it. `times`, `until`, `width`, `size` describe the array, as the generated code
+    knows it.
+    """
     if (times is not None and times <= KEPT) or (times is None and until is None and stream.is_eof()):
         return False
     found = Elements(stream, make, width, size)
@@ -211,7 +214,7 @@ def _pass(
 
 
 def _is_last(stream: Any, owner: Any, name: str) -> bool:
-    """Whether nothing is read from a stream after the array of that name that `owner` is reading."""
+    """Return whether nothing is read from the stream after the array `name` of `owner`."""
     while owner is not None and owner._io is stream:  # noqa: SLF001 - as the parsers do
         if name.startswith("_m_"):  # an instance, after which the position is restored
             return True
@@ -253,7 +256,7 @@ class _Position:
 def _walk(
     stream: Any, found: Elements, times: int | None, until: Callable[[Any, Any], Any] | None, given: tuple[Any, ...]
 ) -> Iterator[None] | None:
-    """Parse the first elements; returns what finds where the others end, by a fast reader if there is one."""
+    """Parse the first elements. Returns an iterator that finds the ends of the others, None if there are none."""
     places, index = found.places, 0
     while index < KEPT and (times is None or index < times):
         if times is None and until is None and stream.is_eof():
@@ -270,7 +273,7 @@ def _walk(
 
 
 def _walk_on(found: Elements, times: int | None, until: Callable[[Any, Any], Any] | None) -> Iterator[None]:
-    """Find where the elements after the first end, so many at a time."""
+    """Find the ends of the elements after the first ones; yields after every `STEP` of them."""
     places, stream, known = found.places, found.stream, until
     end, index, at = stream.size(), places.known, places.at
     here, ends = _Position(end), _ends(found, index, at)
@@ -299,7 +302,10 @@ def _walk_on(found: Elements, times: int | None, until: Callable[[Any, Any], Any
 
 
 def _ends(found: Elements, index: int, at: int, *, kept: bool = False) -> Iterator[tuple[Any, int]]:
-    """The elements from a number and its start on, and where each ends; `kept` means that they are known already."""
+    """Yield each element from `index` on, which starts at `at`, with its end.
+
+    A fast reader is used where possible, else the parser. `kept`: their places are known already.
+    """
     stream, reader, size = found.stream, found.reader, found.size
     end = stream.size()
     view, base = found.window(at)

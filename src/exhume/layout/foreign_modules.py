@@ -181,7 +181,9 @@ def load(
 
 
 def _load_native(package: str, id: str, native: tuple[Extension, Path], left: frozenset[tuple[str, str]]) -> ModuleType:
-    """The same, once the extension module is there."""
+    """Load a compiled package with its extension module; if that cannot be loaded, warn and use the interpreted
+    readers.
+    """
     from exhume.layout import extensions
 
     made, path = native

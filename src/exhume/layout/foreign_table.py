@@ -123,7 +123,9 @@ class Tabulator:
             raise SpecificationError(f"a column changes its type: {error}", field_path=self.field.where) from None
 
     def _of_columns(self, rows: Any, type: Type) -> dict[str, Any]:
-        """The columns of rows that were read as columns; what has computed instances in it is asked of objects."""
+        """Return the Arrow arrays of rows that were read as columns; fields with computed instances are read as
+        objects.
+        """
         found: dict[str, Any] = {}
         objects: list[Any] | None = None
         made = ArrowColumns(self, rows)
@@ -165,6 +167,7 @@ class Tabulator:
     def array(self, kind: Kind, values: list[Any], path: str, depth: int) -> Any:
         """One column; None for a kind of value that has no column."""
         pa = self.pa
+        # Enumerations, numbers, bytes and strings.
         if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
             return _names(pa, kind.enum.values, values)
         if isinstance(kind, (Integer, Bits)) or (isinstance(kind, SimpleKind) and kind.kind in ("float", "bool")):
@@ -173,6 +176,7 @@ class Tabulator:
             self.room.take(values, long=True)
             held = [bytes(one) if isinstance(one, memoryview) else one for one in values]
             return pa.array(held, pa.string() if kind == TEXT else pa.binary())
+        # Structures, switches and lists have columns inside.
         if not depth:
             return self._none(path, f"more than {DEEPEST} levels deep")
         if isinstance(kind, Structure) and not kind.type.opaque:
@@ -197,7 +201,7 @@ class Tabulator:
         return self._none(path, "of no type that is known before it is read")
 
     def _one_of(self, kind: Switch, values: list[Any], path: str, depth: int) -> Any:
-        """A struct with a field for each thing that a value may be."""
+        """Return a struct array with a field for each kind of value of a switch."""
         self.room.take(values)
         found: dict[str, Any] = {}
         for name, (one, fits) in _choices(kind).items():

@@ -142,7 +142,6 @@ class Explainer:
         return self._tree(type.id, made, len(data), note, describe_traced(type))
 
     def _tree(self, schema: str, made: Any, size: int, note: str, docs: dict[str, FieldDoc]) -> Field:
-        """Return the root field of a parsed structure, with its children."""
         doc = docs.get("", FieldDoc())
         root = Field(schema.split("::")[-1], schema, schema, self._span(0, size), None, doc.doc, doc.doc_ref, note=note)
         if made is not None:
@@ -159,7 +158,6 @@ class Explainer:
         return self._where.sub(start, end)
 
     def _traced_children(self, parsed: Traced, parent: Field) -> None:
-        """Add the fields and instances of a structure that a traced reader read."""
         docs = describe_traced(type_of(parsed))
         for one in type_of(parsed).seq:
             if one.id in parsed.PLACES and self._is_room(parent):
@@ -180,7 +178,6 @@ class Explainer:
     def _traced_attribute(
         self, parsed: Traced, name: str, value: Any, docs: dict[str, FieldDoc], parent: Field
     ) -> None:
-        """Add one field that a traced reader read, with its place and where it stopped."""
         value = parsed.PARTIALS.get(name, value)
         view, start, end, many, *why = parsed.PLACES.get(name, (None, None, None, ()))
         place: dict[str, Any] = {}
@@ -198,7 +195,6 @@ class Explainer:
             parent.children[-1].note = f"{STOPPED}: {why[0]}"
 
     def _children(self, parsed: Any, parent: Field) -> None:
-        """Add the fields and instances of a structure to `parent`."""
         if isinstance(parsed, Traced):
             self._traced_children(parsed, parent)
             return
@@ -229,7 +225,6 @@ class Explainer:
     def _attribute(
         self, parsed: Any, name: str, value: Any, place: dict[str, Any], docs: dict[str, FieldDoc], parent: Field
     ) -> None:
-        """Add one field to `parent`: an array or a single value."""
         doc = docs.get(name, FieldDoc())
         span = self._place(place)
         path = f"{parent.path}.{name}"
@@ -278,7 +273,6 @@ class Explainer:
         depth = self._nested + 1
 
         def element(index: int) -> Field:
-            """Return element `index` of the array as a field."""
             before, self._nested = self._nested, depth
             place = places[index] if index < len(places) else {}
             span = self._place(place)
@@ -365,7 +359,6 @@ class Explainer:
         return found
 
     def _value(self, made: Field, value: Any, span: Span | None, doc: FieldDoc, docs: dict[str, FieldDoc]) -> None:
-        """Set the value of a field, or its children if it is a structure, and its documentation."""
         if isinstance(value, (KaitaiStruct, Traced)):
             if span is not None and isinstance(value, KaitaiStruct):
                 self._base(value._io, self._relative(span))  # noqa: SLF001 - the stream is what the position is known by
@@ -421,7 +414,6 @@ class Explainer:
         return self._relative(span) + size
 
     def _place(self, place: dict[str, Any]) -> Span | None:
-        """Return where a value is, from the positions that its reader noted; None if they are unknown."""
         start = place.get("start")
         if start is None:
             return None

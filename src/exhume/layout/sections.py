@@ -104,7 +104,6 @@ class Run(Sequence[Section], ABC):
     def __init__(
         self, span: Span, count: int, make: Callable[[int], Section], names: Callable[[], Iterator[str]]
     ) -> None:
-        """Describe `count` sections in `span`; `make(number)` makes one, `names()` yields all names."""
         self.span = span
         self.parent: str | None = None
         self.names = names
@@ -163,7 +162,6 @@ class PlacedRun(Run):
         names: Callable[[], Iterator[str]],
         parent: str | None = None,
     ) -> None:
-        """Describe sections at known offsets of a file."""
         super().__init__(Span(source, starts[0], ends[-1]), len(starts), make, names)
         self.parent, self.sorts = parent, bytes(len(starts))
         self._starts, self._ends = starts, ends
@@ -198,7 +196,6 @@ class SectionRun(PlacedRun):
         names: Callable[[], Iterator[str]],
         claims: Callable[[int, int], bool],
     ) -> None:
-        """Describe consecutive sections between `bounds`; `claims(first, stop)`: whether those explain their bytes."""
         super().__init__(source, bounds[:-1], bounds[1:], make=make, names=names)
         self.bounds = bounds
         self.sorts = sorts
@@ -222,7 +219,6 @@ class PayloadRun(Run):
         names: Callable[[], Iterator[str]],
         sorts: Callable[[], Sequence[int]],
     ) -> None:
-        """Describe sections inside a payload, each from its start to the next."""
         super().__init__(span, len(starts), make, names)
         self.parent = parent
         self._starts = starts
@@ -321,7 +317,6 @@ class SectionMap(Sequence[Section]):
     """
 
     def __init__(self, files: Iterable[tuple[Source, Iterable[SectionItem]]]) -> None:
-        """Tile each file with its sections; gaps are filled with sections of kind `gap`."""
         self.parts: list[SectionItem] = []
         self.overlaps: list[Overlap] = []
         self.sources: dict[str, Source] = {}
@@ -338,10 +333,6 @@ class SectionMap(Sequence[Section]):
         return notebook_html("sections_html", self)
 
     def _add_file(self, source: Source, sections: Iterable[SectionItem]) -> None:
-        """Add the sections of one file in order, gaps between them, and the nested ones after their parents.
-
-        Overlaps are noted.
-        """
         file_start, file_end = source.origin, source.origin + source.size
         nested: dict[str, list[SectionItem]] = {}
         tiles: list[SectionItem] = []
@@ -352,7 +343,7 @@ class SectionMap(Sequence[Section]):
                 nested.setdefault(part.parent, []).append(part)
         placed = sorted(tiles, key=_place)
         ends = accumulate((part.span.end for part in placed), max)
-        if not all(map(le, ends, [part.span.start for part in placed[1:]])):  # by which sections has to be said
+        if not all(map(le, ends, [part.span.start for part in placed[1:]])):  # single sections of a run overlap
             placed = sorted(_each(tiles), key=_place)
         at = file_start
         last: SectionItem | None = None

@@ -124,8 +124,9 @@ def rebatched(
     *,
     jobs: int = 1,
 ) -> Iterator[T]:
-    """Batches of any numbers of rows, each with the sizes of its rows, as the batches that `batched` makes of the same
-    rows, or what `form` makes of each: `jobs` threads join and form them (0: one per core).
+    """Yield batches of the usual size from batches of any size, each given with the sizes of its rows.
+
+    With `form`, yield its result for each batch; `jobs` threads join and form them (0: one per core).
     """
     gathered = _batch_slices(((0, *piece) for piece in pieces), batch_rows)
 
@@ -201,7 +202,7 @@ class _BatchSlices:
 
 
 def _batch_slices(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator[tuple[K, list[Any]]]:
-    """The slices that each batch is joined of, with the key of its table."""
+    """Yield the slices that make up each batch, with the key of its table; `pieces` are (key, batch, row sizes)."""
     tables: dict[K, _BatchSlices] = {}
     for key, batch, sizes in pieces:
         if key not in tables:
@@ -341,6 +342,7 @@ def member_table(
     }
     names = choose(types, columns)
     schema = pa.schema([pa.field(name, types[name]) for name in names])
+    # Members have to be read only if a digest, or the problem that reading shows, is requested.
     hashing = digest == "sha256" and bool({"digest", "problem", "reason"} & set(names))
 
     def piece(part: list[Member]) -> _Rows:

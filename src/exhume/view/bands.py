@@ -62,9 +62,9 @@ class Bar:
 
 
 def bars(tiles: Iterable[Tile], scale: float, span: tuple[int, int] | None = None) -> Iterator[Bar]:
-    """What a picture shows that has `scale` units for each byte: sections of less than one unit together.
+    """Yield the bars of a picture with `scale` units per byte.
 
-    With a `span` of the file, only the sections that touch it.
+    Neighbors narrower than one unit are one bar. With a `span` of the file, only sections that touch it.
     """
     waiting: Bar | None = None
     for part in tiles:
@@ -83,7 +83,7 @@ def bars(tiles: Iterable[Tile], scale: float, span: tuple[int, int] | None = Non
 
 
 def _split(run: SectionRun, scale: float, span: tuple[int, int] | None) -> Iterator[Bar]:
-    """The bars of a run: those of its sections that are narrow and begin in the same unit are one."""
+    """Yield the bars of a run of sections; narrow ones that begin in the same unit are one bar."""
     at, end = 0, len(run)
     if span is not None:
         at = max(0, bisect_right(run.bounds, span[0]) - 1)
@@ -97,7 +97,7 @@ def _split(run: SectionRun, scale: float, span: tuple[int, int] | None) -> Itera
 
 
 def bands(tiles: Iterable[Tile], scale: float, narrow: float, span: tuple[int, int] | None = None) -> Iterator[Bar]:
-    """The same, with neighbors of one kind that are narrower than `narrow` units each joined."""
+    """Yield bars as `bars` does, but neighbors of one kind are joined if they are narrower than `narrow` units."""
     waiting: Bar | None = None
     joins = False
     for bar in bars(tiles, scale, span):

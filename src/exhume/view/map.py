@@ -135,6 +135,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     except for those that verifying has measured already.
     Raises `SourceError` if a section that verifying could read cannot be read now.
     """
+    # Findings; verifying may also show the sizes of payloads.
     counts = dict.fromkeys(Severity, 0)
     problems = []
     codes = set()
@@ -145,6 +146,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
             if finding.is_problem:
                 problems.append(finding)
     found = archive.sections(jobs=jobs)
+    # Title and verdict.
     drawing = Drawing()
     total = found.coverage()
     y: float = MARGIN + 14
@@ -156,6 +158,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     y += 20
     drawing.shapes.append(Text(MARGIN, y, words, color, bold=True))
     y += 12
+    # A strip for each file, then the legend and the table of kinds.
     tiles = [part for part in found.parts if isinstance(part, (Section, SectionRun)) and part.parent is None]
     for name, source in found.sources.items():
         y = _strip(drawing, y, name, source, tiles_of(tiles, name), problems)

@@ -93,6 +93,7 @@ class PageWriter:
         found = archive.sections()
         for name, source in found.sources.items():
             self._space(_AddressSpace(name, "file", source.origin, source.size))
+        # Embed the bytes of small files as a whole, and the sections that the selection includes.
         if sum(source.size for source in found.sources.values()) <= SMALL:
             for source in found.sources.values():
                 self._stored(source, source.origin, source.origin + source.size, damaged=False)
@@ -102,6 +103,7 @@ class PageWriter:
         for done, item in enumerate(explained, 1):
             sections.append(self._section(found, item, findings or ()))
             self._progress(done, None, "sections")
+        # The contents, as the script of the page reads them.
         counts = None if findings is None else Counter(finding.severity for finding in findings)
         verdict, words = describe_verdict(archive.format, counts, {finding.code for finding in findings or ()})
         contents = {

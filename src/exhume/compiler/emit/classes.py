@@ -206,6 +206,7 @@ class ClassEmitter(Statements):
     def read_elsewhere(self, field: Field) -> None:
         """Statements that read an instance from its place in its stream, of specifications of others."""
         lines, moving = self.lines, self.type.root.model.moving is not None
+        # Find the stream, and the position in it.
         stream, position = field.expr("io"), field.expr("pos")
         if stream is not None:
             lines.add(f"io = {self.code(stream)}")
@@ -220,6 +221,7 @@ class ClassEmitter(Statements):
                 with lines.block("if at < io.base:"):
                     found = "at - io.base"
                     lines.add(f'raise LayoutError("{field.id}", io.base, end, "a position in the stream", {found})')
+        # Read the field there.
         self.placed, self.elsewhere = stream is None, stream is not None
         if keeps_order(self.type):
             lines.add("big = self._big")

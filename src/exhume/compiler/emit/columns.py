@@ -63,6 +63,7 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
     the type has no columns.
     """
     wide = isinstance(scan, WideScan)
+    # Refuse types that have no columns.
     if type.endian == DECIDED and not wide:
         raise UnsupportedError("a byte order that depends on the data has no columns", type.where)
     for one in type.instances.values():
@@ -70,6 +71,7 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
             raise UnsupportedError("a position has no column", one.where)
     each = type.root.model.foreign and bool(type.raw.get("-sized"))
     _read_row(scan, each)
+    # `upward` are the attributes that single elements need: stream, parent, root, byte order.
     sized = any(one.size is not None and columned(one) is type for parent in type.parents for one in parent.fields())
     foreign = type.root.model.foreign
     upward = [one for one, needed in (("parent", scan.needs.parent), ("root", scan.needs.root)) if needed]
@@ -79,6 +81,7 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
         upward.insert(0, "io")
     if wide and inherits_order(type):
         upward.append("big")
+    # Attributes and methods share one set of names.
     methods = [*scan.byte_fields, *scan.number_fields]
     slots = [
         "view",
@@ -95,6 +98,7 @@ def _text(scan: Scan, module: Module, type: Type) -> str:
         raise UnsupportedError("two columns of one name", type.where)
     if any(map(keyword.iskeyword, slots)):
         raise UnsupportedError("a column whose name is a word of Python", type.where)
+    # The class: constructor, length, one element, and a method for each field of bytes or numbers.
     made, function = (_filled if only_number(type) is None or each else _raw_columns)(scan, type)
     reader = scan.module.name_of(type, type.reader_name)
     base = f"({module.helper('Table')})" if foreign else ""
@@ -343,6 +347,7 @@ def _scan(element: Element) -> str:
     lines.add(*(f"cdef {C_TYPES[code]} *c_{name} = NULL" for name, code in columns))
     with lines.block("if view.shape[0] == 0 or stop > view.shape[0] or not 0 <= start <= stop:"):
         lines.add("return start")
+    # Without the GIL: read elements into growing C arrays, one for each column.
     lines.add("p = &view[0]")
     with lines.block("with nogil:"), lines.block("while (at < stop) if count < 0 else (rows < count):"):
         lines.add(f"after = read_{name}(p, at, stop, &one)")
@@ -355,6 +360,7 @@ def _scan(element: Element) -> str:
                     lines.add("full = False", "break")
         lines.add("c_at[rows] = at")
         lines.add(*(f"c_{column}[rows] = one.{column}" for column, _ in columns[1:]), "rows += 1", "at = after")
+    # With the GIL: append the arrays to the columns, and free them in any case.
     with lines.block("try:"):
         with lines.block("if not full:"):
             lines.add("raise MemoryError")

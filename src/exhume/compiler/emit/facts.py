@@ -217,6 +217,7 @@ def _type(type: Type) -> str:
 
     Empty if the type has no facts.
     """
+    # Constants of the type itself.
     lines: list[str] = []
     if (size := type_size(type)) is not None:
         lines.append(f"    size: Final = {size}")
@@ -229,6 +230,7 @@ def _type(type: Type) -> str:
     if (found := dtype(type)) is not None:
         lines.append(f"    dtype: Final = [{found}]")
     lines += [f'    {name}: Final = "{format}"' for name, format in formats(type)]
+    # One inner class for each kind of fact about its fields.
     spans = [f"        {safe(one.id)}: Final = ({start}, {end})" for one, start, end in places(type)]
     if spans:
         lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]

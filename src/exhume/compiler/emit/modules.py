@@ -261,6 +261,7 @@ class PausedReader(Reader):
             return False
         if field.repeat == "until" and field.where not in type.raw.get("-until", ()):
             return False
+        # `rows` calls the reader of columns, and passes the columns what their elements need later.
         size = ""
         if field.size is not None:
             lines.add(f"each = {self.code(field.size)}")

@@ -237,6 +237,7 @@ class Reader(Statements):
 
         Raises `UnsupportedError` with the field that is not supported.
         """
+        # `waiting` has fields of fixed size that will be read by one call.
         waiting: list[Field] = []
         shares = self.type.root.model.shares
         self.counts: bool = shares or (self.foreign and (self._asks_for_the_end() or self._bits_continue()))
@@ -400,6 +401,7 @@ class Reader(Statements):
         if len(fields) == 1 and not fixed_bytes(fields[0]):
             self.read_single(fields[0])
             return
+        # One check for the size of all fields, then one call that unpacks them.
         sizes = [stored_size(one) for one in fields]
         total, ends = sum(sizes), [sum(sizes[: i + 1]) for i in range(len(sizes))]
         with lines.block(f"if end - at < {total}:"):
@@ -416,6 +418,7 @@ class Reader(Statements):
         lines.add(f"at += {total}")
         self.align()
         self.bounded = ""
+        # Only the last field of a run can have a rule.
         last = fields[-1]
         self.read |= {one.id for one in fields}
         self.keep(fields)

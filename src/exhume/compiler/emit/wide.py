@@ -201,6 +201,7 @@ class WideScan(OutwardScan):
         kind, lines, name = field.one, self.lines, f"{self.prefix}{field.id}"
         if field.to_end or not {"process", "parent"}.isdisjoint(field.raw) or isinstance(kind, Bits) or self.loose:
             raise UnsupportedError("this kind of list has no column")
+        # Numbers of one width stay bytes; all other elements get columns that are longer than the table.
         if self._many(field) is not None:
             self._numbers(field)
             return
@@ -228,6 +229,7 @@ class WideScan(OutwardScan):
                     self.item = None
                 else:
                     raise UnsupportedError("what asks for an element has no column")
+        # Where the elements of each row end in these columns.
         if not made:
             raise UnsupportedError("a list of empty elements has no column")
         self.bounded = ""

@@ -72,6 +72,7 @@ class InstanceBuilder(Structures):
 
         Returns None if something had to be changed, so that another pass is required.
         """
+        # Draw and read all fields. Values that do not go together are changed for the next pass.
         self.begin()
         try:
             arguments = self.parameters()
@@ -92,12 +93,14 @@ class InstanceBuilder(Structures):
         except BrokenError as error:
             self.again([("value", error.path)])
             return None
+        # Nothing may have changed in a pass that counts.
         self.waited = 0
         if self.changed or root.size is None:
             return None
         if root.size > LARGEST:
             self.redraw([])
             return None
+        # Read the result again as an ordinary reader would; a broken rule means drawing its values again.
         data = self.filled(root.length)
         check = Solver(data)
         try:

@@ -68,6 +68,7 @@ def create(
     from exhume.io.files import open_input
     from exhume.tabular.report import ExportReport
 
+    # Options to metadata, types and their registry.
     ctx = click.get_current_context()
     entries: dict[str, Any] = {}
     for text in metadata:
@@ -83,6 +84,7 @@ def create(
             registry = load_registry(file.read().decode("utf-8"))
     if chosen and registry is None:
         raise click.UsageError("--type needs --schema", ctx)
+    # Import each input.
     report = ExportReport()
     with (
         ArkWriter(
@@ -102,6 +104,7 @@ def create(
             else:
                 made = import_jsonl(path, log, registry=registry, types=chosen, progress=progress, jobs=jobs)
                 report.written["messages"] += made
+    # Report.
     manifest = f"{output}/manifests/{log.identifier}"
     if run.machine:
         facts = {"format": "ark", "target": output, "manifest": manifest, "messages": report.written["messages"]}

@@ -287,6 +287,7 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
     size = len(data)
     if size < TRAILER_FOOTER_SIZE:
         raise TRAILER_SIZES.error(span=where, expected=f"at least {TRAILER_FOOTER_SIZE} bytes", actual=size)
+    # The footer is at the end, and states the sizes of trailer and content before it.
     footer_at = size - TRAILER_FOOTER_SIZE
     with reading(where, TRAILER_SIZES):
         footer, _ = read_file_footer(data, footer_at, size, footer_at)
@@ -301,6 +302,7 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
             expected=f"{counted(footer_at, 'bytes')} of content and trailer",
             actual=f"{content_size} + {trailer_size}",
         )
+    # The trailer has to fill the bytes between content and footer.
     if not trailer_size:
         return SerializableFile(data[:content_size])
     with reading(where, TRAILER_SIZES):

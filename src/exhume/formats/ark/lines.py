@@ -240,6 +240,7 @@ class LineQuery(Query):
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Lines | LargeLine]:
         """The lines of the pieces, in the order in which `numbers` names their cursors."""
+        # A message that is too large to be read with others.
         if len(numbers) == 1:
             cursor, piece = batch.cursors[numbers[0]], pieces[numbers[0]]
             assert isinstance(cursor, SplitCursor)
@@ -247,11 +248,13 @@ class LineQuery(Query):
                 for message in cursor.messages(piece):
                     yield from self._lines(message)
                 return
+        # The kernel prints the batch, except `odd` messages, whose lines belong at `places` of the text.
         gathered = KernelBatch(batch, pieces, LINES)
         text, odd, places = ark_json(numbers, gathered.parts, LINES, TAIL)
         if not odd:
             yield text, len(numbers)
             return
+        # Print the odd ones here, in between; `at` counts the messages passed of each cursor.
         at = [0] * len(pieces)
         before = shown = 0
         lines: list[bytes | memoryview] = []

@@ -227,6 +227,7 @@ def load_manifest(data: bytes, where: Span) -> LoadedManifest:
     accepted only if it consumes every byte of every group.  Raises the error of rule ARK-348 when nothing fits (the
     third rung, `salvage_manifest`, needs the splits), ARK-107 if the file is something else.
     """
+    # First rung: the registry embedded in the file.
     findings: list[Finding] = []
     file: SerializableFile | None = None
     failure: ExhumeError | None = None
@@ -243,6 +244,7 @@ def load_manifest(data: bytes, where: Span) -> LoadedManifest:
         except ExhumeError as error:
             failure = error
             findings.append(Finding.from_error(error))
+    # Second rung: the built-in registries.
     content = file.content if file is not None else data
     loaded = _load_built_in(content, where, allow_rest=file is None or not file.has_trailer)
     if loaded is None:

@@ -71,6 +71,7 @@ def _probe_file(source: Source) -> Identification | None:
     if source.size < 19:
         return None
     span = source.span(0, source.size)
+    # Both kinds of file begin with the header byte of an object.
     first = source.read_at(0, 3)
     if first[0] >> ObjectHeader.shift.magic != ObjectHeader.magic:
         return None
@@ -83,6 +84,7 @@ def _probe_file(source: Source) -> Identification | None:
             return Identification("ark", 0.9, span, ("a split header with a format version of 1",))
     except ExhumeError:
         return None
+    # A manifest ends with a trailer that names its type; without it, the path may show what the file is.
     tail = source.read_at(max(0, source.size - PROBE_SIZE), min(source.size, PROBE_SIZE))
     type_name = assumptions.MANIFEST_TYPE.encode()
     if len(tail) >= FileFooter.size and tail.endswith(FileFooter.magic):

@@ -88,10 +88,7 @@ class Query:
                 yield self.portion(*task)
 
     def tasks(self, references: Sequence[SplitReference]) -> Iterator[Task | ExhumeError]:
-        """Yield the batches of index entries to read, in time order, and the errors of entries that are skipped.
-
-        No message is read; `portion` does that, for each batch.
-        """
+        """Yield the batches of index entries to read (by `portion`), and the errors of entries that are skipped."""
         cursors: list[Cursor] = []
         self.reader.will_read(
             each.identifier
@@ -114,7 +111,6 @@ class Query:
         return self.wanted(channel.name) and reference.acceptance.accepts_name(channel.name)
 
     def _cursor(self, reference: SplitReference, low: int, high: int) -> Cursor | None:
-        """Return a cursor over the messages of a split in times `[low, high]`; None if none can be there."""
         if low > high or not any(self.accepts(reference, each) for each in self.candidates(reference)):
             return None
         try:
@@ -185,10 +181,7 @@ class Query:
         return error
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterable[Any]:
-        """Return the messages of a batch.
-
-        `pieces` has the index entries of each cursor; `numbers` names the cursor of each message, in order.
-        """
+        """Return the messages of a batch: `pieces` has each cursor's entries, `numbers` the cursor of each message."""
         streams: dict[int, Iterator[ArkMessage | None]] = {}
         for number, piece in enumerate(pieces):
             if piece.time:

@@ -141,6 +141,7 @@ class StatisticsTrust(enum.Enum):
 
 def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) -> ArkInfo:
     """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
+    # `told` are the splits whose statistics in the manifest can be trusted; the indexes of others are read.
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]
     totals: dict[tuple[int, str, str], list[Any]] = {}
     missing: list[str] = []
@@ -151,6 +152,7 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
         if trust is StatisticsTrust.ALL or (trust is StatisticsTrust.EXACT and reader.is_sound and is_complete)
     }
     reader.will_read(reference.identifier for reference in reader.references if reference.rank not in told)
+    # Add up the messages of each channel: [messages, bytes, first time, last time, is estimated].
     for reference in reader.references:
         found, is_complete = stated[reference.rank]
         is_complete = is_complete and reader.is_sound and reference.rank in told
@@ -173,6 +175,7 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
                 total[2] = stats.minimum_ns if total[2] is None else min(total[2], stats.minimum_ns)
                 total[3] = stats.maximum_ns if total[3] is None else max(total[3], stats.maximum_ns)
             total[4] = total[4] or not is_complete
+    # Totals of the log, over the visible channels.
     rows = tuple(_row(reader, channel, totals) for channel in reader.channels())
     visible = [row for row in rows if row.count and not row.hidden]
     return ArkInfo(

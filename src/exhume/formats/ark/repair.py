@@ -80,11 +80,13 @@ def repair_log(
     fresh = identifier or guids()
     report = RepairReport(folder / fresh, log.manifest)
     report.findings += log.loaded.findings
+    # Decide on each split once, however often the manifest names it.
     replaced: dict[str, SplitDeclaration | None] = {}
     references = {each.identifier: each for each in reversed(log.all_references())}
     for done, reference in enumerate(reversed(list(references.values()))):
         replaced[reference.identifier] = _new_declaration(log, reference, splits, guids, report)
         progress(done + 1, len(references), "splits")
+    # The same sections, with mended declarations in place of the old ones.
     sections = tuple(
         section._replace(
             columns=tuple(

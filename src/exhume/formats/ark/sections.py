@@ -122,12 +122,14 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
     except ExhumeError as error:
         whole = source.span(0, source.size)
         return [Section(label, whole, SectionKind.UNREAD, schema="ark_split::file_header", note=str(error))]
+    # Where messages are, and where the slots of the index end.
     header = split.header
     index_end = header.index_end
     capacity = max(header.item_count, header.maximum_count)
     runs, cut = _runs(split)
     first_data = min((start for start, _ in runs if start >= index_end), default=source.size)
     spare_end = min(header.index_offset + capacity * ENTRY_SIZE, first_data)
+    # Header and index, each followed by its padding.
     out = [Section(f"{label} header", source.span(0, header.size), schema="ark_split::file_header")]
     first_use = min([header.index_offset, *(start for start, _ in runs if start >= header.size)])
     if first_use > header.size and not any(source.read_at(header.size, min(first_use - header.size, 1 << 20))):
@@ -140,11 +142,13 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
         spare = source.span(index_end, spare_end)
         note = "slots of the index that are not in use"
         out.append(Section(f"{label} spare index", spare, SectionKind.PADDING, note=note))
+    # Messages, in runs that touch.
     inside = _by_run(split, runs) if header.item_count <= MESSAGE_SECTIONS else [[] for _ in runs]
     for number, (start, end) in enumerate(runs):
         name = f"{label} messages" if len(runs) == 1 else f"{label} messages {number}"
         out.append(Section(name, source.span(start, end), SectionKind.DATA))
         out += _messages(limits, split, label, name, inside[number], codec)
+    # The first truncated message takes the remainder of the file.
     for position, start in [one for one in cut if one[1] < source.size][:1]:
         start = max(start, *(end for _, end in runs), index_end)
         note = f"truncated: {counted(len(cut), 'messages')}, the first is message {position}"

@@ -289,6 +289,7 @@ def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding
 
 def check_entries(split: Split, index: bytes) -> Iterator[Finding]:
     """The findings of an index, given as the bytes of its entries."""
+    # The kernel returns the positions of faulty entries, by fault.
     header = split.header
     bad, late, flagged, over_header, over_index, overlapping = ark_faults(
         index, split.source.size, split.known_objects(), header.size, header.index_offset, header.index_end
@@ -310,6 +311,7 @@ def check_entries(split: Split, index: bytes) -> Iterator[Finding]:
             expected=0,
             actual=entry_at(index, position)[4],
         )
+    # The kernel leaves overlaps out (None) if entries are not in the order of their messages.
     if overlapping is None:
         overlapping = _overlapping(index, frozenset(bad))
     for position in (*over_header, *over_index, *overlapping):
@@ -343,6 +345,7 @@ def _check_statistics(reader: ArkLog, reference: SplitReference, split: Split, f
     if not stated:
         return
     found = split.statistics(facts)
+    # Objects with stated numbers that differ from the index.
     for identifier, each in stated.items():
         real = found.get(identifier)
         count = real.count if real is not None else 0
@@ -361,6 +364,7 @@ def _check_statistics(reader: ArkLog, reference: SplitReference, split: Split, f
                 expected=counted(count, "messages") + (f", {counted(real.size, 'bytes')}" if real is not None else ""),
                 actual=stated_as or None,
             )
+    # Objects with messages but without stated numbers.
     for identifier, real in found.items():
         if real.count and identifier not in stated:
             yield STATISTICS.finding(

@@ -362,6 +362,7 @@ class Catalog:
         added to `missing` and `extra` (by name), because a member that moved to another chunk is in both. `outside`:
         the chunk is not among those that the caller named. With `quick`, an unchanged chunk is not compared further.
         """
+        # Open the chunk; `found` has the ranges of its members.
         caf_file_id = record.caf_file_id if record is not None else location
         found: dict[str, tuple[int, int]] = {}
         try:

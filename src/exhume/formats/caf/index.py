@@ -144,7 +144,6 @@ class _Parser:
         return match.end() if match else pos
 
     def _bad(self, pos: int, expected: str, what: str = "") -> ExhumeError:
-        """Return the error for unexpected JSON at `pos`."""
         found = self.data[pos : pos + _SHOWN]
         return checks.BAD_JSON.error(
             what,
@@ -303,6 +302,7 @@ class _Parser:
         if self.data[pos : pos + 1] != b":":
             raise self._bad(pos, "a colon after a key")
         pos = self._blank(pos + 1)
+        # The value: an object with both offsets, or a flaw.
         path = f"files[{len(self.index.names)}]"
         offsets: dict[str, tuple[Any, int, int]] = {}
         if self.data[pos : pos + 1] != b"{":
@@ -321,6 +321,7 @@ class _Parser:
                 members.after = after
             after = members.end
             flaw = self._offsets_flaw(name, path, pos, after, offsets)
+        # A flawed entry is listed as well, with an empty range.
         ordinal = len(self.index.names)
         self.index.names.append(name)
         if flaw is None:

@@ -180,6 +180,7 @@ class ClpIrDecoder:
             return Status.END, after
         if tag == Tags.TIMESTAMP or tag in DELTAS:
             raise _StopError(Status.UNEXPECTED, at)
+        # An event: its variables, its log type, then its time.
         variables: list[Variable] = []
         place = at
         while tag not in LOG_TYPES:
@@ -222,6 +223,7 @@ class ClpIrDecoder:
         `fits`: whether its time is in the years 1 to 9999.  `apart`: its encoded tokens before the time.  Return the
         fault that was found, or None.
         """
+        # Events outside of the chosen times, or without a matching message, are passed.
         if not self._lower <= self.time <= self._upper:
             return None
         message = join_text(log_type, variables, wide=self.wide)
@@ -229,6 +231,7 @@ class ClpIrDecoder:
             return Status.LOG_TYPE
         if self._patterns and not any(pattern.fullmatch(message) for pattern in self._patterns):
             return None
+        # Add the event in the requested form.
         if how & EventForm.OBJECTS:
             self.event = self.time, message
         elif how & EventForm.LINES:

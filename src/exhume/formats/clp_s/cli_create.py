@@ -128,6 +128,7 @@ def create(
     writer.on_bad_record = report
     with run.progress("create") as progress, writer:
         writer.add_files(inputs, progress=with_total(progress, *(one.path for one in inputs)))
+    # Report.
     body = {
         "format": "clp-s",
         "version": writer.options.version,

@@ -373,6 +373,7 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
     sizes = [stream.size for stream in streams]
     problems: dict[int, ExhumeError] = {}
     ends = array("Q", starts)
+    # From the last table to the first: a table ends where the next one of its stream starts.
     following, next_start = -1, 0
     for index in range(count - 1, -1, -1):
         stream_id, start = stream_ids[index], starts[index]

@@ -215,6 +215,7 @@ def _streams(archive: TableArchive, parent: str) -> Iterator[SectionItem]:
         raise
     except ExhumeError:
         return
+    # The numbers of the tables in each stream.
     tables: dict[int, array[int]] = {}
     problems = metadata.tables.problems
     for number, stream_id in enumerate(metadata.tables.stream_ids):

@@ -101,7 +101,7 @@ def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[list[Finding]
 
 
 def _stages(archive: TableArchive, files: Sequence[StoredRange], quick: bool, jobs: int) -> Iterator[Iterable[Task]]:
-    """All tasks; those of a stage are known, or can be done, when the stage before it is done."""
+    """Yield the tasks of each stage; those of one stage can be done in parallel, after all of the stage before."""
     dictionaries = [] if quick else [_Dictionary(archive, name, jobs) for name in DICTIONARIES]
     parts = chain.from_iterable(one.parts() for one in dictionaries)
     shares = chain.from_iterable(one.shares() for one in dictionaries)
@@ -136,7 +136,7 @@ def _stream_tasks(
     small: SharedValue[SmallTables | None],
     quick: bool,
 ) -> Iterator[Task]:
-    """The remaining checks of streams and of the tables in them."""
+    """Yield the checks of streams, and of the tables in them, that were not made in passing."""
     done = passing.done()
     streams = range(len(archive.table_metadata.streams))
     for index in streams:

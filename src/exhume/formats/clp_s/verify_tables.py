@@ -148,7 +148,7 @@ class SharedLoad(Generic[T]):
         self._error: ExhumeError | None = None
 
     def take(self) -> T:
-        """What it is, for one task.  Raises what keeps it from being loaded."""
+        """Return the data, for one of the tasks; the first call loads it. Propagates the error of loading to each."""
         if self._data is None and self._error is None:
             self._share()
         with self._lock:
@@ -168,7 +168,7 @@ class SharedLoad(Generic[T]):
 
 
 def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
-    """Structure and every reference of one table, a column at a time; not `counted`: its records were before."""
+    """Yield the checks of one table, one task per column. `counted`: add its records to the progress."""
     records = table.num_messages if counted else 0
     try:
         columns = checked_columns(table.layout)
@@ -189,7 +189,10 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
 def run_tasks(
     tables: Sequence[Table], small: SmallTables, done: Collection[int], tried: Collection[int]
 ) -> Iterator[Task]:
-    """The same for tables of an archive that are not in the streams `done`; records of those `tried` were counted."""
+    """Yield the checks of the tables that are not in the streams `done`, runs of small tables as one task.
+
+    Records in streams `tried` were added to the progress before.
+    """
     entries, rows, offset = small.together.entries, small.together.rows, small.first
     for first, stop, is_run in small.runs():
         stream = entries.stream_ids[first]
@@ -203,7 +206,10 @@ def run_tasks(
 
 
 def quick_tasks(tables: Sequence[Table], small: SmallTables) -> Iterator[Task]:
-    """The tables that have an impossible place or a schema that may be invalid; all records are counted at the end."""
+    """Yield the checks of tables that have an impossible place or a schema that may be invalid.
+
+    A last task adds the records of all others to the progress.
+    """
     entries, odd = small.together.entries, small.odd_schemas()
     records = 0
     for place, index in enumerate(range(small.first, small.first + len(tables))):
@@ -240,9 +246,8 @@ class _Windows:
         return ()
 
     def are_sound(self, start: int, stop: int) -> bool:
-        """Whether all is well in some rows, and then in all that is left, if these are the last.
-
-        Called once for each of the blocks, unless one of them is not sound.
+        """Return whether rows `[start, stop)` have no fault; after the last block also whether the remainder of the
+        stream has none. Called once for each block, unless one has a fault.
         """
         # With the row before them, for the order of records.
         sound = False
@@ -285,7 +290,10 @@ def _large_tables(tables: Sequence[Table]) -> dict[int, list[Table]]:
 
 
 def _possibly_large(tables: Tables, others: set[int]) -> Iterator[Table]:
-    """The tables that may be large, without an object for each of the others, whose streams are added to `others`."""
+    """Yield the tables that may be large; the streams of all others are added to `others`.
+
+    No object is made for those.
+    """
     entries, archive = tables.entries, tables.archive
     most = archive.limits.payload_size
     is_held = [stream.size <= most for stream in archive.table_metadata.streams]

@@ -270,12 +270,14 @@ class ClpSWriter(Writer):
         """Encode the complete documents of `data`; return where the first incomplete one begins."""
         at = 0
         while True:
+            # A bad record ends with its line.
             if self._skipping:
                 at = self._skip_line(data, at)
                 if self._skipping:
                     self._skipping = not final
                     return at
             part = self._series.current()
+            # A full archive ends before the next record.
             if part.full:
                 if self._kind is not InputKind.TEXT:
                     space = _SPACE.match(data, at)
@@ -290,6 +292,7 @@ class ClpSWriter(Writer):
                 continue
             if status == Status.DONE or (status == Status.MORE and len(data) - at <= self.options.max_document_size):
                 return at
+            # A bad record: skip it, or raise.
             detail = ""
             if status == Status.MORE:
                 status, detail = Status.TOO_LARGE, " or never ends"

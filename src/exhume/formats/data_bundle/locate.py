@@ -37,6 +37,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         raise
     except ExhumeError:
         return None
+    # The magic number is short, so the values of the header have to make sense.
     plausible = (
         0 < header.shard_count <= 1 << 24
         and header.shard_index < header.shard_count
@@ -47,6 +48,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         return None
     if header.compression not in tuple(Compression):
         raise checks.COMPRESSION.error(span=window.span(0, header.data_offset), actual=header.compression)
+    # Decode records, one after the previous one, as long as they decompress.
     start, alignment = header.data_offset, max(1, header.record_alignment)
     end, records = start, 0
     if header.compression != Compression.NONE:

@@ -268,6 +268,7 @@ def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport
             report.add_lost("shards")
             continue
         report.add_span(source.span(0, shard.header.data_offset), Outcome.REBUILT, "shard header")
+        # Without records, the ranges of files are accounted for.
         if shard.is_flat:
             start = shard.header.data_offset
             report.add_span(source.span(start, size), Outcome.IGNORED, "bytes that no row names")
@@ -275,6 +276,7 @@ def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport
                 report.add_span(source.span(min(start + first, size), min(start + last, size)), outcome, "data", why)
             continue
         at = shard.header.data_offset
+        # Decode each stored record to see whether it is intact.
         chosen: list[tuple[int, int, int, int]] = []
         for index, place in enumerate(shard.places):
             if place is not None and at <= place <= size:
@@ -290,6 +292,7 @@ def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport
                 report.add_span(source.span(place, bound), Outcome.LOST, "record", problem.message, problem.code)
                 report.add_lost("records")
         _account_rest(report, source, at, size)
+    # The other files: index, and files that do not belong to the bundle.
     indexed: set[str] = set()
     for file in history.database.files:
         if file.size:

@@ -182,6 +182,7 @@ class _BundleWalk:
             yield checks.METADATA_PLACE.finding(span=where, actual=header.metadata)
         if header.compression not in tuple(Compression):
             yield checks.COMPRESSION.finding("shard", span=where, actual=header.compression)
+        # The configuration in the index has to agree.
         config = self.config
         if config is not None:
             pairs = (
@@ -198,6 +199,7 @@ class _BundleWalk:
             yield checks.RECORD_ALIGN.finding(
                 "data", span=where, expected=header.record_alignment, actual=header.data_offset
             )
+        # Bytes between the header and the data are zero.
         end = layout.shard_header_end(source.read_at(0, layout.FIXED_HEADER), where)
         for at, chunk in pieces(source, end, header.data_offset):
             if chunk.count(0) != len(chunk):
@@ -248,6 +250,7 @@ class _BundleWalk:
 
         for shard in self.shards.values():
             shard.source.will_read(shard.header.data_offset, shard.source.size)
+        # Flat shards are read once from front to back; files that this proves need no second look. prose: ok
         seen: set[tuple[Any, ...]] = set()
         for shard in self.shards.values():
             if shard.is_flat:

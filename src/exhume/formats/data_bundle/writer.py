@@ -216,7 +216,6 @@ class DataBundleWriter(Writer):
         self._note_parents(name)
 
     def _check(self, name: str, *, folder: bool = False) -> str:
-        """Return the name of a member if it is safe and free. Raises `WriterError` otherwise."""
         if self._output is None:
             raise _bad("the writer is finished", None, name)
         parent, _, leaf = name.rpartition("/")
@@ -235,7 +234,6 @@ class DataBundleWriter(Writer):
         self.size += member.size
 
     def _note_parents(self, name: str) -> None:
-        """Note the directories above a name. Raises `WriterError` if one of them is a file."""
         parent = name.rpartition("/")[0]
         while parent and parent not in self._parents:
             if parent in self._members:
@@ -340,6 +338,7 @@ class DataBundleWriter(Writer):
                     at += stop - start
                     if stop == member.size:
                         rows.append((member.key, _file_row(member)))
+                # Store the record, padded to the alignment; a record of zeros has a row only.
                 place: int | None = None
                 if stored is not None:
                     place = ends[record.shard]

@@ -88,7 +88,10 @@ class GrowingStream(Stream):
         """Nothing is after the frames: other bytes there are an error."""
 
     def pieces_and_pauses(self) -> Iterator[bytes]:
-        """The same, with an empty piece before each wait.  Raises the rule of a broken zstd frame."""
+        """Yield the decompressed bytes as they arrive, and an empty chunk before each wait.
+
+        Raises the rule of a broken zstd frame.
+        """
         self.size = self.stored = 0
         engine = None
         head = b""

@@ -117,7 +117,7 @@ class StreamChunks:
         self._lock = threading.Lock()
 
     def cut(self, units: BufferedBytes) -> Iterator[UnitChunk]:
-        """Pass over units up to the end of the stream, the first that is not whole, or one that is too large.
+        """Yield chunks of whole units up to the end of the stream, the first incomplete unit, or one that is too large.
 
         Propagates errors from reading the bytes, after the chunks before them.
         """
@@ -149,7 +149,9 @@ class StreamChunks:
             raise failure
 
     def worker(self, known: int) -> Worker:
-        """A decoder that knows so many keys and no more: one that is idle and knows no more yet, or a new one."""
+        """Return a decoder that knows the first `known` keys: an idle one that is taught the missing keys, or a new
+        one.
+        """
         with self._lock:
             worker = next((one for one in self._idle if one.known <= known), None)
             if worker is None:
@@ -215,6 +217,7 @@ def make_ahead(
         worker = portions.worker(portion.known)
         return worker, run(worker, portion, 0)
 
+    # Results in order; a full decoder continues with the rest of its chunk here.
     with closing(map_ordered(decode, cut(), jobs)) as results:
         for worker, (status, stop, made) in results:
             portion = waiting[0]
@@ -228,6 +231,7 @@ def make_ahead(
                 break
             waiting.popleft()
             portions.release(worker, portion)
+    # Hand over to `units` where decoding stopped.
     if waiting:
         left = b"".join(portion.data for portion in waiting)
         units.resume(worker.decoder, waiting[0].start + stop, left[stop:])
@@ -391,17 +395,20 @@ class Ingest:
         if encoder is not self._encoder:
             self._decoder.encode_into(encoder, self._exact)
             self._encoder = encoder
+        # Offsets in the data: `after` of the unit not taken, `place` of the fault, `stop` of the end of that unit.
         status, after, place, stop = self._decoder.run(
             self._data, 0, len(self._data), self.at, EventForm.ENCODE, target
         )
         base = self.at
         self.start = base + after
+        # The encoder refused the event, or has no space: skip or keep it.
         if status in (Status.RECORD, Status.NO_ROOM):
             self._leave(after)
             if status == Status.RECORD:
                 self.refused += 1
                 self._leave(stop - after)
             return Status(status), None
+        # All available units were taken; incomplete bytes at the end are a fault only if nothing follows.
         if status in (Status.MORE, Status.END, Status.FULL):
             wrong = misfit(self._data, place) if status == Status.MORE and place < len(self._data) else None
             bad_tag = wrong is not None and not wrong.short and wrong.path == "tag"
@@ -414,6 +421,7 @@ class Ingest:
                 return Status.MORE, rule.error(span=span)
             self.ended = self._at_end = status == Status.END
             return Status(status), None
+        # A faulty unit: skipped if its end is known and later units do not depend on it.
         span = Span(self.name, base + place, base + (stop if stop >= 0 else place + 1))
         error = checks.OF_STATUS[status].error(span=span)
         if stop < 0 or status in checks.LOSES_COUNT:

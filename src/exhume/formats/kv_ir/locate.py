@@ -43,8 +43,10 @@ def locate_stream(
     walk: Callable[[Units], Iterable[Finding]],
     other: Rule,
 ) -> CarvedArchive | None:
-    """The same for one kind of stream: `begin` checks its preamble, and `walk` finds what is wrong with its units; the
-    rule `other` names streams that are left to another format.
+    """Return the stream of one kind that starts at `hit`; None if there is none.
+
+    `begin` checks its preamble, `walk` yields the findings of its units; the rule `other` names streams that belong to
+    another format.
     """
     if stream.wrapped and stream.head(MAGIC_SIZE)[:MAGIC_SIZE] not in MAGICS:
         return None
@@ -56,10 +58,12 @@ def locate_stream(
         raise
     except ExhumeError:
         return None
+    # Verify the stream, continuing as far as units can be found.
     found = CappedFindings()
     for finding in deduplicated(walk(units)):
         found.append(finding)
     _skip_to_the_end(units)
+    # Inside zstd frames, the stream ends with the frame that contains its last unit.
     end, cut = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at, not units.ended
     if stream.wrapped and units.ended:
         frame = units.frame_end()

@@ -42,7 +42,7 @@ def _parse(preamble: Preamble, where: Span) -> dict[str, Any]:
 def probe_stream(
     format: str, source: Source | Tree, parse: Callable[[Any, Span], dict[str, Any]], *, of_text: bool
 ) -> Identification | None:
-    """The same for one kind of stream, whose metadata `parse` takes: of text messages (`of_text`), or the other."""
+    """Identify a stream of key-value events or, with `of_text`, of text messages. `parse` reads its metadata."""
     if isinstance(source, Tree):
         return None
     starts = tuple(signature.magic for signature in FORMAT.signatures)
@@ -52,6 +52,7 @@ def probe_stream(
     from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, has_preamble, parse_preamble
     from exhume.formats.kv_ir.stream import HEAD, Stream
 
+    # Decompress the head, and check the magic number.
     stream = Stream(source)
     where = source.span(0, min(HEAD, source.size))
     evidence = ["inside a zstd frame"] if stream.wrapped else []
@@ -61,6 +62,7 @@ def probe_stream(
             told = "too short to tell: a zstd frame of which nothing can be decompressed"
             return Identification(format, UNTOLD, source.span(0, source.size), (told,))
         return None
+    # Both kinds of stream share the magic numbers; the metadata tell them apart.
     if len(data) < HEAD and not (is_of_text(data) or _VERSION.search(data) or has_preamble(data)):
         told = f"too short to tell: magic {data[:MAGIC_SIZE].hex(' ').upper()}, but the metadata are cut"
         return Identification(format, UNTOLD, where, (told,))

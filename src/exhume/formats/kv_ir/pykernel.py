@@ -198,6 +198,7 @@ class KvIrDecoder:
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
         """Decode the unit at `at`; return why decoding stops after it (None: it continues), and the next offset."""
         tag, _, after = token(data, at, end)
+        # An event: check it, add it to the output, and stop if there is enough of that.
         if tag in KEYS or tag == Tags.EMPTY_OBJECT:
             leaves, after = self._event(data, at, end)
             for tree, some in zip((self.auto, self.user), leaves, strict=True):
@@ -217,6 +218,7 @@ class KvIrDecoder:
                 assert self._columns is not None
                 return (Status.FULL if self._columns.size >= target else None), after
             return (Status.FULL if (self._size if how else self.events) >= target else None), after
+        # The declaration of a key.
         if tag in NODES:
             if self.hold:
                 raise StopError(Status.HELD, at)
@@ -365,6 +367,7 @@ class KvIrDecoder:
         if how & EventForm.KEYS:
             return None
         found: list[dict[str, Any]] = []
+        # Decode the values, and put those that are wanted into nested objects.
         for tree, some, bit in zip((self.auto, self.user), leaves, (EventForm.AUTO, EventForm.USER), strict=True):
             wanted = bool(how & bit)
             root: dict[str, Any] = {}
@@ -392,6 +395,7 @@ class KvIrDecoder:
             found.append(root)
         if how & EventForm.OBJECTS:
             self.event = (found[0], found[1])
+        # As a line of JSON.
         elif how:
             line = {
                 EventForm.AUTO: lambda: _line(found[0]),

@@ -71,6 +71,7 @@ def archives(
     pauses = False
     source = Stream(stream.source) if pieces is None else None
     blocks = _blocks(source, encoders, jobs) if source else _growing(pieces or iter(()))
+    # Take the next block: already encoded, or as bytes.
     for block in blocks:
         failure: ExhumeError | None = None
         if isinstance(block, ExhumeError):
@@ -106,8 +107,10 @@ def archives(
 def _expect_end(
     stream: OpenStream, events: Ingest, blocks: Iterator[InputBlock | ExhumeError], source: Stream | None
 ) -> None:
-    """Reports bytes after the end of a stream, if that was met, by taking the rest of its blocks from `source`; None
-    for one that grows, where only bytes that are there count.  Raises what is wrong with the zstd frame around it.
+    """Report bytes after the end of a stream, once the end was read.
+
+    The remaining blocks are taken from `blocks`; `source` is None for a growing stream, for which only bytes that are
+    there count. Raises the error of a zstd frame.
     """
     if not events.ended:
         return
@@ -135,8 +138,9 @@ def _growing(pieces: Iterator[bytes]) -> Iterator[InputBlock | ExhumeError]:
 
 
 def _blocks(stream: Stream, encoders: BlockEncoders, jobs: int) -> Iterator[InputBlock | ExhumeError]:
-    """The bytes of a stream in blocks, encoded already where several jobs do that; the last one has no bytes, or is the
-    error of the zstd frame around them.
+    """Yield the bytes of a stream in blocks, with several jobs already encoded.
+
+    The last one is empty, or is the error of the zstd frame.
     """
     pieces = stream.pieces()
     try:

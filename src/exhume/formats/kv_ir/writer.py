@@ -409,7 +409,9 @@ class LineEncoders:
         return len(self._order[0]), len(self._order[1])
 
     def encode(self, data: bytes, known: Counts) -> Encoded:
-        """Encode lines, with this many keys declared, up to the first that `KvIrEncoder` does not take."""
+        """Encode lines, given the number of declared keys in each tree, up to the first line that the encoder does not
+        take.
+        """
         if sum(known) > MOST_KEYS:
             return Encoded(b"", 0, 0, known)
         with self._lock:
@@ -427,7 +429,7 @@ class LineEncoders:
         return Encoded(worker.encoder.take(), worker.encoder.events - before, end, known, worker)
 
     def adopt(self, encoded: Encoded) -> bool:
-        """Whether the units can be written now: then their new keys are known."""
+        """Return whether the units can be written next, as no other keys were declared, and declare their keys."""
         worker, known = encoded.worker, encoded.known
         if worker is None:
             return True

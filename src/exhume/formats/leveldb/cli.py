@@ -288,6 +288,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: LevelD
                 count += number
                 yield archive, made
 
+    # Print the number, JSON items, or lines.
     if options.count:
         for _ in found(lambda rows: None):
             pass

@@ -113,7 +113,10 @@ class Database(LiveDatabase):
                 yield make(rows)
 
     def is_sound(self, jobs: int = 1) -> bool:
-        """Whether everything that reading the live files meets is undamaged; looked at once, on `jobs` threads."""
+        """Return whether the live files are undamaged, as far as reading their rows shows it.
+
+        Checked once, on `jobs` threads.
+        """
         with self._lock:
             if self._sound is None:
                 room = MOST_KEPT
@@ -132,7 +135,7 @@ class Database(LiveDatabase):
         return Sources(runs, state.last_sequence, state.ranges, resolver)
 
     def _forensic_rows(self, sources: Sources, state: LiveState, report: Report) -> Iterator[LeveldbRows]:
-        """The versions that can be read in live files, whatever is wrong with them."""
+        """Yield the versions in live files that can be read, past any damage."""
         for family in state.families:
             order = self.order(family)
             if not order.is_bytewise:
@@ -152,7 +155,7 @@ class Database(LiveDatabase):
                 yield rows
 
     def live_state(self, report: Report = checks.strict) -> LiveState:
-        """What has to be known of all live files before the versions in one of them can be judged."""
+        """Return logs, range deletions, families and last sequence number: without these, no version can be judged."""
         self._prefetch_live()
         logs = [self.load_log(f, report) for f in self.logs(Role.LIVE)]
         known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE

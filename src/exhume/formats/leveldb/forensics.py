@@ -114,7 +114,10 @@ def survey_table(table: Table) -> TableSurvey:
 
 
 def _sound_survey(table: Table) -> TableSurvey | None:
-    """The survey of a table with nothing to say of its blocks, else None.  Raises at damage of its index."""
+    """Survey a table whose blocks are all undamaged; None if one may be damaged.
+
+    Raises an error for a damaged index.
+    """
     first = last = None
     for at in range(0, len(table.strict_index), PIECE):
         rows = LeveldbRows()
@@ -143,8 +146,9 @@ def find_data_blocks(table: Table) -> Iterator[TableBlock]:
 
 
 def _is_index(table: Table, block: TableBlock, places: set[Handle], *, is_last: bool) -> bool:
-    """Whether the values of a block are the places of other blocks: of those that were found; or, if blocks are damaged
-    or have moved, of blocks that follow each other.
+    """Return whether the values of a block are handles of other blocks, so that it is an index.
+
+    They are if all of them are found blocks; or, since blocks may be damaged or moved, if they follow each other.
     """
     items, _, _, _ = kernel.internal_entries(block.data, block.tail.end, table.limits.structure_size, 0, None)
     handles = [layout.leading_handle(item[4]) for item in items]
@@ -244,9 +248,9 @@ def _guessed(table: Table) -> Iterator[FoundBlock]:
 
 
 def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tuple[FoundBlock, int]]:
-    """What may be a block that starts at a place, with the checksum after it, by what it takes little to see.
+    """Yield the blocks that may start at `start`, each with the checksum stored after it; only cheap tests are made.
 
-    `left` is how many more ends may be examined.
+    `left[0]` is how many more ends may be tried, over several calls.
     """
     for at in _ends(head[start:stop], min(stop, len(head)) - start - BLOCK_TRAILER + 1):
         if left[0] <= 0:

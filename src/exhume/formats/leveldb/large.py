@@ -118,6 +118,7 @@ class LargeBlock:
         self.starts = set()
         previous, last, disorder, budget = b"", (b"", -1), -1, self._limits.structure_size
         while forward.at < self.end:
+            # The three lengths, and what they would lead outside of.
             at = forward.at
             found = _lengths(forward.peek(min(ENTRY, self.end - at)))
             if found is None:
@@ -131,11 +132,13 @@ class LargeBlock:
             if budget < 0:
                 return out, at, BLOCK_BOMB, disorder
             forward.skip(lead)
+            # Key and value; a long value is left in the block, to be read on request.
             key = previous[:shared] + b"".join(forward.pieces(fresh))
             value: Any = self.value(forward.at, size) if size > self._long else b"".join(forward.pieces(size))
             forward.skip(at + lead + fresh + size - forward.at)
             self.starts.add(at)
             previous = key
+            # The order of the entries: by user key, then newest first.
             try:
                 user, sequence, kind = layout.parse_internal_key(key)
             except LayoutError:

@@ -229,6 +229,7 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
         if error.path.endswith(".raw_tag"):
             error.expected = "a tag whose length is known"
         raise refused(error, where) from error
+    # Collect the fields by kind; each edit is of one column family.
     values: dict[str, Any] = {}
     pointers: list[tuple[int, bytes]] = []
     deleted: list[tuple[int, int]] = []
@@ -474,6 +475,7 @@ def parse_batch(payload: bytes | memoryview, where: Span, made: Made | None = No
     """
     problem: ExhumeError | None = None
     end = len(payload)
+    # The header: sequence number and stated count.
     if end < BATCH.size:
         inside = where.in_payload(0, end)
         return Batch(
@@ -486,6 +488,7 @@ def parse_batch(payload: bytes | memoryview, where: Span, made: Made | None = No
     text: Any
     stored: Any
     try:
+        # The operations; `made` makes keys and values that are not in memory.
         while at < end:
             start = at
             at, kind, family, key, key_end, value, value_end, when, when_end, name, name_end = flat_operation(

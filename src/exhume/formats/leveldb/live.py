@@ -340,8 +340,9 @@ class LiveDatabase(DatabaseDirectory):
 
 
 def _first_write(versions: Iterable[Item]) -> tuple[Item | None, int]:
-    """The newest of the versions of a key in logs, which come newest first, and the sequence number that RocksDB keeps
-    for it: that of the first write, while none was longer than the one before it.  None where it is not a value.
+    """Return the newest version of a key in logs, and the sequence number that RocksDB keeps for it when it updates
+    values in place. That is the number of the oldest write of the same type that no later one outgrew. `versions` come
+    newest first; None if the newest is not a value.
     """
     newest, number, kind, size = None, 0, 0, 0
     for one in versions:

@@ -205,6 +205,7 @@ def map_rows(
         sources.resolve(rows)
         return keys, None if sources.live and rows.cut(PUT_FLAGS) is not None else [make(rows)]
 
+    # The family that is read block by block from here on.
     done = -1
     for keys, found in map_ordered(made, plan_ranges(sources, start, stop), jobs, leave=True):
         if keys.family == done:

@@ -120,6 +120,7 @@ class LevelDbArchive(RecordArchive):
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """Versions by status and type, sequence numbers, rules of the logs, and every version edit with its offset."""
+        # Count the versions.
         total = RowCounts(Counter(), Counter(), Counter(), b"")
         sequences: list[bytes] = []
         found: list[Finding] = []
@@ -130,6 +131,7 @@ class LevelDbArchive(RecordArchive):
             sequences.append(part.sequences)
         low, high, distinct = number_range(sequences) or (None, None, 0)
         self._scanned = found
+        # The logs, with the rule by which their sequence numbers count.
         logs = {}
         for file in self.database.logs(Role.LIVE, Role.OBSOLETE, Role.ORPHAN):
             log = self.database.load_log(file, checks.ignore)

@@ -172,6 +172,7 @@ class Replay:
 
         reader.take = take
         try:
+            # Records that `take` did not add: larger batches, and damaged ones.
             for record in reader:
                 ordinal = next(ordinals)
                 batch, offsets = self._parsed(source, reader, record)
@@ -275,7 +276,7 @@ class _Run:
         """Whether an operation was found that the database itself refuses: what follows is not part of its state."""
 
     def apply(self, one: LogBatch) -> None:
-        """Take the operations of a batch that take effect; the others are kept as unused."""
+        """Apply the operations of a batch to the state; those that have no effect are kept as unused."""
         batch = one.batch
         self._begin(batch.sequence)
         if not batch.marks:
@@ -292,7 +293,7 @@ class _Run:
             self._log.unused += _unused(Status.PREPARED, self._section)
 
     def take(self, writes: WriteBatches) -> None:
-        """The same as `apply` for batches of one write each."""
+        """Apply batches of one write each, all at once."""
         log, items = self._log, writes.items
         if self._timestamps.get(0):
             items = self._make()
@@ -422,7 +423,9 @@ class _Run:
         return self._stale[family]
 
     def _plain(self, operation: Operation) -> tuple[bytes, Any]:
-        """Key and value without timestamps that the log has and the column family has not."""
+        """Return key and value of an operation, without the timestamps if the log has them and the column family does
+        not.
+        """
         size = self._timestamps.get(operation.column_family)
         if not size or self._manifest is None:
             return operation.key, operation.value

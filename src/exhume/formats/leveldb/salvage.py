@@ -224,6 +224,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
     whole = _has_manifest(database) and not database.errors
     _note_manifest(database, report)
     for file in database.files:
+        # Files that are missing, and files other than tables, logs and blob files.
         if file.size is None:
             report.add_lost("blob files" if file.kind == "blob" else "tables")
             report.notes.append(f"{file.name} is missing")
@@ -232,6 +233,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
         if file.kind not in ("table", "log", "blob"):
             _account_other(file, source.span(0, file.size), report)
             continue
+        # Files that the database no longer uses.
         kind = "data" if file.role is Role.LIVE else f"{file.role} {file.kind}"
         if whole and file.role is not Role.LIVE and not everything:
             reason = "the database no longer uses this file"
@@ -243,6 +245,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
         if not file.size and file.expected_size:
             report.add_lost("tables")
             report.notes.append(f"{file.name} is empty: the manifest states {counted(file.expected_size, 'bytes')}")
+        # Live files: what can be read, and what is missing at their ends.
         content, rest = _content(database, file)
         if file.kind == "table" and file.size and not content and rest is Outcome.LOST:
             report.add_lost("tables")

@@ -304,7 +304,7 @@ def _unread(source: Source, blocks: list[Handle], room: int, note: str) -> Itera
 
 
 def _padding(table: Table, blocks: list[tuple[int, int, str]], room: int) -> list[Section]:
-    """What aligns data blocks, given the spans of blocks before `room` and their names."""
+    """Return the padding sections between data blocks. `blocks` has (start, stop, name) of those before `room`."""
     blocks.sort()
     starts = [*(start for start, _, _ in blocks[1:]), room]
     ends = ((stop, start, name) for (_, stop, name), start in zip(blocks, starts, strict=True))
@@ -361,7 +361,10 @@ def _data_run(table: Table, handles: Handles, rows: str, check: RowCheck | None,
 
 
 def _fill(table: Table, handles: Handles) -> bool:
-    """Whether fields claim all bytes of those of the blocks that are stored as they are; False says nothing."""
+    """Return whether the fields of uncompressed blocks claim all bytes.
+
+    False is not a verdict: they may still do so.
+    """
     done = 0
     while done < len(handles):
         offset, size = handles[done]

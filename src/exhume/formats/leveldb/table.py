@@ -133,7 +133,8 @@ class Table(IndexedFile):
     def add_blocks(
         self, rows: LeveldbRows, blocks: BlockIndex, start: bytes | None = None, stop: bytes | None = None
     ) -> bool:
-        """The same for some blocks of the index that follow one another."""
+        """Add the entries of consecutive blocks to `rows`; return False if that requires reading them one by one."""
+        # Conditions under which the kernel can read all blocks at once.
         if not COMPILED or not blocks:
             return not blocks
         if not self.comparator.is_bytewise:
@@ -148,6 +149,7 @@ class Table(IndexedFile):
         kind, _, _, context, room = self.rules
         if end > room or end - base != sum(handles.sizes) + layout.BLOCK_TRAILER * len(handles):
             return False
+        # Blocks that the kernel can check and decompress itself, else decompressed here.
         stored = self.source.read_at(base, end - base)
         found = None
         if kind == "crc32c" and not context:
@@ -227,7 +229,7 @@ class Table(IndexedFile):
         return chain.from_iterable(self.item_blocks(rank, start, stop))
 
     def item_blocks(self, rank: int, start: bytes | None, stop: bytes | None) -> Iterator[list[Item]]:
-        """The same, block by block."""
+        """Yield the entries with user keys in `[start, stop)`, block by block. Raises at damage."""
         handles = self.strict_index.handles
         chosen = self.numbers(start, stop)
         first, last = chosen.start, chosen.stop
@@ -341,7 +343,7 @@ def parts_of(items: list[Item] | LogItems, low: int = 0, high: int | None = None
 
 
 def whole_keys(pieces: Iterable[list[Item]]) -> Iterator[list[Item]]:
-    """The same sorted items in chunks that have all versions of each of their keys."""
+    """Yield sorted items in chunks again, so that all versions of a key are in one chunk."""
     waiting: list[Item] = []
     for items in pieces:
         if not items:

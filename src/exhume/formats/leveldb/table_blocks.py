@@ -139,6 +139,7 @@ class BlockFile:
                 actual=self.source.size,
             )
             return None
+        # A footer that can be parsed.
         tail = self.source.span(max(0, self.source.size - ROCKSDB_FOOTER), self.source.size)
         try:
             footer = self.footer
@@ -152,6 +153,7 @@ class BlockFile:
         if footer is None:
             report(checks.BAD_MAGIC, span=tail)
             return None
+        # Its values.
         if footer.checksum.startswith("type-"):
             report(checks.CHECKSUM_TYPE, span=tail, actual=footer.checksum)
         if any(footer.padding):
@@ -228,6 +230,7 @@ class BlockFile:
         source = self.source
         offset, size = handle
         end = handle.stop
+        # The place and the size.
         if end > room:
             span = source.span(min(offset, source.size), source.size)
             report(
@@ -243,6 +246,7 @@ class BlockFile:
             return None
         if stored is None:
             stored = source.read_at(offset, end - offset)
+        # The checksum over the stored bytes and the compression type.
         verdict = Verdict.NONE
         _, compression, wanted = layout.flat_block_trailer(stored, size, len(stored))
         checksum = block_checksum(kind, stored[: size + CHECKSUMMED], base_context=base, offset=offset)
@@ -251,6 +255,7 @@ class BlockFile:
             if checksum != wanted:
                 span = source.span(offset, end)
                 report(checks.BLOCK_CRC, span=span, expected=f"{wanted:08x}", actual=f"{checksum:08x}")
+        # Decompress.
         try:
             content = decode_block(
                 stored[:size], compression, family=family, version=version,

@@ -209,6 +209,7 @@ def write_database(
     ordered = iter(rows)
     first = next(ordered, None)
     count = 0
+    # The table, if there is any row.
     if first is not None:
         with create(f"{TABLE_NUMBER:06d}.sst") as file:
             writer = TableWriter(file, codec)
@@ -219,6 +220,7 @@ def write_database(
             b"".join(map(build_varint, (Tags.NEW_FILE, TABLE_LEVEL, TABLE_NUMBER, writer.size)))
             + build_bytes(writer.smallest) + build_bytes(writer.largest)
         )  # fmt: skip
+    # The manifest: one edit with the comparator, the counters and the table.
     edit = build_varint(Tags.COMPARATOR) + build_bytes(BYTEWISE.encode())
     for tag, number in (
         (Tags.LOG_NUMBER, 3),
@@ -228,6 +230,7 @@ def write_database(
     ):
         edit += build_varint(tag) + build_varint(number)
     edit += table
+    # CURRENT comes last: it makes the directory a database.
     small = {"MANIFEST-000002": build_log([edit]), "000003.log": b"", "LOCK": b""}
     if identity is not None:
         small["IDENTITY"] = identity.encode()

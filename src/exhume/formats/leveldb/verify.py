@@ -97,7 +97,6 @@ def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Find
     blobs = BlobFile(database.source(file.name), database.limits)
 
     def walk() -> None:
-        """Check each record of the blob file, and their number."""
         count = 0
         for record in blobs.records(report):
             count += 1
@@ -190,7 +189,7 @@ class _Rules(NamedTuple):
     quick: bool
 
     def survey(self, piece: _BlockRun) -> _BlockRunSummary | None:
-        """Look at a piece; None for one whose blocks have to be examined, as `TableVerifier` does."""
+        """Check the blocks of a piece together; None if one of them may have a finding, and each has to be examined."""
         rows = LeveldbRows()
         try:
             table = self.database.table(piece.file)
@@ -221,7 +220,6 @@ class TableVerifier:
     """
 
     def __init__(self, rules: _Rules, file: DbFile, stated: TableFile | None) -> None:
-        """Prepare to check one table; `stated` is its entry in the manifest, if it has one."""
         self.file = file
         self.table: Table = rules.database.table(file)
         self.stated = stated
@@ -294,7 +292,7 @@ class TableVerifier:
         self._names_all = not naming.unchecked
 
     def _examine(self, surveys: list[_BlockRunSummary | None]) -> None:
-        """The data blocks: those of a piece with nothing to object to as a whole, others one by one."""
+        """Examine the data blocks: pieces without a finding as a whole, others block by block."""
         previous: _LastEntry | None = None
         for number, (piece, seen) in enumerate(zip(self._pieces, surveys, strict=True)):
             if seen is None or (previous is not None and not self.table.follows(previous, seen.first)):
@@ -330,7 +328,6 @@ class TableVerifier:
             self._claim(handle, "data block")
 
     def _check_meta_block(self, name: str, handle: Handle) -> None:
-        """Check a meta block: properties and filters are parsed, others read."""
         if name == PROPERTIES:
             self.table.properties(self.report)
             return
@@ -345,7 +342,6 @@ class TableVerifier:
                 checks.report_error(self.report, checks.BLOCK, error, "filter: ")
 
     def _check_restarts(self, block: TableBlock | LargeBlock) -> None:
-        """Check that each restart point of a block is the start of an entry."""
         if isinstance(block, LargeBlock):
             odd = [at for at in block.restarts() if at not in block.starts and not (at == 0 and block.end == 0)]
             if odd:
@@ -366,7 +362,6 @@ class TableVerifier:
     def _check_items(
         self, block: TableBlock | LargeBlock, items: list[Item], previous: _LastEntry | None, separator: bytes
     ) -> None:
-        """Check order, types, sequence numbers and bounds of a block's entries."""
         report = self.report
         if previous is not None and not self.table.follows(previous, items[0]):
             report(checks.KEY_ORDER, "a block starts before the end of the previous one", span=block.span)
@@ -391,7 +386,6 @@ class TableVerifier:
                        expected=f"at most {self.last_sequence}", actual=packed >> 8)  # fmt: skip
 
     def _check_bounds(self, block: TableBlock | LargeBlock, items: list[Item]) -> None:
-        """Check that the keys of a block are in the range that the manifest states for the table."""
         if self.stated is None:
             return
         smallest, largest = user_key(self.stated.smallest), user_key(self.stated.largest)
@@ -412,7 +406,6 @@ class TableVerifier:
             )
 
     def _check_properties(self, facts: dict[str, bytes]) -> None:
-        """Compare the number of entries with the one in the properties."""
         stated = property_number(facts.get("rocksdb.num.entries", b""))
         ranges = property_number(facts.get("rocksdb.num.range-deletions", b"")) or 0
         if stated is not None and stated != self.entries + ranges:

@@ -137,6 +137,7 @@ def to_arrow(
     check_choice("errors", errors, get_args(Errors))
     if errors != "raise" and not text and not split:
         raise QueryError("errors has no effect without text or split: records are any bytes")
+    # The form of the rows: whole records, or fields.
     if split is False or split is None:
         form = _WholeRecords(pa, text)
     elif text:

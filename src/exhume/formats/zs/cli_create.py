@@ -104,6 +104,7 @@ def create(
         jobs=jobs,
         overwrite=overwrite,
     )
+    # Add the records of each input, sorted first if requested.
     with writer, run.progress(output) as progress, ExternalSorter() as sorter:
         for name in inputs:
             with nullcontext(sys.stdin.buffer) if name == "-" else open_stream(name) as stream:

@@ -57,6 +57,7 @@ def read_head(source: Source, limits: Limits) -> Head:
     """Read and check everything before the first block, in one request for headers up to 8 KiB."""
     data = source.read_up_to(0, FIRST_READ)
     problems: list[ExhumeError] = []
+    # The magic number.
     magic = data[slice(*MAGIC_AT)]
     if magic == INCOMPLETE_MAGIC:
         problems.append(checks.INCOMPLETE.error(span=source.span(*MAGIC_AT)))
@@ -68,6 +69,7 @@ def read_head(source: Source, limits: Limits) -> Head:
     def broken(blocks_offset: int | None = None) -> Head:
         return Head(magic, None, None, [], data, problems, blocks_offset, None)
 
+    # The size of the header, which has to fit in the file.
     if len(data) < PREAMBLE.size:
         problems.append(checks.HEADER_CUT.error(span=source.span(0, source.size), actual=counted(source.size, "bytes")))
         return broken()
@@ -83,6 +85,7 @@ def read_head(source: Source, limits: Limits) -> Head:
     limits.check("structure_size", size, source.span(*HEADER_LENGTH_AT))
     if end + CRC.size > len(data):
         data += source.read_at(len(data), end + CRC.size - len(data))
+    # The checksum of the header.
     where = source.span(start, end)
     raw = data[start:end]
     stored, computed = parse_checksum(data, end), crc64_xz(raw)
@@ -99,6 +102,7 @@ def read_head(source: Source, limits: Limits) -> Head:
     except ExhumeError as error:
         problems.append(error)
         return broken(end + CRC.size)
+    # Codec and file size.
     file = BlockFile(source, header, limits)
     if file.decoder is None:
         problems.append(file.codec_error())
@@ -106,6 +110,7 @@ def read_head(source: Source, limits: Limits) -> Head:
         problems.append(
             checks.FILE_LENGTH.error(span=source.span(*FILE_LENGTH_AT), expected=header.file_size, actual=source.size)
         )
+    # The metadata.
     metadata: dict[str, Any] | None = None
     twice: list[str] = []
     at = start + FIXED_HEADER.size

@@ -212,6 +212,7 @@ def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan 
     count = 0
     disorder: tuple[int, RecordPlace | None, RecordPlace] | None = None
     for start, data, record, size in block.portions(seen):
+        # Several small records: the kernel returns their places and the first that is out of order.
         if record is None:
             found = scan_records(data)
             here, after = (RecordPlace(start + at, to - at, data[at:to]) for at, to in (found.first, found.last))
@@ -227,6 +228,7 @@ def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan 
                 wrong = _is_less(record, size - PIECE, behind, last.size - PIECE)
             elif last is not None:
                 wrong = (here.head, here.size) < (last.head, last.size)
+        # Keep the first fault only.
         if disorder is None and wrong:
             disorder = count, last, here
         elif disorder is None and inner is not None:
@@ -241,7 +243,7 @@ def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan 
 
 
 def _is_less(one: ForwardReader, size: int, other: ForwardReader, its_size: int) -> bool:
-    """Whether the next `size` bytes come before the next `its_size` of another."""
+    """Return whether the next `size` bytes of `one` sort before the next `its_size` bytes of `other`."""
     left = min(size, its_size)
     while left:
         step = min(left, PIECE)

@@ -242,7 +242,7 @@ class ZsArchive(RecordArchive):
         *,
         jobs: int = 1,
     ) -> Iterator[T]:
-        """The same with `function(values, ends)` of `kernel.record_values`, which makes no object of a record."""
+        """Yield `function(*record_values(payload part))` for each data block; makes no object of a record."""
 
         def call(piece: Slice) -> T:
             if piece.record is not None:
@@ -333,9 +333,7 @@ class ZsArchive(RecordArchive):
             return
 
         def work(found: FoundBlock) -> tuple[RawBlock | LargeBlock, list[T], bool]:
-            """Apply the function to the records of a block within the bounds; returns the block, the results, and
-            whether the upper bound was reached. A large block is returned without results.
-            """
+            """Apply the function to the records of a block; a large block is returned without results."""
             block = found.block
             cut = None if isinstance(block, LargeBlock) else self._cut(found, block, bounds)
             if cut is None:

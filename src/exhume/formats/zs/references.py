@@ -166,7 +166,7 @@ class References:
         yield from self._close(parent)
 
     def _meet(self, reference: _Reference, index: int, *, known: bool) -> Iterator[Finding]:
-        """Check a reference against its block; `known` when that block has been added completely."""
+        """Check a reference against the block `index`; `known` when that block has been added completely."""
         start, size, level = self._starts[index], self._sizes[index], self._levels[index]
         entry = reference.entry
         twice, self._referenced[index] = self._referenced[index], 1
@@ -198,7 +198,7 @@ class References:
             self._reaches[offset] = reach
 
     def _settle(self, reference: _Reference, reach: KeyBounds) -> Iterator[Finding]:
-        """Check a key against the reach of its block, and add the reach to that of the index block."""
+        """Check a reference's key against the reach of its block, and extend the reach of the index block by it."""
         key = reference.entry.key
         if reach.before is not None and self._compare(key, reach.before) < 0:
             yield checks.KEY_TOO_SMALL.finding(
@@ -258,7 +258,7 @@ class References:
         return EdgeRecord.of(record.peek(EDGE_SIZE + 1), block, last=last)
 
     def _reread(self, index: int) -> KeyBounds:
-        """The reach of a data block that was dropped to save memory."""
+        """Return the reach of a data block, read again because it was dropped to save memory."""
         start = self._starts[index]
         first = before = None
         try:

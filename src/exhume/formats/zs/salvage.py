@@ -352,6 +352,7 @@ def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, 
     named = sorted(offset for offset in hints if start <= offset < end)
     file = recovery.file
     why, code = "no block with a fitting checksum", None
+    # Find the reason why the first block cannot be read.
     try:
         block = next(file.walk(start, start + 1))
         if block.end <= end:
@@ -361,6 +362,7 @@ def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, 
         raise
     except ExhumeError as error:
         why, code = error.message, error.code
+    # Divide the range by the blocks that the index refers to.
     at = start
     for offset in named:
         size, level = hints[offset]

@@ -264,6 +264,7 @@ def scan_archive(archive: OpenFile, jobs: int = 1) -> dict[str, Any]:
     levels: dict[int, dict[str, int]] = {}
     records = payload_total = stored_total = 0
     payload_sizes: list[int] = [0, 0]
+    # Add up the blocks by level.
     for level, stored, size, count in map_ordered(examine, file.walk(archive.header.blocks_offset), jobs):
         row = levels.setdefault(level, {"level": level, "blocks": 0, "stored_bytes": 0, "payload_bytes": 0})
         row["blocks"] += 1

@@ -198,6 +198,7 @@ class OutputTree:
                 except BaseException:
                     close_quietly(fd)
                     raise
+                # Files of this tree are never replaced by later ones.
                 if self.overwrite:
                     made = os.fstat(fd)
                     self._ours.add((made.st_dev, made.st_ino))

@@ -234,7 +234,7 @@ class ReadAhead:
             return self._add(SequentialRead(start, PREFETCH_SIZE, min(stop, self._size)))
 
     def load(self, start: int, stop: int) -> None:
-        """The same, and fetches the first piece of it now, unless it is there."""
+        """Announce a sequential read of `[start, stop)`, and fetch its first chunk now unless it is there."""
         end = min(stop, start + PREFETCH_SIZE)
         with self._lock:
             if any(run.at <= start and end <= run.at + len(run.data) for run in self._runs):
@@ -273,7 +273,7 @@ class ReadAhead:
             return run
 
     def _choose(self, start: int, end: int, guess: bool) -> SequentialRead | None:
-        """The run that has the bytes; else the one announced; else one that they may continue."""
+        """Return the run that has the bytes; else the announced one; else, with `guess`, one that they may continue."""
         for run in self._runs:
             if run.at <= start and end <= run.at + len(run.data):
                 return run

@@ -196,7 +196,6 @@ class Expressions:
         return self.table.constant(value), OBJECT
 
     def _tuple(self, node: ast.expr, items: list[ast.expr]) -> tuple[str, Kind]:
-        """Return C code for a tuple: a shared constant if all items are literals, else one made where it is."""
         try:
             return self.table.constant(ast.literal_eval(node)), OBJECT
         except ValueError:

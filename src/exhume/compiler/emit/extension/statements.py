@@ -93,6 +93,7 @@ class Statements(TextStatements):
 
     def statement(self, node: ast.stmt) -> None:  # noqa: C901 - one case for each form
         """One statement.  Raises `UncoveredError`."""
+        # The forms are those that the compiler emits. What is not among them stays interpreted.
         lines = self.lines
         match node:
             case ast.Assign(value=ast.Constant(value)) if value is ...:
@@ -184,6 +185,7 @@ class Statements(TextStatements):
                     self.lines.add(f"need(n{every}, {place}, 1)")
                     self._store(targets[0], f"p{every}[{place}]", MachineWord(8))
                     return
+        # Plain assignments; several targets are assigned from the first variable.
         if any(isinstance(one, ast.Tuple) for one in targets):
             raise UncoveredError("several values")
         if len(targets) > 1:

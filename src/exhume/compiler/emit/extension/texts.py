@@ -40,6 +40,7 @@ class TextStatements(Expressions):
         """Emit one statement for several that cut out bytes, check and decode them; return how many statements it
         replaces. Returns 0 if `nodes` do not begin with such statements. Raises `UncoveredError`.
         """
+        # Constant bytes: `x = view[low:high]; if x != b"...": raise` becomes one comparison in place.
         match nodes:
             case [
                 ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
@@ -50,6 +51,7 @@ class TextStatements(Expressions):
                     places = f"{self.place(low)}, {self.place(high)}"
                     self.lines.add(f"is_there(p{view}, n{view}, {places}, {self.object(wanted)})")
                     return 2
+        # Text: cut out, end at a terminator, charge, decode.
         shorter, ends = self._ended(nodes)
         shorter, paid = self._paid(shorter)
         match shorter:

@@ -375,6 +375,7 @@ def _parse_field(raw: Any, path: str, depth: int, *, named: bool) -> Field:
     """
     _need(isinstance(raw, dict), "not an object", path)
     _need(depth <= MAX_TYPE_DEPTH, "containers nest too deeply", path)
+    # Name, type, and the type name of objects and enumerations.
     name, type_ = raw.get("name"), raw.get("type")
     if named:
         _need(isinstance(name, str) and bool(name), "a field without a name", path)
@@ -387,6 +388,7 @@ def _parse_field(raw: Any, path: str, depth: int, *, named: bool) -> Field:
         object_type = object_type.removeprefix("::")
     else:
         object_type = None
+    # The parts of a container.
     size = raw.get("array_size", 0)
     key: Field | None = None
     value: Field | None = None

@@ -91,7 +91,6 @@ def value_pieces(decoder: Decoder, data: LargeValue, span: Span) -> Iterator[str
 
 
 def _texts(decoder: Decoder, data: LargeValue, span: Span, notes: list[Note] | None) -> Iterator[str]:
-    """Yield a message as JSON in chunks. Raises if its bytes are not consumed exactly."""
     walk = _MessageWalk(decoder, data, notes)
     try:
         yield from walk.message(decoder.type)
@@ -110,7 +109,6 @@ class _MessageWalk:
     """One pass over the bytes of a message."""
 
     def __init__(self, decoder: Decoder, data: LargeValue, notes: list[Note] | None) -> None:
-        """Prepare to read one message from front to back."""
         self._registry = decoder.registry
         self._data = data
         self._bytes = ForwardReader(data)
@@ -291,7 +289,6 @@ class _MessageWalk:
                 yield dumps(struct.unpack(plan, self._fixed(struct.calcsize(plan), end))[0])
 
     def _count(self, end: int) -> int:
-        """Read the number of elements or bytes that follow."""
         try:
             number, _ = self._framed(read_count, COUNT_SIZE, end)
         except LayoutError as error:
@@ -311,7 +308,6 @@ class _MessageWalk:
         return size
 
     def _string(self, end: int) -> Iterator[str]:
-        """Yield a string as JSON in chunks."""
         yield '"'
         for text in self._decoded(self._counted(read_text, "length of a string", end)):
             if not self._quiet:
@@ -350,7 +346,6 @@ class _MessageWalk:
             yield from large_pieces(_part(self._data, start, start + size))
 
     def _variant(self, each: Field, end: int) -> Iterator[str]:
-        """Yield a variant as JSON; one of an unknown type with its raw bytes."""
         start = self._at
         try:
             body, index, size = self._framed(flat_variant_header, VARIANT_HEADER_SIZE, end)
@@ -373,7 +368,6 @@ class _MessageWalk:
         yield "}"
 
     def _list(self, each: Field, end: int) -> Iterator[str]:
-        """Yield a list as JSON; numbers are converted many at a time."""
         element, start = each.value, self._at
         assert element is not None
         number = self._count(end) if each.type == "arraylist" else each.array_size
@@ -396,7 +390,6 @@ class _MessageWalk:
         yield "]"
 
     def _joined(self, values: Iterable[Iterator[str]]) -> Iterator[str]:
-        """Yield values with commas between them; errors get the index in their path."""
         number = 0
         try:
             for number, value in enumerate(values):
@@ -421,7 +414,6 @@ class _MessageWalk:
         keys: set[int] = set()
 
         def pair(field_of_key: Field, field_of_value: Field) -> Iterator[str]:
-            """Yield one key with its value."""
             if not as_map:
                 yield "["
                 yield from self._value(field_of_key, end)

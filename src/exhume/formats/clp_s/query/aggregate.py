@@ -121,7 +121,7 @@ class Distinct:
         return [*integers, *floats, *texts, *sorted(self.booleans)]
 
     def lines(self, size: int = 1 << 18) -> Iterator[bytes]:
-        """The same as lines of JSON, in chunks of about `size` bytes."""
+        """Yield the distinct values as lines of JSON, in chunks of about `size` bytes."""
         for kind in (1, 2, 3):
             at = 0
             while True:

@@ -228,6 +228,7 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
             continue
         code = pattern[at : at + 1]
         at += 1
+        # Specifiers with content in braces: names of months or weekdays, a zone, or optional characters.
         if code in ("B", "A", "O", "z", "o"):
             end = pattern.find("}", at)
             if pattern[at : at + 1] != "{" or end < 0:
@@ -252,6 +253,7 @@ def _compile(pattern: str) -> tuple[str, dict[str, list[str]]]:
             field = _FIELDS[code]
         else:
             raise ValueError(f"unknown specifier \\{code}")
+        # Each specifier is a group of its own, so it can occur once.
         if code in used:
             raise ValueError(f"\\{code} occurs twice")
         used.add(code)
@@ -268,6 +270,7 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
     """
     from exhume.formats.clp_s.write.timestamps import days_from_civil, epoch_unit, zone_seconds
 
+    # A number of seconds, or of parts of them, is the time itself.
     fraction = next((parts[name] for name in ("f3", "f6", "f9", "fx", "ft") if name in parts), "")
     nanoseconds = int(fraction.ljust(9, "0"))
     for code in ("P", *_EPOCH_UNITS):
@@ -275,6 +278,7 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
             value = int(parts[code])
             unit = epoch_unit(value)[1] if code == "P" else _EPOCH_UNITS[code]
             return value * unit + (-nanoseconds if parts[code].startswith("-") else nanoseconds)
+    # The date.
     year = int(parts.get("Y") or 1970)
     if "y" in parts:
         short = int(parts["y"])
@@ -287,6 +291,7 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
     following = days_from_civil(year + month // 12, month % 12 + 1, 1)
     if days >= following or ("A" in parts and names["A"].index(parts["A"]) != (days + 4) % 7):
         return None
+    # The time of day.
     hour = int(parts.get("H") or parts.get("k") or 0)
     for code in ("I", "l"):
         if code in parts:
@@ -298,6 +303,7 @@ def _nanoseconds(parts: dict[str, str], names: dict[str, list[str]]) -> int | No
     second = int(parts.get("S") or parts.get("s") or parts.get("J") or 0)
     if hour > 23 or minute > 59 or second > 60:
         return None
+    # The offset from UTC.
     zone = names["zone"][0] if "zone" in names else parts.get("Z", "").strip()
     offset = zone_seconds(zone) if zone[:1] in ("+", "-", "−") and len(zone) > 2 else 0
     if offset is None:

@@ -222,12 +222,14 @@ def make_plan(
 
     if condition is NEVER:
         return nothing("the query can never be true")
+    # Ingestion units, then time ranges: whole archives are excluded without the schema tree.
     condition = RangeFilters(archive.range_index, ignore_case=options.ignore_case).run(condition)
     if condition is NEVER:
         return nothing("no ingestion unit matches")
     ranges = [(r, keys) for r in archive.timestamp_ranges if (keys := range_key(r)) is not None]
     if outside(condition, ranges, dialect) is False:
         return nothing("outside the time range of the archive")
+    # Columns: paths become nodes of the schema tree.
     resolver = Resolver(archive.schema_tree)
     condition = resolver.run(condition)
     plan.unknown = resolver.unknown
@@ -236,6 +238,7 @@ def make_plan(
         return nothing("no record has such columns")
     if outside(condition, ranges, dialect) is False:
         return nothing("outside the time range of the archive")
+    # Tables: a schema without the columns of the query cannot match.
     tables = archive.table_metadata.tables
     plan.num_tables = len(tables)
     shapes = SchemaRequirements(condition, resolver, archive.schemas, dialect)

@@ -83,7 +83,7 @@ def checks_of(part: Requirement) -> Iterator[Check]:
 
 
 def fold(part: Requirement, decide: Callable[[Check], Requirement]) -> Requirement:
-    """The same part with each check replaced by what `decide` makes of it."""
+    """Return a requirement with each check replaced by the result of `decide`, and simplified."""
     if isinstance(part, bool):
         return part
     if isinstance(part, Check):
@@ -125,7 +125,10 @@ class SchemaRequirements:
         self._parts: dict[tuple[int | None, ...], Requirement] = {}
 
     def part(self, schema_id: int) -> Requirement:
-        """What the records of a schema have to fulfil."""
+        """Return what the records of a schema have to fulfill.
+
+        Schemas with the same columns for the query share the result.
+        """
         order = self._schema(schema_id)
         types = self._types(order) if self._everything else 0
         searched = [self._column(nodes, order) for nodes, _ in self._named.values()]
@@ -137,7 +140,10 @@ class SchemaRequirements:
         return found
 
     def _part(self, condition: Condition, types: int, searched: Mapping[int, int | None]) -> Requirement:
-        """`types`: the literal types of the schema's columns; `searched`: the node for each test of a named column."""
+        """Return what a condition requires, by schema.
+
+        `types`: the literal types of the schema's columns; `searched`: the node for each test of a named column.
+        """
         if isinstance(condition, ColumnTest):
             if condition.column.everything:
                 return self._any_column(condition, types)

@@ -162,6 +162,7 @@ class Resolver:
         tree, keys = self.tree, test.column.keys
         count = len(keys)
         closed = not test.column.open
+        # Entries are (depth in the tree, index of the next key, node), in order of depth.
         work = [(0, 0, start)]
         if keys[0].any:
             work.append((0, 1, start))
@@ -180,6 +181,7 @@ class Resolver:
             if not (wild or empty or (at < count and tree.keys[node] == keys[at].name)):
                 continue
             following = min(at + 1, count)
+            # An array is searched as text for the remaining keys.
             if closed and tree.types[node] == NodeType.UNSTRUCTURED_ARRAY:
                 rest = keys[following:]
                 nodes.add(node)

@@ -220,10 +220,10 @@ class Search:
     def _loading(
         self, tables: Sequence[TablePlan], nodes: Collection[int] | None = None, *, shared: bool = False
     ) -> Iterator[Loading]:
-        """The tables, what their records have to fulfil, and their data, which is loaded when it is asked for.
+        """Yield each table with its requirement and its data, which is loaded on first use.
 
-        With `nodes`, only the columns of these are needed in addition to those of the condition.  The next stream is
-        decompressed meanwhile; where threads share the tables, they do that together when they are there.
+        `nodes`: columns needed in addition to those of the condition. The next stream is decompressed in advance; with
+        `shared`, the threads that need it decompress it together instead.
         """
         following = {} if shared else _following_streams(tables)
         stored = self.archive.tables
@@ -276,7 +276,9 @@ class Search:
         *,
         together: bool = True,
     ) -> Iterator[Callable[[], R]]:
-        """What searches the tables, in order, each for one thread: runs of small ones, and blocks of others."""
+        """Yield the searches of the tables in order, each a call for one thread: `run` for runs of small tables, and
+        what `blocks` yields for other tables.
+        """
         small: RunSearch | None = None
         if together and are_many(self.archive, tables):
             with suppress(ExhumeError):  # reported for each table
@@ -365,7 +367,7 @@ class Search:
         return given(map_ordered(lambda piece: piece(), pieces(), jobs))
 
     def ordered_chunks(self, nodes: Collection[int] | None = None, roots: Roots = ()) -> Iterator[bytes]:
-        """The same in the order of the input, as far as the archive recorded it."""
+        """Yield the matching records as JSON lines in the order of the input, as far as the archive recorded it."""
         pending: list[bytes] = []
         for line in self.lines(ordered=True, nodes=nodes, roots=roots):
             pending.append(line)

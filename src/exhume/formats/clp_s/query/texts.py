@@ -194,6 +194,7 @@ class TextSearch:
         stars = stars_for_question_marks(pattern, escaped_too=not core)
         final = Wildcard(pattern if core else stars, self.ignore_case)
         tokens = split_pattern(stars, self.dialect)
+        # Each token can be stored in several ways; too many combinations are not looked up.
         choices = [token.kinds if not token.star_inside else token.kinds[:1] for token in tokens]
         combinations = 1
         for kinds in choices:
@@ -203,6 +204,7 @@ class TextSearch:
         doubtful = self.verify_question_marks and final.literal is None and ANY in final.codes
         candidates: list[StringCandidate] = []
         seen: set[StringCandidate] = set()
+        # Look up the log type and the variables of each combination.
         for number in range(combinations):
             reading: list[str] = []
             for options in choices:

@@ -120,8 +120,10 @@ class TableWindows:
         return None
 
     def call(self, function: Callable[[WindowRows], R], start: int, stop: int) -> R | None:
-        """The function of rows of the table; None where it is to be read as a whole: there are no windows, or something
-        is wrong in one, which is reported for the table.  Raises the problem in a table that is too large for that.
+        """Return `function` of rows `[start, stop)`, read as a window.
+
+        Returns None if the table has to be read as a whole: it has no windows, or one is damaged, which the whole table
+        then reports. Raises the error if the table is too large for that.
         """
         windows = self.get()
         if windows is not None:
@@ -133,7 +135,7 @@ class TableWindows:
         return None
 
     def printed(self, chunks: Callable[[WindowRows], Iterable[bytes]], start: int, stop: int) -> Printed | None:
-        """What `chunks` prints of rows of the table, up to an error; None as for `call`."""
+        """Return what `chunks` prints of rows `[start, stop)`, and the error after it; None as for `call`."""
 
         def function(rows: WindowRows) -> Printed:
             found = printed(chunks(rows))
@@ -147,7 +149,10 @@ class TableWindows:
             return [], error
 
     def within(self, function: Callable[[WindowRows], R], rows: WindowRows) -> R | None:
-        """The function of rows that `each` yields; None as for `call`.  Raises CLPS-309 and as the function does."""
+        """Return `function` of rows that are open as a window; None as for `call`.
+
+        Raises CLPS-309, and errors of the function.
+        """
         try:
             return function(rows)
         except CodecError as error:
@@ -177,7 +182,7 @@ class TableWindows:
 
 
 def each_part(table: Table) -> Iterator[tuple[TableData, Sequence[int] | None]]:
-    """The records of a table in order: windows of it, or the table and which of its rows these are (None: all)."""
+    """Yield the records of a table in order: windows with None, or the whole table with the remaining rows."""
     windowed, done = TableWindows(table), 0
     for rows in windowed.each():
         data = None
@@ -221,7 +226,10 @@ class Printer:
         return printed_columns(self._table.layout.tokens(complete=self._complete))
 
     def chunks(self, start: int, stop: int) -> Iterator[bytes]:
-        """The text of a block in chunks.  Raises the rule of a record that cannot be printed."""
+        """Yield rows `[start, stop)` of the table as JSON lines, in chunks.
+
+        Raises the rule of a record that cannot be printed.
+        """
 
         def window(rows: WindowRows) -> Iterator[bytes]:
             return rows.window(self._indices).renderer(complete=self._complete).chunks()
@@ -243,7 +251,7 @@ def text_rows(archive: TableArchive, most: int = TEXT_BYTES) -> int:
 
 
 def pieces(archive: TableArchive, complete: bool) -> Iterator[Callable[[], Iterator[bytes]]]:
-    """What prints the tables, in order, each for one thread."""
+    """Yield the printing of the tables in order, each a call for one thread."""
     archive.hint_streams()
     together: KernelTables | None = None
     if not complete and len(archive.tables):
@@ -270,7 +278,9 @@ def _blocks(table: Table, complete: bool, most: int) -> Iterator[Callable[[], It
 
 
 def _run(archive: TableArchive, together: KernelTables, first: int, stop: int) -> Iterator[bytes]:
-    """The records of tables that are small or wide."""
+    """Print tables `[first, stop)`, which are small or wide, together; those that the kernel cannot print are printed
+    here.
+    """
     offset = archive.tables[0].index
     for found in together.printed(first, stop):
         if isinstance(found, bytes):
@@ -284,7 +294,7 @@ def _run(archive: TableArchive, together: KernelTables, first: int, stop: int) -
 def warm(archive: TableArchive) -> Printed:
     """Read the variable dictionary, if a table needs it, while another thread reads the first table.
 
-    The problem with it is raised where it is needed.
+    Errors are raised later, where it is needed.
     """
     with suppress(ExhumeError):
         types = archive.schema_tree.types

@@ -211,6 +211,7 @@ class Finder:
         start = at.get("/schema_tree")
         if start is None:
             return False
+        # Decode the three structures; each one has to be complete and undamaged.
         tree, used, whole = self._decode(start, self._limits.structure_size)
         where = start.part(0, used).span
         try:
@@ -231,6 +232,7 @@ class Finder:
                 return False
         except ExhumeError:
             return False
+        # Schemas without a valid layout are left out, with their tables.
         found.tree, found.parsed_tree = tree, parsed
         sound = [schema_id for schema_id in schemas if has_layout(schemas, schema_id, parsed)]
         found.schemas, found.schema_ids = schemas, ids

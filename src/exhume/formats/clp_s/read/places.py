@@ -113,6 +113,7 @@ def in_directory(
                     actual=counted(source.size, "bytes"),
                 ),
             )
+    # If most sizes differ, the header belongs to other files.
     if len(told) > max(1, len(found) // 2):
         raise checks.FOREIGN_HEADER.error(
             span=span,

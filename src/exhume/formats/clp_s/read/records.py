@@ -59,7 +59,9 @@ class _LargeTable:
         self._whole = SharedValue(lambda: table.load().renderer(complete=complete))
 
     def renderer(self, stack: ExitStack, start: int, stop: int) -> tuple[TableRenderer, int]:
-        """What prints the rows `[start, stop)`, until the stack is closed, and the number of the first for it."""
+        """Return a renderer of rows `[start, stop)`, valid until the stack is closed, and the number that the row
+        `start` has in it.
+        """
         found = self._windowed.get()
         if found is not None:
             rows = stack.enter_context(found.rows(start, stop))

@@ -29,6 +29,7 @@ def operations(
     literal = bytearray()
     opened: list[Kind] = []
     first = True
+    # Everything between two columns is collected in `literal`.
     for token in tokens:
         if token.kind is Kind.CLOSE:
             literal += _CLOSERS[opened.pop()]

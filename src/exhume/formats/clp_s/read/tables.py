@@ -119,7 +119,7 @@ class Table:
                 self._archive.table_bytes(self.entry) if nodes is None else self.load(nodes)
 
     def _load_parts(self, layout: SchemaLayout, nodes: Collection[int]) -> TableData | None:
-        """The columns of these nodes alone, where the stream can be decompressed in parts."""
+        """Return only the columns of these nodes; None if the stream cannot be decompressed in parts."""
         parts = self._archive.stream_parts(self.entry.stream_id)
         if parts is None:
             return None

@@ -280,7 +280,7 @@ class SchemaLayout:
         return out
 
     def _grown(self, leaves: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
-        """The roots above these nodes, and the children of each node on the way, in the order in which they are met."""
+        """Return the roots above these leaves, and the children of each node on the way, as they are met."""
         parents = self.tree.parents
         roots: list[int] = []
         inserted: dict[int, list[int]] = {}
@@ -310,7 +310,7 @@ class SchemaLayout:
         return None
 
     def _beside(self, roots: Roots, found: Sequence[int], inserted: dict[int, list[int]]) -> list[Token]:
-        """The tokens of a record that consists of several roots."""
+        """Return the tokens of a record that is made of several roots, such as user and auto-generated keys."""
         nodes = {self.tree.keys[root]: root for root in found if self.tree.types[root] == NodeType.OBJECT}
         out = [Token(Kind.OBJECT)]
         for key, member in roots:
@@ -324,7 +324,10 @@ class SchemaLayout:
     def _add_roots(
         self, out: list[Token], roots: Sequence[int], taken: set[bytes], inserted: dict[int, list[int]]
     ) -> None:
-        """Further roots as members of the record, named by their keys, or by as many `@` as it takes to be unique."""
+        """Add further roots as members of the record, named by their keys.
+
+        `@` is put before a name until it is unique.
+        """
         for root in roots:
             key = self.tree.keys[root] or b"@"
             while key in taken:

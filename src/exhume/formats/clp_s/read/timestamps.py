@@ -146,6 +146,7 @@ def compile_nano_pattern(pattern: bytes) -> CompiledPattern:
             steps.append((_CODE[_NANO[code]], b""))
         elif code == "J":
             _literal(steps, b"60")
+        # Specifiers with content in braces: names of months or weekdays, or a zone.
         elif code in ("B", "A", "z", "o"):
             content, at = _braces(pattern, at)
             if code == "B":

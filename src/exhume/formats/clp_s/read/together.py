@@ -160,7 +160,10 @@ class KernelTables:
             yield first, self._stop
 
     def supply(self, what: int) -> bool:
-        """Hand the kernel what it stopped for.  False where it cannot be read, which printing the table reports."""
+        """Pass the kernel the dictionary or patterns that it needs to continue.
+
+        Returns False if they cannot be read; printing the table then reports that.
+        """
         if what not in self._supplied:
             texts = self._archive.texts
             with suppress(ExhumeError):
@@ -208,7 +211,7 @@ class KernelTables:
         return GatheredColumn(source, kind, self.tables.gather(self.payload(first), first, stop, chosen, wanted))
 
     def odd(self, first: int, stop: int) -> list[int]:
-        """Return the tables of a run in which something is wrong, or cannot be checked by the kernel."""
+        """Return the tables of a run that contain a fault or cannot be checked by the kernel."""
         payload = self.payload(first)
         found: list[int] = []
         table = first
@@ -221,9 +224,9 @@ class KernelTables:
         return found
 
     def printed(self, first: int, stop: int, mask: Buffer | None = None) -> Iterator[bytes | tuple[int, int]]:
-        """The text of the records of a run of tables, in chunks; instead of some, the table and the row from which on
-        it is to be printed otherwise.
+        """Yield the records of tables `[first, stop)` as JSON lines in chunks.
 
+        A table that the kernel cannot print is yielded as `(table, row)`: from that row on, the caller has to print it.
         `mask`: a byte for each record of the run, 1 for those that are printed.
         """
         rows = self.rows

@@ -102,7 +102,7 @@ class Windows:
     def _added(
         self, index: int, start: int, stop: int, total: int, here: PinnedFrames | LeanPinnedFrames
     ) -> memoryview[Any]:
-        """The deltas of these rows, added up to a number in sequence."""
+        """Return the values of rows `[start, stop)` of a delta column: the deltas summed up, starting at `total`."""
         width = WIDTHS[self.layout.node_types[index]][0]
         at, size = self.start(index), width * (stop - start)
         deltas = here.buffer(size)
@@ -114,7 +114,10 @@ class Windows:
         return integers.values
 
     def _sums_of(self, index: int) -> Sequence[int]:
-        """What the deltas before each `SUMMED_ROWS` come to, which threads that request it add up together."""
+        """Return the sum of the deltas before each block of `SUMMED_ROWS` rows.
+
+        Threads that request it compute it together.
+        """
         if index not in self._sums:
             rows, step = self.table.num_messages, SUMMED_ROWS * SUMS_AT_A_TIME
             locks, made = self._made.setdefault(index, ({}, {}))
@@ -187,7 +190,10 @@ class WindowRows:
         return Window(table, windows.layout, windows.ends, columns, count)
 
     def _texts(self, room: memoryview, places: dict[int, tuple[int, int]]) -> dict[int, tuple[memoryview, int, int]]:
-        """Columns of encoded strings, whose words are in `room`, with the variables of these rows."""
+        """Return the columns of encoded strings as (data, start, end).
+
+        `room` has their words, `places` where; the variables of these rows follow them.
+        """
         windows, table = self._windows, self._windows.table
         types, texts = windows.layout.node_types, table.archive.texts
         ranges: list[tuple[int, int, int]] = []
@@ -279,9 +285,9 @@ def has_windows(table: Table) -> bool:
 
 
 def open_windows(table: Table) -> Windows | None:
-    """The windows of a large table; None where it is read as a whole nevertheless.
+    """Return the windows of a large table; None if it should be read as a whole.
 
-    Raises what reading the stream raises.
+    Propagates errors from reading the stream.
     """
     parts = _frames(table) if is_large(table) else None
     passage: FrameCache | LeanFrameCache | None = None

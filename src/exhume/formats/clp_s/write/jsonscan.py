@@ -278,6 +278,7 @@ class Scanner:
                 raise ScanError(Status.BAD_CONTROL, end)
             if end + 1 >= size:
                 raise ScanError(Status.MORE, size)
+            # An escape: one letter, or `u` and a code, and two codes may be a surrogate pair.
             escape = data[end + 1]
             at = end + 2
             if escape != 0x75:

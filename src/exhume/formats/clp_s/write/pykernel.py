@@ -181,9 +181,11 @@ class PureEncoder:
                 return Status.TOO_LARGE, at, end, True
             if single and scanner.skip_space(end) < len(data):
                 return Status.BAD_JSON, at, scanner.skip_space(end), False
+            # Numbers of nodes and strings are limited; a full part ends before the record.
             count = len(scanner.tokens)
             if len(self._nodes) + count >= MAX_IDS or any(len(d) + count >= MAX_IDS for d in self._dictionaries[1:]):
                 return Status.FULL, at, at, False
+            # A refused record leaves no nodes behind. prose: ok
             known = len(self._nodes)
             try:
                 record = self._resolve(scanner.tokens)

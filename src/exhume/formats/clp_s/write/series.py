@@ -224,7 +224,7 @@ class TextPart(NamedTuple):
 
 
 def cut(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
-    """The chunks of inputs (None ends each), split again where a document seems to begin."""
+    """Yield chunks of input (None ends an input), cut again where a document seems to begin."""
     held = b""
     for piece in pieces:
         if piece is None:
@@ -239,7 +239,10 @@ def cut(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
 
 
 def cut_text(pieces: Iterable[bytes], longest: int) -> Iterator[bytes | TextPart]:
-    """A plain-text log, cut where events begin; after an event longer than `longest`, the pieces as they are."""
+    """Yield a plain-text log in parts that begin at events.
+
+    After an event longer than `longest`, the chunks are passed on as they are.
+    """
     log = text_log()
     held: list[bytes] = []  # events that may continue
     line: list[bytes] = []  # one that does
@@ -269,7 +272,9 @@ def cut_text(pieces: Iterable[bytes], longest: int) -> Iterator[bytes | TextPart
 
 
 def cut_apart(pieces: Iterator[bytes | None], options: WriterOptions) -> Iterator[bytes | TextPart | StreamPart | None]:
-    """The same, but text logs and KV-IR streams in parts that can be encoded apart."""
+    """Yield chunks of inputs by their kind (None ends an input): JSON as `cut` does, text logs and KV-IR streams in
+    parts that can be encoded in parallel.
+    """
     kind = InputKind(options.input)
     for head in pieces:
         if head is None:
@@ -300,7 +305,10 @@ class BlockEncoders:
         self._idle: list[tuple[Encoder, TimestampPatterns]] = []
 
     def encode(self, data: bytes | TextPart | StreamPart | None) -> InputBlock:
-        """A block encoded on its own.  Interpreted, it is left as it is: threads would only wait for each other."""
+        """Encode a block on its own.
+
+        Without the compiled kernel it is returned as it is: threads would only wait for each other.
+        """
         if isinstance(data, StreamPart):
             into = None if KERNEL is None else data.encode(partial(begin, self._options))
             return InputBlock(data.portion.data, *into, data) if into else InputBlock(data.portion.data)
@@ -320,7 +328,10 @@ class BlockEncoders:
         return InputBlock(data, encoder, patterns, text=text) if status == Status.DONE else InputBlock(data, text=text)
 
     def adopt(self, part: OpenArchive, block: InputBlock) -> bool:
-        """Add the records of a block to an archive; False, and nothing done, where they are to be encoded there."""
+        """Add the records of an encoded block to an archive.
+
+        Returns False if they have to be encoded again there, because the archive is full or nothing was encoded.
+        """
         if block.encoder is None or block.patterns is None or part.full:
             return False
         ids = dict(part.patterns.ids)

@@ -162,6 +162,7 @@ def compile_automaton(expressions: Iterable[tuple[str, int]]) -> Automaton:
 
     In a class, `#` stands for all digits.  Raises `ValueError` for what is not an expression, and for too many states.
     """
+    # One nondeterministic automaton for all expressions, with a common start.
     nfa = _Nfa()
     root = nfa.state()
     ends: dict[int, int] = {}
@@ -169,11 +170,13 @@ def compile_automaton(expressions: Iterable[tuple[str, int]]) -> Automaton:
         start = nfa.state()
         nfa.free[root].append(start)
         ends[nfa.add(_Parser(text).whole(), start)] = bit
+    # Bytes that all transitions treat alike share a class, so rows of the table are short.
     classes, members = _classes(by for steps in nfa.steps for by, _ in steps)
     useful = {state for state, steps in enumerate(nfa.steps) if steps} | ends.keys()
     reached = [nfa.closure((state,)) & useful for state in range(len(nfa.steps))]
     sets = dict.fromkeys(by for steps in nfa.steps for by, _ in steps)
     places = {by: [number for number, byte in enumerate(members) if byte in by] for by in sets}
+    # Make it deterministic: each set of states that can be reached is one state.
     numbers: dict[frozenset[int], int] = {frozenset(): 0, reached[root]: 1}
     order = [frozenset(), reached[root]]
     table: list[int] = []
@@ -194,6 +197,7 @@ def compile_automaton(expressions: Iterable[tuple[str, int]]) -> Automaton:
             table.append(number)
     if len(order) > MOST_STATES:
         raise ValueError(f"{len(order)} states")
+    # The expressions that each state accepts, as bits.
     accepts = bytearray(len(order))
     for number, states in enumerate(order):
         for state in states & ends.keys():

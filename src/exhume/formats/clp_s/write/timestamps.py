@@ -482,6 +482,7 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
     offset = 0
     position = 0
     seen: list[str] = []
+    # Literal bytes, specifiers, and specifiers with content in braces.
     while position < len(text):
         char = text[position]
         if char != mark:
@@ -507,6 +508,7 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
         if specifier == "e" and is_asctime:
             specifier = "f"
         out += (("t" if mark == "%" and specifier == "T" else specifier) + "\0").encode()
+    # The kernel needs a complete date and time.
     if not {"H", "M", "S"} <= set(seen) or not {"m", "b"} & set(seen) or not {"d", "e"} & set(seen):
         return None
     return bytes(out), offset
