@@ -269,7 +269,7 @@ def carve(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
 
 
 class Inputs:
-    """What rows read, by name; made out of `size` bytes of content when it is requested and is missing."""
+    """What rows read, by name; made out of `size` bytes of content when it is used and is missing."""
 
     def __init__(self, folder: Path, size: int) -> None:
         self._folder, self.size = folder, size

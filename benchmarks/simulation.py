@@ -231,7 +231,7 @@ def check(world: World, number: int, result: Any, retries: int) -> str:
     tries = retry.RETRIES + 1
     if failing is None:
         assert result.error is not None, "a missing object was not reported"
-        assert (result.attempts, asked) == (1, 1), "a missing object was asked for again"
+        assert (result.attempts, asked) == (1, 1), "a missing object was requested again"
         return "missing, reported"
     if failing > tries * (retries + 1):
         assert result.error is not None, "a dead object was not reported"

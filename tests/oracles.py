@@ -21,7 +21,7 @@ from tests.real import ROOT
 
 ENVIRONMENT = ROOT / ".venv-oracles"
 ASKED: set[str] = set()
-"""Names of the packages that tests asked for; see `tools.oracle_table`."""
+"""Names of the packages that tests requested; see `tools.oracle_table`."""
 COMPARED: Counter[str] = Counter()
 """How many inputs of each kind a test compared; see `tools.oracle_table`."""
 

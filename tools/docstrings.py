@@ -117,7 +117,7 @@ def missing(found: Callable) -> list[str]:
 def silent(file: Path) -> list[str]:
     """The callables of a module that raise without saying what, each with what it does not name."""
     return [
-        f"{found.place} raises {', '.join(absent)} and does not say so"
+        f"{found.place} raises {', '.join(absent)} and does not document it"
         for found in callables(file)
         if not found.is_command and found.place not in EXEMPT and (absent := missing(found))
     ]

@@ -467,7 +467,9 @@ def table() -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description="Plant mistakes in a specification and see whether the lint says so.")
+    parser = argparse.ArgumentParser(
+        description="Plant mistakes in a specification and see whether the lint reports it."
+    )
     parser.add_argument("--write", action="store_true", help="write the table into docs/spec-driven.md")
     options = parser.parse_args(argv)
     try:

@@ -2,7 +2,7 @@
 
     python -m tools.terminal_pictures [FOLDER]
 
-They are text as SVG, by Rich and Textual (extra `tui`), without fonts from elsewhere.  Look at them after a change of
+They are text as SVG, by Rich and Textual (extra `tui`), without fonts from elsewhere.  View them after a change of
 colors or of the layout; the same version of both libraries makes the same files.
 """
 

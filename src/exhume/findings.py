@@ -417,7 +417,7 @@ MAX_REMEMBERED = 1 << 16
 def deduplicated(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings without repetitions.
 
-    Several checks may need the same structure, and each of them reports what is wrong with it; that is one fault.
+    Several checks may need the same structure, and each of them reports the fault in it; that is one fault.
     Findings repeat each other when code, span and message are the same, unless they name different fields.
     """
     seen: dict[tuple[str, Span | None, str], set[str | None]] = {}

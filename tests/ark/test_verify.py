@@ -259,7 +259,7 @@ def test_a_disk_that_fails_is_not_a_finding(
 
 @pytest.mark.parametrize("compression", ["none", "zstd"])
 def test_what_was_wrong_keeps_no_messages(tmp_path: Path, compression: Compression) -> None:
-    """An error that keeps where it was raised keeps what was looked at there: all messages that were read together."""
+    """An error that keeps where it was raised keeps what was examined there: all messages that were read together."""
     log = Log(tmp_path / "log", compression)
     garble(log)
 

@@ -1,4 +1,4 @@
-"""`exhume explain` without options: the sections and what is damaged; fields where they are asked for."""
+"""`exhume explain` without options: the sections and what is damaged; fields where they are requested."""
 
 from __future__ import annotations
 

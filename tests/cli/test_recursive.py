@@ -58,7 +58,7 @@ def test_a_directory_is_one_archive_only_when_its_root_is_one(evidence: Path, ex
     ran = exhume_cli("info", evidence)
     assert ran.code == 1
     assert exhume_cli("verify", evidence / DEEP).code == 0
-    assert exhume_cli("verify", "--format", "ark", evidence).code == 0  # who asks for it gets the logs below
+    assert exhume_cli("verify", "--format", "ark", evidence).code == 0  # who requests it gets the logs below
 
 
 def test_every_file_is_accounted_for_once(evidence: Path) -> None:

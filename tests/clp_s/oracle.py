@@ -15,7 +15,7 @@ from tests.oracles import compared
 
 
 def binaries() -> list[Path]:
-    """Every `clp-s` that is at hand."""
+    """Every available `clp-s`."""
     found = [Path(item) for item in os.environ.get("EXHUME_CLP_S_BIN", "").split(os.pathsep) if item]
     spec = importlib.util.find_spec("yscope_clp_core")
     if spec is not None and spec.origin is not None:

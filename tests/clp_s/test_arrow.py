@@ -87,7 +87,7 @@ def test_strings_that_are_too_long_for_a_batch_are_refused(monkeypatch: pytest.M
             raise OverflowError(1 << 31)
 
     monkeypatch.setattr(PrintContext, "first_variables", lambda texts, count: Long([b""] * count))
-    with pytest.raises(LimitExceededError, match="ask for smaller batches"):
+    with pytest.raises(LimitExceededError, match="request smaller batches"):
         opened(demo()).to_arrow(columns=["name"]).read_all()
 
 

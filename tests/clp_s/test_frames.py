@@ -58,7 +58,7 @@ def test_only_the_frames_that_are_asked_for_are_decompressed() -> None:
     assert frames is not None
     assert frames.size == len(PAYLOAD)
     assert frames.take(3000, 3001) == PAYLOAD[3000:3001]
-    assert frames.view[:3000] == bytes(3000), "the frame before it was not asked for"
+    assert frames.view[:3000] == bytes(3000), "the frame before it was not requested"
     assert frames.view[3001:9000] == bytes(5999), "nor the one behind it"
     assert frames.take(2999, 3001) == PAYLOAD[2999:3001]
     assert frames.view[3001:] == bytes(len(PAYLOAD) - 3001)
@@ -347,7 +347,7 @@ def test_columns_take_the_frames_that_hold_them(made: Path, tmp_path: Path) -> N
     parts = archive.stream_parts(0)
     assert isinstance(parts, FramedPayload)
     assert parts.view[:PIECE] == bytes(PIECE), "the first frame has nothing of it"
-    with pytest.raises(AssertionError, match="not asked for"):
+    with pytest.raises(AssertionError, match="not requested"):
         data.column("a")
     assert list(table.load().column("a").values) == list(range(ROWS))
     whole = archive.stream_payload(0)

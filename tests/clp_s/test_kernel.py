@@ -361,7 +361,7 @@ def test_short_buffers_and_wrong_rows_are_refused(kernel: ModuleType) -> None:
 
 @pytest.mark.parametrize("kernel", [pykernel, compiled], ids=["pure", "compiled"])
 def test_every_byte_that_needs_an_escape_is_seen_wherever_it_is(kernel: ModuleType) -> None:
-    """The compiled scan looks at eight bytes at once."""
+    """The compiled scan examines eight bytes at once."""
     special = {*range(0x20), 0x22, 0x5C}
     for size in range(1, 18):
         for at in some(range(size)):
@@ -399,7 +399,7 @@ def test_the_first_row_out_of_order(values: list[int], kind: int) -> None:
 
 
 def first_repeated(kernel: Any, strings: Any, shares: int = 1) -> int:
-    """As `verify` asks for it: entries are added in two parts, and looked for in shares."""
+    """As `verify` requests it: entries are added in two parts, and looked for in shares."""
     repeated, half = kernel.ClpsRepeated(strings), len(strings) // 2
     repeated.add(half, len(strings))
     repeated.add(0, half)

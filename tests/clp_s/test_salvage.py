@@ -253,7 +253,7 @@ def test_tables_of_one_stream_are_parted_where_they_end(bad: int, tmp_path: Path
 
 @pytest.mark.parametrize(("type", "patterns"), [(0, 0), (8, 64), (14, 64)])
 def test_metadata_that_is_lost_is_rebuilt(type: int, patterns: int, tmp_path: Path) -> None:
-    """Every packet a reader asks for; patterns, which print numbers, only where there are timestamps."""
+    """Every packet a reader requests; patterns, which print numbers, only where there are timestamps."""
     built = ORDERED.replace(
         nodes=[*ORDERED.nodes, (2, b"t", type)],
         stored_sections={"metadata": bytes(200)},

@@ -168,7 +168,7 @@ def test_damage_is_reported_for_the_table(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     if KERNEL is None:
-        pytest.skip("the twin does not look at it")
+        pytest.skip("the pure-Python kernel does not examine it")
     none = b""
     for given_ in (
         ((i64(0)[:4], [b"a"], b"\x00", 0, bytes(256)), (none, none, none, none)),

@@ -1,4 +1,4 @@
-"""What `verify` holds in memory of a table, and what it looks at in which order.
+"""What `verify` holds in memory of a table, and what it examines in which order.
 
 Spec: clp_s.txt, Files section; the rules themselves are tested in `test_verify`.
 """
@@ -177,7 +177,7 @@ def test_windows_are_looked_at_with_the_row_before_them_until_one_is_not_sound(p
     assert [task.records for task in tasks] == [10, 10, 5] * 3
     assert [list(task.work()) for task in tasks] == [[]] * 9
     assert good.asked == late.asked == [(0, 10), (9, 20), (19, 25)]
-    assert bad.asked == [(0, 10), (9, 20)], "what is left of it is looked at as a whole"
+    assert bad.asked == [(0, 10), (9, 20)], "the remainder is examined as a whole"
     assert set(through.done()) == {0}
     assert set(through.tried) == {0, 1, 2}
 

@@ -385,7 +385,7 @@ def test_memory_is_that_of_a_few_frames(stored: bytes, monkeypatch: pytest.Monke
     assert max(held) < 70, "two for each array of a column, and some of what variables take"
 
 
-# -------------------------------------------------------------------------------------------------- what is wrong
+# -------------------------------------------------------------------------------------------------- the fault
 
 
 def in_frames(data: bytes) -> bytes:

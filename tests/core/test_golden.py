@@ -30,7 +30,7 @@ from tools.raised import raised_codes
 
 CASES = [(format, name) for format in FORMATS for name in broken(format)]
 NO_FINDINGS = {"ARK-108"}
-"""What only an answer to a question can be: `verify` looks at all logs of a directory."""
+"""What only an answer to a question can be: `verify` examines all logs of a directory."""
 
 
 @pytest.mark.parametrize(("format", "name"), CASES, ids=["-".join(case) for case in CASES])

@@ -112,7 +112,7 @@ def test_leaving_twice_is_harmless(tmp_path: Path) -> None:
 
 
 def test_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name is looked at, then taken."""
+    """The name is examined, then taken."""
     monkeypatch.setattr("os.link", failing(errno.EPERM))
     with AtomicFile(tmp_path / "f") as file:
         file.file.write(b"ours")

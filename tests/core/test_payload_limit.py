@@ -93,7 +93,7 @@ def is_part(shown: bytes, out: bytes) -> bool:
 
 
 def wrong(verb: str, usual: Result, limited: Result) -> str:
-    """What is wrong with an output within a limit; nothing where it is the usual one, or names the limit."""
+    """The fault in an output within a limit; nothing where it is the usual one, or names the limit."""
     (code, out, _, written), (now, shown, said, made) = usual, limited
     if (now, shown, made) == (code, out, written):
         return ""

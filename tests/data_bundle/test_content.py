@@ -90,7 +90,7 @@ def test_each_shard_is_opened_once(
     assert exhume_cli(name, path, *rest, "-j", "1").code in (0, 4)
     found = [count for name, count in opened.items() if name.startswith("shard-")]
     assert sorted(found)[:-1] == [1] * 5
-    assert max(found) <= 1 + (name == "salvage")  # which looks at one of them for how the bundle was made
+    assert max(found) <= 1 + (name == "salvage")  # which examines one of them for how the bundle was made
 
 
 @pytest.mark.parametrize("small", [600, 1 << 20])

@@ -244,7 +244,7 @@ def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], aft
     if leaked > 0:
         return f"{leaked} descriptors left open"
     if disk.how == SHORT and told != usual:
-        return f"did not go on after less than it asked for: {told}"
+        return f"did not go on after less than it requested: {told}"
     names_unread = bench.task.verb == "report" and '"kind":"unreadable"' in told[1]
     if told[0] in (0, 3) or names_unread:  # it reports how much it has
         if found == after or told != usual:

@@ -39,7 +39,7 @@ def outcome(archive: Path, method: Any, opened: Any, usual: Any, disk: Disk) -> 
             got = method(opened)
     except ExhumeError as error:
         if disk.how == SHORT:
-            return f"gave up after less than it asked for: {error}"
+            return f"gave up after less than it requested: {error}"
         return None if about(archive, error) else f"does not name the bytes: {error}"
     if got == usual:
         return None

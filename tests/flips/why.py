@@ -29,7 +29,7 @@ WHY: dict[str, dict[str, str]] = {
         r"stream: .*content": "bits that are not used: the frame has a checksum",
     },
     "kv-ir": {
-        r"preamble: metadata": "the version is checked; two names are not looked at, the user's part may be any JSON",
+        r"preamble: metadata": "the version is checked; two names are not examined, the user's part may be any JSON",
         r"units: tokens\.tag": "null and an empty object differ in one bit, and keys of both are of one type",
         r"units: tokens\.number": "any number is one, any known object can hold a key; what cannot be is found",
         r"units: tokens\.len_text": "the next byte has to start a token, and mostly does not",

@@ -37,7 +37,7 @@ RARE = [
 
 
 def written(encoder: Any, text: bytes, path: Path, *, both: bool, codec: writer.Codec = "none") -> bytes | str:
-    """The stream that lines become with an encoder, or what is wrong with them."""
+    """The stream that lines become with an encoder, or the fault in them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "KvIrEncoder", encoder)
         try:

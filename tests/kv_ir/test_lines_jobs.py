@@ -34,7 +34,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def written(path: Path, texts: list[bytes], jobs: int, *, both: bool = False) -> tuple[bytes | str, int]:
-    """The stream that lines become, or what is wrong with them, and how many events were written."""
+    """The stream that lines become, or the fault in them, and how many events were written."""
     with exhume.kvir.create(path, codec="none", overwrite=True) as stream:
         try:
             lines.write_lines(stream, [io.BytesIO(text) for text in texts], both=both, jobs=jobs)

@@ -75,7 +75,7 @@ def test_both_decoders_stop_alike(name: str) -> None:
 
 
 def assert_same(data: bytes) -> None:
-    """Both decoders make the same of a stream, whatever is asked for."""
+    """Both decoders make the same of a stream, whatever is requested."""
     try:
         start = parse_preamble(data, Span("", 0, len(data))).size
     except ExhumeError:

@@ -1,4 +1,4 @@
-"""Logs and databases that no tool at hand writes, and what RocksDB (rocksdict) reads in a copy of them."""
+"""Logs and databases that no available tool writes, and what RocksDB (rocksdict) reads in a copy of them."""
 
 from __future__ import annotations
 

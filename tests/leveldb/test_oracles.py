@@ -111,7 +111,7 @@ def numeric(one: bytes, other: bytes) -> int:
 @pytest.mark.parametrize("compacted", [False, True])
 @pytest.mark.parametrize("order", [backward, numeric])
 def test_comparators_of_applications(tmp_path: Path, order: Callable[[bytes, bytes], int], compacted: bool) -> None:
-    """The order of keys is not checked, and said so; rows are those of the engine, in tables and in the log.
+    """The order of keys is not checked, which is reported; rows are those of the engine, in tables and in the log.
 
     All fits the buffer of each session: plyvel cannot close a database that compacts in the background.
     """

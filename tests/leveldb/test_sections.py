@@ -1,4 +1,4 @@
-"""The blocks of a table as a run of sections: what is said of them all, and of each when it is looked at."""
+"""The blocks of a table as a run of sections: what is stated of them all, and of each when it is used."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_lnav_shows_what_the_converter_prints(tmp_path: Path) -> None:
     assert len(rows) == 80
 
 
-def test_the_converter_says_what_is_wrong(samples: Path, tmp_path: Path) -> None:
+def test_the_converter_reports_the_fault(samples: Path, tmp_path: Path) -> None:
     broken = convert(samples / "clp_s/demo.jsonl")
     assert broken.returncode == 1
     assert b"[EX-101]" in broken.stderr

@@ -132,7 +132,7 @@ RECORDS = st.lists(
     max_size=8,
 )
 EVERY = {"text": "a b 12 c", "word": "a", "number": 1, "real": 0.5, "flag": True, "mixed": "a", "in": {"side": "a b"}}
-"""A record with every column, so that each of them is there and has the type that is asked for."""
+"""A record with every column, so that each of them is there and has the type that is requested."""
 
 ORDERED = st.sampled_from(("eq", "ne", "lt", "le", "gt", "ge", "is_in", "is_between"))
 WORDED = st.sampled_from(("eq", "ne", "starts_with", "ends_with", "contains", "is_in"))

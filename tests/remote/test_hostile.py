@@ -108,7 +108,7 @@ ATTACKS: dict[str, Answer] = {
     "200 without an end": whole(body=endless),
     "200 in chunks without an end": whole("Transfer-Encoding: chunked", body=chunked),
     "206 of a gzip bomb": partial("Content-Encoding: gzip", body=bomb),
-    "206 of more bytes than asked for": partial("Content-Length: 50000000", body=endless),
+    "206 of more bytes than requested": partial("Content-Length: 50000000", body=endless),
     "503 without an end": failing,
     "HEAD states a small size": claiming("100"),
     "HEAD states a large size": claiming(str(10**18)),

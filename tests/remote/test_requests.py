@@ -39,7 +39,7 @@ class Asked:
         assert least <= len(self.served.requests) <= number, self.served.requests
 
     def ranges(self) -> list[tuple[int, int]]:
-        """Half-open byte ranges that were asked for."""
+        """Half-open byte ranges that were requested."""
         words = [wanted.removeprefix("bytes=").split("-") for _, _, wanted in self.served.requests]
         return [(int(start), int(end) + 1) for start, end in words]
 
@@ -126,7 +126,7 @@ def test_opening_and_describing_a_large_file(name: str, request: pytest.FixtureR
 
 @pytest.mark.parametrize("name", ["x.clp", "x.clp.zst"])
 def test_a_stream_is_read_once_from_front_to_back(name: str, folder: Path) -> None:
-    """Opening reads the head alone; what goes over all events asks for each byte once."""
+    """Opening reads the head alone; what goes over all events requests each byte once."""
     rnd = random.Random(9)
     writer: Any = exhume.create(folder / name, "kv-ir", metadata={"host": "a1"})
     with writer:

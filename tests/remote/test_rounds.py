@@ -156,7 +156,7 @@ def test_verifying_a_bundle_reads_large_pieces(tmp_path: Path, store: Store) -> 
         store.wire.clear()
         assert list(archive.verify()) == expected
     assert stored > 16 << 20
-    assert len(store.wire.requests) <= 12, store.wire.requests  # 1,000 records, each looked at twice
+    assert len(store.wire.requests) <= 12, store.wire.requests  # 1,000 records, each examined twice
 
 
 @pytest.mark.parametrize("path", own_archives() + real_archives(), ids=label)
@@ -334,7 +334,7 @@ def test_structures_of_a_clp_s_archive_come_together(
 
 
 def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None:
-    """A split that a filter hides in part counts in full until someone asks for more than `info`."""
+    """A split that a filter hides in part counts in full until someone requests more than `info`."""
     log: Any = exhume.create(tmp_path / "log", "ark", split_bytes=20_000)
     with log:
         for topic in ("a", "b"):

@@ -1,6 +1,6 @@
 """What `src/exhume` knows of a layout by itself although the specifications say it: places, formats, magics, enums.
 
-Python is looked at as a tree; Cython (`.pyx`, `.pxi`) line by line, for what is moved or counted by a width that is
+Python is examined as a tree; Cython (`.pyx`, `.pxi`) line by line, for what is moved or counted by a width that is
 spelled out, for slices, magics and the members of enums.
 
     python -m tests.toolchain.copies [FOLDER]

@@ -46,7 +46,7 @@ def test_every_docstring_says_what_it_has_to() -> None:
 def test_silence_is_found(package: Path, code: str, absent: str) -> None:
     (package / "reader.py").write_text(HEAD + code)
     (line,) = docstrings.faults()
-    assert line.endswith(f"raises {absent} and does not say so")
+    assert line.endswith(f"raises {absent} and does not document it")
 
 
 @pytest.mark.parametrize(

@@ -480,7 +480,7 @@ def test_what_is_large_is_explained_when_asked(tmp_path: Path, exhume_cli: Any) 
     assert b"8388609    a " in exhume_cli("explain", "--ksy", spec, file).out
     texts = "[{id: a, type: strz, encoding: ASCII, repeat: expr, repeat-expr: 2}, {id: b, size-eos: true}]"
     spec.write_text(SEQ + texts, encoding="utf-8")  # a list whose elements would all be kept
-    asked = b"large: its fields are given when this section, or all, is asked for"
+    asked = b"large: its fields are shown when this section, or all, is requested"
     assert asked in exhume_cli("explain", "--ksy", spec, file).out
     assert b"8388607    b " in exhume_cli("explain", "--ksy", spec, file, "--all").out
 

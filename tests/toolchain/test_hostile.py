@@ -242,7 +242,7 @@ types:
 
 
 class Canary:
-    """An object outside the file; it must not be looked at."""
+    """An object outside the file; it must not be examined."""
 
     seen: tuple[str, ...] = ()
 
@@ -401,7 +401,7 @@ def test_expressions_of_the_grammar_reach_nothing_but_values() -> None:
 
 
 def test_the_canary_sings() -> None:
-    """An expression that looks at what is outside the file is noticed."""
+    """An expression that examines what is outside the file is noticed."""
     with pytest.raises(AssertionError, match="an expression reached q of the canary"):
         _ = expressions.CANARY.q
     assert not expressions.is_value(len)

@@ -69,7 +69,7 @@ TOLD = [
 ]
 OMITTED = {
     "magic": "always the same",
-    "first": "read from elsewhere when it is asked for",
+    "first": "read from elsewhere on request",
     "body.say.inner": "a structure within one of its own type",
 }
 

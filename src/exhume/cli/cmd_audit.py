@@ -61,7 +61,7 @@ def command(run: Run, records: str, expect: str | None, digests: str | None, no_
 
 @dataclass
 class _RecordsFile:
-    """The content of a file of records, and what is wrong with it."""
+    """The content of a file of records, and its faults."""
 
     count: int = 0
     last: str | None = None

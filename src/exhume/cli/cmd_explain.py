@@ -194,7 +194,7 @@ def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any
 
 
 def _say_unverified(run: Run, unverified: bool) -> None:
-    """Say on standard error that only a part of the archive is looked at."""
+    """Say on standard error that only a part of the archive is examined."""
     if unverified:
         run.note("only checksums of what is shown are checked; --verify notes every finding")
 

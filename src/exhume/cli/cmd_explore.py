@@ -1,4 +1,4 @@
-"""`exhume explore`: the page of `explain` from a local process, in which everything loads when it is looked at."""
+"""`exhume explore`: the page of `explain` from a local process, in which everything loads when it is shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from exhume.errors import MissingDependencyError, Span
 @click.option(
     "--idle", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Exit after this time without requests."
 )
-@click.option("--no-verify", is_flag=True, help="Check an archive, or search an image, only when the page asks for it.")
+@click.option("--no-verify", is_flag=True, help="Check an archive, or search an image, only when the page requests it.")
 @click.option("--image", is_flag=True, help="Treat TARGET as a disk image or dump, even if it looks like an archive.")
 @click.option("--ksy", "ksy", metavar="SPEC.ksy", help="Read TARGET, a file of any format, by this specification.")
 @click.option(
@@ -41,7 +41,7 @@ def command(
     image or a dump, the page lists the archives that are found and opens each of them.
 
     The address contains a random token and works on this machine only; the page changes nothing.  A remote archive
-    is checked when the page asks for it.  The process ends with Ctrl-C, or after --idle.  (Extra: explore.)
+    is checked when the page requests it.  The process ends with Ctrl-C, or after --idle.  (Extra: explore.)
     """
     import sys
 

@@ -147,7 +147,7 @@ def _print_case(run: Run, case: CaseReport, directories: frozenset[str]) -> None
         run.print(f"{printable(image.name)}: {counted(image.size, 'bytes')}, SHA-256 {image.sha256}")
     if directories:
         size = counted(sum(file.size for file in hashed), "bytes")
-        run.print(f"{counted(len(hashed), 'files')} looked at, {size}")
+        run.print(f"{counted(len(hashed), 'files')} examined, {size}")
     kinds = [str(found.carved.verdict) for found in case.archives]
     told = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
     run.print(f"{counted(len(case.archives), 'archives')} found: {told}" if kinds else "no archives found")
@@ -239,7 +239,7 @@ def _segments(name: str) -> SplitSet:
 
 
 def _timeline(files: tuple[str, ...]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The runs in files of audit records, by time, and what is wrong with the records."""
+    """The runs in files of audit records, by time, and the faults of the records."""
     from exhume.cli.records import check
 
     runs: list[dict[str, Any]] = []

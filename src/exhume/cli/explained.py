@@ -244,7 +244,7 @@ def print_fields(run: Run, item: Any, depth: int | None, selection: Any, told: s
 
 
 def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Iterator[list[str]]:
-    """The fields of a tree that are asked for, a row each."""
+    """The fields of a tree that are requested, a row each."""
     for level, node in _walk(tree, depth):
         if selection is not None and selection.start is not None and not _touches(node, selection):
             continue

@@ -98,7 +98,7 @@ def _never() -> bool:
 
 
 class _Cursor:
-    """The items of a search, which runs in a thread of its own, and only as far as they are asked for."""
+    """The items of a search, which runs in a thread of its own, and only as far as they are requested."""
 
     def __init__(self, search: Callable[[Callable[[Any], None]], None]) -> None:
         """Start the thread; `search` is called there with the function that takes each item."""
@@ -124,7 +124,7 @@ class _Cursor:
             pass
         except click.UsageError as error:
             self._error = QueryError(error.message)
-        except Exception as error:  # raised again where the item is asked for
+        except Exception as error:  # raised again where the item is requested
             self._error = error
         with self._changed:
             self._ended = True

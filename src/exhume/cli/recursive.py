@@ -1,6 +1,6 @@
 """`--recursive`: a verb on every archive below a directory, with an account of every other file.
 
-Each file is a unit of `each_target`, so `--jobs` and `--cluster` spread looking at files as well.
+Each file is a unit of `each_target`, so `--jobs` and `--cluster` spread examining files as well.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Payloads of several zstd frames that state their sizes: each frame is decompressed when bytes of it are asked for."""
+"""Payloads of several zstd frames that state their sizes: each frame is decompressed when bytes of it are requested."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def _nodes(tree: ast.Module) -> list[ast.AST]:
 
 
 class _Audit:
-    """One look at one module."""
+    """One pass over one module."""
 
     def __init__(
         self, tree: ast.Module, names: frozenset[str], readers: frozenset[str], modules: frozenset[str]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from exhume.layout.trees import Field
 
 PIECE = 4096
-"""Sections of a run that are looked at together."""
+"""Sections of a run that are examined together."""
 
 
 @dataclasses.dataclass(slots=True)

@@ -62,7 +62,7 @@ class Selection:
     Of arrays, a range has the elements that touch it and one on either side; in payloads, which have no bytes in the
     file, the first ones.  One section, and everything with `whole`, has all of them.  A section whose payload consists
     of many others is given with the first of these, and with `whole` with all of them.  With `stream`, long lists of a
-    file that a foreign specification describes can be looked at once: their elements are made then
+    file that a foreign specification describes can be viewed once: their elements are made then
     (`exhume.layout.trees`).
     """
 

@@ -25,14 +25,14 @@ PARSED_SIZE = 8 << 20
 
 
 NEARBY = 64 << 20
-"""Bytes elsewhere that are read for the checksums of a section that a person looks at."""
+"""Bytes elsewhere that are read for the checksums of a section that a person views."""
 
 NARROWED = "elements outside the range were not read: fields that they place inside it are not shown (--all shows them)"
 
 
 @dataclass(slots=True)
 class SectionCache:
-    """What stays between two looks at a section of any size; only what is shown is read.
+    """What stays between two views of a section of any size; only what is shown is read.
 
     `content` returns its payload.  A look takes about `patience` seconds at most; None: as long as it takes.
     """
@@ -57,7 +57,7 @@ class ExplainedSection:
     findings: list[Finding] = field(default_factory=list)  # findings that no single field holds
     data: bytes = field(default=b"", repr=False)  # the decompressed payload that `payload` describes
     region: Region | None = field(default=None, repr=False)  # the same where it is too large to be held
-    explainer: Explainer | None = field(default=None, repr=False)  # makes elements that are looked at later
+    explainer: Explainer | None = field(default=None, repr=False)  # makes elements that are shown later
     payload_explainer: Explainer | None = field(default=None, repr=False)  # the same for those of the payload
 
     def trees(self) -> Iterator[Field]:
@@ -68,11 +68,11 @@ class ExplainedSection:
             yield self.payload
 
     stopped: int | None = None  # the byte up to which a look read that would have taken longer than its patience
-    complete: bool = True  # whether everything that was looked at could be read, decoded and parsed
+    complete: bool = True  # whether everything that was examined could be read, decoded and parsed
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything looked at until now could be read, decoded and parsed."""
+        """Whether everything examined until now could be read, decoded and parsed."""
         return self.complete and not any(
             one is not None and one.broken for one in (self.explainer, self.payload_explainer)
         )
@@ -285,7 +285,7 @@ def _too_large(out: ExplainedSection, limit: int) -> None:
     """Notes once how to get the fields left out; a negative limit means that they are not wanted."""
     if limit >= 0 and not out.withheld:
         out.withheld = True
-        said = "large: its fields are given when this section, or all, is asked for"
+        said = "large: its fields are shown when this section, or all, is requested"
         out.note = f"{out.note}; {said}" if out.note else said
 
 

@@ -324,7 +324,7 @@ def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Generato
 def checked_pieces(archive: MemberArchive, name: str, size: int, jobs: int = 1) -> Iterable[bytes]:
     """The bytes of a member for a stream, which cannot take back what it has: those of a small one are all read before.
 
-    Raises what is wrong with the member: at once, unless it is larger and its beginning can be read.
+    Raises the fault in the member: at once, unless it is larger and its beginning can be read.
     """
     pieces = archive.iter_member(name, jobs=jobs)
     if size <= SMALL:

@@ -1,6 +1,6 @@
-"""The decompressed payloads of an archive that a person looks at: small ones as a whole, large ones window by window.
+"""The decompressed payloads of an archive that a person views: small ones as a whole, large ones window by window.
 
-A window of a large payload is decompressed when it is looked at, in one pass forwards; a window before it begins again.
+A window of a large payload is decompressed when it is shown, in one pass forwards; a window before it begins again.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Payloads:
             return self._is_large(number, section)
 
     def _is_large(self, number: int, section: Section, *, refused: bool = False) -> bool:
-        """Return whether a payload is too large to be held; `refused` when its decoder already said so."""
+        """Return whether a payload is too large to be held; `refused` when its decoder has already refused it."""
         if number in self._whole or section.pieces is None:
             return False
         if number not in self._sizes and (section.payload_size is not None or section.span.size > COUNTED or refused):

@@ -43,7 +43,7 @@ Check = Callable[[Source, Progress], bool]
 """Compares the digest that an EWF image stores; whether it matches."""
 
 Opener = Callable[[str], AbstractContextManager[Source | Tree]]
-"""Opens a file or directory by its name, as often as it is asked for, and closes it."""
+"""Opens a file or directory by its name, as often as it is requested, and closes it."""
 
 
 def build_report(
@@ -61,10 +61,10 @@ def build_report(
     jobs: int = 1,
     check: Check | None = None,
 ) -> CaseReport:
-    """Look at files and directories, and write the archives in them and what can be salvaged of those below `folder`.
+    """Examine files and directories, and write the archives in them and what can be salvaged of those below `folder`.
 
     Args:
-        targets: What was asked for, to name it.
+        targets: What was requested, to name it.
         entries: The files and directories: `exhume.engines.walk.walk_tree` of directories, and FILE for each image.
         opened: Opens what an entry names.
         folder: Where to write.
@@ -190,7 +190,7 @@ class _ReportBuild:
         assert entry.tree is not None
         assert entry.format is not None
         if self.carving["only"] and entry.format not in self.carving["only"]:
-            self._other(entry.name, UNRECOGNIZED, f"{entry.format}, which was not asked for")
+            self._other(entry.name, UNRECOGNIZED, f"{entry.format}, which was not requested")
             return
         checked = Verification(entry.tree, format=entry.format, limits=self.limits, jobs=self.jobs)
         try:
@@ -296,7 +296,7 @@ _AS_CARVED = {
 
 
 def _why(error: ExhumeError) -> str:
-    """What is wrong, for a line that names the file."""
+    """The fault, for a line that names the file."""
     return error.message if error.actual is None else f"{error.message}: {error.actual}"
 
 

@@ -1,7 +1,7 @@
-"""Arrays whose elements are parsed when they are looked at; fast readers find where each begins.
+"""Arrays whose elements are parsed when they are used; fast readers find where each begins.
 
 The parsers with positions (`exhume_ksy.debug`) ask before each array whether it is passed over (`passing`). If so, the
-array is `Elements`. Memory is bounded: one start in so many is kept, none for numbers, and the elements looked at last.
+array is `Elements`. Memory is bounded: one start in so many is kept, none for numbers, and the elements examined last.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AT_ONCE = 256
 """Other elements that stay parsed, until there is one more."""
 
 STEP = 4096
-"""Elements between two looks at the clock."""
+"""Elements between two readings of the clock."""
 
 MARGIN = 1 << 16
 """Bytes that follow an element in a window; with fewer, the window moves on."""
@@ -192,7 +192,7 @@ def _pass(
         stream.seek(places.start(there))
         _put(owner, name, found)
         if there < times:
-            make(there, stream)  # raises what is wrong
+            make(there, stream)  # raises the fault
         return True
     if indexed:
         if times is None or until is not None or size is not None or make(0, stream).SEQ_FIELDS:
@@ -327,7 +327,7 @@ def _ends(found: Elements, index: int, at: int, *, kept: bool = False) -> Iterat
                     to = at + size()
                     one = reader(view, at - base, to - base, at - base)[0] if to <= last else None
             except FAST_FAILURES:
-                pass  # the parser says what is wrong
+                pass  # the parser reports the fault
             if one is None and base < at and last < end:
                 view, base = found.window(at, WINDOW)
                 last = base + len(view)

@@ -90,7 +90,7 @@ def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeEr
     span = where.sub(start, max(start, min(error.stop, room)))
     facts: dict[str, Any] = {"field_path": error.path, "expected": error.expected, "actual": error.found}
     if getattr(error, "budget", False):
-        return LimitExceededError("the specification asks for more than one reading may cost", span=span, **facts)
+        return LimitExceededError("the specification requests more than one reading may cost", span=span, **facts)
     if rule is not None:
         return rule.error("the data ends inside a field" if error.short else "", span=span, **facts)
     if error.short:

@@ -174,7 +174,7 @@ class Specification:
     def batches(self, target: Target, path: str, *arguments: Any, rows: int = BATCH_ROWS) -> Any:
         """The same as a `pyarrow.RecordBatchReader` with batches of at most `rows` rows; raises the same errors.
 
-        A list that the end of the file or of a substream ends, or that nothing else asks for, takes the memory of one
+        A list that the end of the file or of a substream ends, or that nothing else requests, takes the memory of one
         batch, whatever its length; others are read as a whole first.  Later batches raise what their rows raise.
         """
         from exhume.layout.foreign_rows import SpecificationRows

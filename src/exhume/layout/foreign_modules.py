@@ -42,7 +42,7 @@ from exhume.layout.tracing import Lazily, Traced, keep, keep_instance
 
 
 class NativeWarning(UserWarning):
-    """Readers are in Python, although compiled ones were asked for."""
+    """Readers are in Python, although compiled ones were requested."""
 
 
 Reader = Callable[..., tuple[Any, int]]
@@ -226,7 +226,7 @@ class CachedSpecification:
 
 
 class LazySpecs(Mapping[str, Mapping[str, Any]]):
-    """Specifications by their ids, as JSON that is read when one is asked for."""
+    """Specifications by their ids, as JSON that is read on request."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -147,7 +147,7 @@ class Tabulator:
                 found.append(one)
         for one in type.instances.values():
             if one.value is None:
-                self.omitted[f"{path}{one.id}"] = "read from elsewhere when it is asked for"
+                self.omitted[f"{path}{one.id}"] = "read from elsewhere on request"
         return found
 
     def _of_objects(self, rows: Sequence[Any], type: Type, path: str, depth: int) -> dict[str, Any]:

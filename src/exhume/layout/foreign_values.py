@@ -14,7 +14,7 @@ from exhume.layout.tracing import slot
 if TYPE_CHECKING:
     from exhume.layout.foreign import Specification
 
-ELSEWHERE = "read from elsewhere when it is asked for"
+ELSEWHERE = "read from elsewhere on request"
 SHOWN = 200
 """Characters or bytes of a value in an outline."""
 

@@ -34,7 +34,7 @@ ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one, unless all are requested; the rest is summarized in one line."""
 
 AT_FIRST = 1 << 14
-"""Elements of an array without end that are found when all are requested; more are found when they are looked at."""
+"""Elements of an array without end that are found when all are requested; more are found when they are shown."""
 
 MOST_NESTED = 100
 """Structures within structures that are shown; a specification can nest them without end."""
@@ -110,7 +110,7 @@ class Explainer:
             return self._shown_tree(read(schema, data, args))
 
     def parse(self, schema: str, data: bytes | memoryview | Region, args: tuple[Any, ...]) -> Reading:
-        """Parse `data`; `show` returns its fields, as often as they are looked at."""
+        """Parse `data`; `show` returns its fields, as often as they are shown."""
         with self._passing(data):
             return read(schema, data, args)
 
@@ -170,7 +170,7 @@ class Explainer:
                     parent.children[-1].note = f"{STOPPED}: {failure}"
 
     def _is_room(self, parent: Field) -> bool:
-        """Whether more may be shown; where not, the structure around says so."""
+        """Whether more may be shown; if not, the enclosing structure notes that."""
         if self._left < 0:
             parent.note = parent.note or MORE
         return self._left >= 0

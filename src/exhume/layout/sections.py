@@ -206,7 +206,7 @@ class PayloadRun(Run):
     """Many parts of the decompressed payload of one section, their `parent`, each a section with its stored bytes.
 
     `starts` says where each begins in the payload, in ascending order.  `sorts` returns 1 for each that is unread,
-    else 0, and is called when kinds are asked for: finding out may take time.
+    else 0, and is called when kinds are requested: finding out may take time.
     """
 
     def __init__(

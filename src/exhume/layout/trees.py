@@ -1,4 +1,4 @@
-"""Field trees: a field, the one value that stands for a structure, and trees that are made when they are looked at."""
+"""Field trees: a field, the one value that stands for a structure, and trees that are made when they are shown."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class EvenPositions(Sequence[Any]):
 
 @dataclass(frozen=True, slots=True)
 class ElementPlaces(Sequence[Any]):
-    """The places of elements as the debug classes have them, made when they are looked at."""
+    """The places of elements as the debug classes have them, made when they are used."""
 
     many: Sequence[Any]
     view: Any
@@ -89,7 +89,7 @@ class ElementPlaces(Sequence[Any]):
 
 
 class Trees(list[Field]):
-    """The trees of the elements of a list, each made when it is looked at and not kept."""
+    """The trees of the elements of a list, each made when it is used and not kept."""
 
     def __init__(self, indexes: Sequence[int], make: Callable[[int], Field]) -> None:
         """Describe fields with these indexes; `make` makes one when it is needed."""

@@ -1,6 +1,6 @@
 """Archives as Arrow tables: what every `to_arrow` shares, and the member table of archives of members.
 
-pyarrow is imported when it is used (extra `arrow`).  Readers stream: a batch is made when it is requested.
+pyarrow is imported when it is used (extra `arrow`).  Readers stream: a batch is made on request.
 
 What values lose on their way into a column is counted under the names below, in the `Counter` that the caller passes as
 `losses`.

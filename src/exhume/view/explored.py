@@ -1,4 +1,4 @@
-"""What the explorer shows of one archive or image, each part when it is asked for.
+"""What the explorer shows of one archive or image, each part on request.
 
 The sections are found, rules are verified and images are searched by threads, while requests are answered with what is
 known already: `generation` changes when there is more.  Memory is bounded by the section map, one section's fields

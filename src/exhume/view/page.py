@@ -35,7 +35,7 @@ CHUNK = 16 << 10
 """Bytes of a file or payload per embedded chunk: one is inflated when it scrolls into view."""
 
 ROOM = 4_500_000
-"""Characters of bytes and field trees on a page, unless parts are asked for; half of them for damaged sections."""
+"""Characters of bytes and field trees on a page, unless parts are requested; half of them for damaged sections."""
 
 SMALL = 1 << 20
 """Archives up to this size have all their bytes on the page."""
@@ -44,7 +44,7 @@ FIRST_BYTES = 128 << 10
 """Bytes of each section, stored and decompressed, that are on the page of a larger archive."""
 
 BOUNDED = Selection(bulk=16, damaged=64, parsed=1 << 20, parsed_in_all=2 << 20)
-"""What is on a page when nothing is asked for: parsing a mebibyte of tiny records takes seconds."""
+"""What is on a page when nothing is requested: parsing a mebibyte of tiny records takes seconds."""
 
 MOST_FINDINGS = 500
 
@@ -237,8 +237,8 @@ def write_page(
 ) -> bool:
     """Write the explain page of an archive; return whether all of it could be read, decoded and parsed.
 
-    With None as `findings`, nothing was verified, and the page says so.  Without a `selection` that asks for a part or
-    for all, the page is bounded: at most 5 MB, whatever the size of the archive.  `progress` gets the sections done.
+    With None as `findings`, nothing was verified, as the page then states.  Without a `selection` of a part
+    or of all, the page is bounded: at most 5 MB, whatever the size of the archive.  `progress` gets the sections done.
     """
     writer = PageWriter(file, selection or Selection(), progress)
     writer.write(archive, list(findings) if findings is not None else None)

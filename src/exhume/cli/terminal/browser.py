@@ -233,7 +233,7 @@ class Browser(App[None]):
     # -- questions
 
     def action_ask(self, what: str) -> None:
-        """Ask for an offset, bytes or a name."""
+        """Prompt for an offset, bytes or a name."""
         self._asked = what
         field = self.query_one("#ask", Input)
         field.placeholder = self.PROMPTS[what]

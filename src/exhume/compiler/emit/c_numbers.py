@@ -325,7 +325,7 @@ class ElementExpressions:
         if field.value is not None and field.condition is None:
             return self._code(without_rest(ex.fold(field.value)), ATOM)
         if field.id not in self.read:
-            raise UnsupportedError(f"{field.id} is not at hand")
+            raise UnsupportedError(f"{field.id} is not available")
         if isinstance(field.one, SimpleKind):
             raise UnsupportedError("this is not supported by compiled code")
         return f"<wide> {self.local(field)}"

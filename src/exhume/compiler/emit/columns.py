@@ -6,7 +6,7 @@ Integers are in typed arrays; bytes and repeated numbers are given as their star
 and no object is made for an element.  The column of structures that are one number each is their bytes.  The fields of
 a structure within the element become columns, named after the structure and the field; structures that are repeated
 `until` one is the last are given as their start and end.  A field that is absent (`if`) is 0 in its column.  Where the
-data does not fit, the columns hold the elements before that place; `problem` says what is wrong, and `resume_at` where
+data does not fit, the columns hold the elements before that place; `problem` reports the fault, and `resume_at` where
 the first element that is not held begins.
 
 Columns and flat elements from compiled code: one Cython module for types with `-columns: true` or `-element: true`.

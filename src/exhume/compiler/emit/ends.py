@@ -4,7 +4,7 @@
     ENTRIES
 
 It takes the arguments of the reader. Only those parts of an element are read that say how long it is. When an element
-does not fit, the reader says what is wrong.  The table has the readers of single elements by what the field is switched
+does not fit, the reader reports the fault.  The table has the readers of single elements by what the field is switched
 on.
 """
 
@@ -112,7 +112,7 @@ class _EndsFunction(Reader):
         alone = field is type.seq[0] and not (self.needs.stream or self.needs.parent or self.needs.root)
         if count is None or field.size is not None or "valid" in field.raw or not alone:
             raise UnsupportedError(
-                "ends are found of what comes first, is repeated by a count, and looks at nothing around"
+                "ends are found of what comes first, is repeated by a count, and uses nothing around it"
             )
         if not isinstance(kind, Switch):
             raise UnsupportedError("ends are found of structures of several types")

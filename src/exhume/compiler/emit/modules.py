@@ -3,7 +3,7 @@
     read_entry(view, at, end) -> (Entry, at)
 
 `view` holds the bytes, `at` is where the structure begins and `end` where its stream ends, both positions in `view`;
-what is returned with the value is where it ends.  Instances are properties, read when they are asked for and kept.  A
+what is returned with the value is where it ends.  Instances are properties, read on request and kept.  A
 type with `-scalar: value` is read as that value.  What does not fit raises `LayoutError` with the path of the field and
 its position.
 

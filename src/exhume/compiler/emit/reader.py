@@ -31,7 +31,7 @@ LONG = 64
 
 
 def _looks(field: Field) -> bool:
-    """Whether an expression that belongs to a field asks for the stream."""
+    """Whether an expression that belongs to a field uses the stream."""
     return any("_io" in words(one) for one in expressions(field))
 
 
@@ -110,7 +110,7 @@ class Reader(Statements):
         else:
             for one in (
                 () if self.foreign else type.instances.values()
-            ):  # positions that nothing asked for while reading
+            ):  # positions that nothing requested while reading
                 if one.value is not None and is_position(one.value) and one.id not in self.frozen:
                     raise UnsupportedError(
                         "its position is known only while reading, and nothing reads it then", one.where
@@ -121,7 +121,7 @@ class Reader(Statements):
         return "\n".join([opening, *written_doc(self._about()), *lines.lines])
 
     def _unasked(self) -> Iterator[str]:
-        """Statements for instances that were not asked for yet."""
+        """Statements for instances that were not requested yet."""
         if self.foreign and self.type.instances and not self.traces:
             yield f"{' = '.join(f'value.{kept_as(one)}' for one in self.type.instances.values())} = ..."
 

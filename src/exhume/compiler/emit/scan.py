@@ -228,7 +228,7 @@ class Scan(Reader):
         return super().named(field)
 
     def sync(self) -> bool:
-        """Nothing: what would look at the stream is refused."""
+        """Nothing: expressions that use the stream are refused."""
         return False
 
     def begin(self) -> str:

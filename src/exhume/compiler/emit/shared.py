@@ -121,7 +121,7 @@ class Module:
         self.formats: dict[str, str] = {}
         self.row_formats: dict[str, str] = {}
         self.waiting: dict[str, set[str]] | None = None
-        """Where imports go that are made only when a property is asked for; None for those of the whole module."""
+        """Where imports go that are made only when a property is requested; None for those of the whole module."""
         self.arrays = False
         self.enums = False
         self.modules: set[str] = set()

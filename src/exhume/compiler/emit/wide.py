@@ -101,7 +101,7 @@ class WideScan(OutwardScan):
         """Scan a structure in place. If it may be absent, expressions cannot use its fields afterwards."""
         before = set(self.inner)
         super()._nested(field, kind)
-        if field.condition is not None:  # its fields are not at hand where it is absent
+        if field.condition is not None:  # its fields are not available where it is absent
             for id in set(self.inner) - before:
                 self.inner.pop(id)
 
@@ -228,7 +228,7 @@ class WideScan(OutwardScan):
                         lines.add("break")
                     self.item = None
                 else:
-                    raise UnsupportedError("what asks for an element has no column")
+                    raise UnsupportedError("an expression that uses an element has no column")
         # Where the elements of each row end in these columns.
         if not made:
             raise UnsupportedError("a list of empty elements has no column")

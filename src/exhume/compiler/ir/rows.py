@@ -227,7 +227,7 @@ _RULED = frozenset(("valid", "process", "terminator", "contents"))
 
 
 def rows_are_plain(type: Type) -> bool:
-    """Whether every field of a type is always there and takes bytes, and nothing is read only when it is asked for."""
+    """Whether every field of a type is always there and takes bytes, and nothing is read only on request."""
     return _rows_are_plain(type, 4, {})
 
 

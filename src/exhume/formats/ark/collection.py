@@ -126,7 +126,7 @@ def _last_source(
 ) -> LoadedManifest | None:
     """The salvage scan.
 
-    Unless asked for, it runs only where no schema is embedded (otherwise the manifest is damaged).
+    Unless requested, it runs only where no schema is embedded (otherwise the manifest is damaged).
     """
 
     if root is None or (embeds_schema(data) and not asked):

@@ -255,7 +255,7 @@ class _MessageChecker:
 
 
 def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | None:
-    """A header read by position alone: marks and versions are not looked at.
+    """A header read by position alone: marks and versions are not examined.
 
     Mappings are taken as long as they name objects that the column declares (a damaged count does not matter).  None
     when no mapping fits, because then this is not a split of that column.

@@ -69,7 +69,7 @@ class MessageCheck:
                 self._decoders[short] = None  # a registry that is damaged says nothing about the message
 
     def findings(self, offsets: Numbers, sizes: Numbers, shorts: bytes) -> Iterator[Finding]:
-        """What is wrong with messages or worth a note, in their order."""
+        """Faults of messages, and notes on them, in the order of the messages."""
         stored = self._stored(offsets, sizes)
         for number in self._not_accepted(shorts, stored, noted=True):
             notes: list[Finding] = []
@@ -79,7 +79,7 @@ class MessageCheck:
                 yield Finding.from_error(error)
 
     def errors(self, offsets: Numbers, sizes: Numbers, shorts: bytes) -> Iterator[tuple[int, ExhumeError]]:
-        """What is wrong with messages, by their numbers; see `error`."""
+        """Faults of messages, by their numbers; see `error`."""
         stored = self._stored(offsets, sizes)
         for number in self._not_accepted(shorts, stored):
             error = self.error(offsets[number], sizes[number], shorts[number], stored[number])
@@ -102,7 +102,7 @@ class MessageCheck:
     def error(
         self, offset: int, size: int, short: int, data: bytes | None, notes: list[Finding] | None = None
     ) -> ExhumeError | None:
-        """What is wrong with the stored bytes of the message of an object; None when nothing is.
+        """The fault in the stored bytes of the message of an object; None when nothing is.
 
         What is tolerated is added to `notes`.  A message above the limit `payload_size` is read in windows; the bytes
         of one that is stored in more are None.

@@ -335,7 +335,7 @@ class _Parser:
     def _offsets_flaw(
         self, name: str, path: str, start: int, end: int, offsets: dict[str, tuple[Any, int, int]]
     ) -> Problem | None:
-        """Return what is wrong with the first invalid offset of an entry; None if both are usable.
+        """Return the fault in the first invalid offset of an entry; None if both are usable.
 
         `offsets` has (value, start, end of its bytes) by key; `start` and `end` are those of the entry, for a missing
         offset.

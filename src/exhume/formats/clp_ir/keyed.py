@@ -61,7 +61,7 @@ class _DecompressedStream(Stream):
 def as_key_values(name: str, pieces: Iterator[bytes], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """A decompressed input as it is, or, where it is a stream of text, as a KV-IR stream; `name` is for errors.
 
-    Raises what is wrong with a stream of text: with its preamble at once, with an event, and bytes after the
+    Raises the fault in a stream of text: with its preamble at once, with an event, and bytes after the
     end, after all that can be read.
     """
     head = b""

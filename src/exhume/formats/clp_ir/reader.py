@@ -112,7 +112,7 @@ def collect(archive: TextStream) -> ClpIrInfo:
 
 
 def event_entries(archive: TextStream) -> Iterator[Entry]:
-    """One entry for each event; raises what is wrong with the stream after those before it."""
+    """One entry for each event; raises the fault in the stream after those before it."""
     for span, number, event in archive.events_with_place():
         details: dict[str, Any] = {"timestamp": event.time_ms}
         if span.payload is not None:
@@ -262,7 +262,7 @@ class ClpIrArchive(StreamArchive):
         message.
 
         `times`: as the stream's `pattern` has them, as `iso` 8601, or `none`.  Raises `QueryError` for another word,
-        what is wrong with the stream after the events before it, and what is wrong with an event after all others.
+        the fault in the stream after the events before it, and the fault in an event after all others.
         """
         return printed(self.chosen(choice, times=times), EventForm.TEXT)
 

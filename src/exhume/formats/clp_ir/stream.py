@@ -72,7 +72,7 @@ class TextUnits(Units):
         return at
 
     def misfit(self, data: bytes, at: int) -> LayoutError | None:
-        """What is wrong with the token at `at`; None when it fits."""
+        """The fault in the token at `at`; None when it fits."""
         return misfit(data, at)
 
     def token_name(self, data: bytes, at: int) -> str:

@@ -176,7 +176,7 @@ def _check_kind(lines: Lines) -> None:
     try:
         kind = recognize(lines.data, InputKind.AUTO, final=True)
     except WriterError:
-        return  # what is wrong with its first line says more
+        return  # the fault in its first line says more
     if kind is InputKind.IR:
         what = "a stream of a CLP logger, not lines of JSON: recode writes it again"
     elif kind is InputKind.TEXT and lines.data.strip():

@@ -60,7 +60,7 @@ MANY: Final = 256
 """Tables from which on their schemas are read without an object for each."""
 
 MOST_CELLS: Final = 16 << 20
-"""Rows times columns of a batch at most: a wide one has fewer rows than were asked for."""
+"""Rows times columns of a batch at most: a wide one has fewer rows than were requested."""
 
 WHOLE_DICTIONARY: Final = WITH_VARIABLES - {NodeType.VAR_STRING}
 """Types whose columns need all of the variable dictionary; others may need its beginning only."""
@@ -249,7 +249,7 @@ def _batches(
         if isinstance(parts, ExhumeError):
             return [], parts
         made: list[Any] = []
-        if parts is None:  # what is wrong with it is raised where it is needed
+        if parts is None:  # the fault in it is raised where it is needed
             with suppress(ExhumeError):
                 archive.texts.variables  # noqa: B018 - reads it
             return made, None

@@ -183,8 +183,8 @@ class RangeEntry(NamedTuple):
 
 
 def parse_dictionary(data: Buffer, count: int) -> tuple[list[bytes], int, LayoutError | None]:
-    """Entries of a decompressed dictionary up to the first of `count` that does not fit, where they end, and what is
-    wrong with that one.
+    """Entries of a decompressed dictionary up to the first of `count` that does not fit, where they end, and the
+    fault of that one.
 
     Whole dictionaries the compiled kernel reads, which keeps them in one piece.
     """

@@ -225,7 +225,7 @@ def pack_marker(node_type: int, length: int) -> int:
 
 
 class Schemas(Mapping[int, Schema]):
-    """The schemas by their ids, in stored order, each made when it is asked for."""
+    """The schemas by their ids, in stored order, each made on request."""
 
     def __init__(self, columns: SchemaColumns) -> None:
         """Index the schemas by id: in an array if ids are small and unique (`_dense`), else in a dict (`_places`)."""
@@ -309,7 +309,7 @@ class TableEntry:
 
 @dataclass(slots=True)
 class TableEntries(Sequence[TableEntry]):
-    """The tables in stored order, each of them made when it is asked for; one item per table in each column."""
+    """The tables in stored order, each of them made on request; one item per table in each column."""
 
     stream_ids: Sequence[int]
     starts: Sequence[int]

@@ -1,8 +1,8 @@
 """Rebuilding a damaged archive: whole tables are kept as they are, everything around them is rebuilt.
 
 Tables are independent of each other, but not of the schema tree, the schema map and the table metadata: without these,
-no table can be read.  Lost dictionary entries become strings that say so, so that no record shows another one's
-value; in place of numbers or arrays, these are JSON strings and arrays, so that records stay JSON.
+no table can be read.  Lost dictionary entries become strings that mark them as lost, so that no record shows the value
+of another one; in place of numbers or arrays, these are JSON strings and arrays, so that records stay JSON.
 The format has no checksums: damage that still decodes to something well-formed cannot be told from data.
 """
 

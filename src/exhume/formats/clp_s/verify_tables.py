@@ -337,7 +337,7 @@ class WindowedCheck:
         return (Task(windows.open) for _, windows in self._windows)
 
     def tasks(self) -> Iterator[Task]:
-        """The windows of all of these streams; they find nothing, but say so when all is not well."""
+        """The windows of all of these streams; they find nothing, but report when something is not well."""
         for index, windows in self._windows:
             for start, stop in windows.blocks:
                 yield Task(partial(self._check, index, windows, start, stop), stop - start)
@@ -378,7 +378,7 @@ def _rows(loaded: SharedLoad[TableData]) -> Iterator[Finding]:
 
 
 def _in_windows(table: Table) -> Iterator[Finding]:
-    """What is wrong in a table that is too large to be held: the first fault of each column, and of the order."""
+    """The fault in a table that is too large to be held: the first fault of each column, and of the order."""
     windowed = TableWindows(table)
     reported: set[object] = set()
     for start, stop in windowed.blocks():
@@ -406,7 +406,7 @@ def _window_faults(rows: WindowRows, first: int) -> list[tuple[object, Finding]]
 
 
 def table_faults(table: Table) -> Iterator[Finding]:
-    """What is wrong in the columns of a table, whatever the metadata packets say about it; the first is enough.
+    """The fault in the columns of a table, whatever the metadata packets say about it; the first is enough.
 
     Raises what keeps it from being read.
     """

@@ -301,7 +301,7 @@ class DataBundleArchive(MemberArchive):
         return None
 
     def _shard_headers(self) -> Iterator[dict[str, Any]]:
-        """What the header of each shard says, or what is wrong with it."""
+        """What the header of each shard says, or the fault in it."""
         shards = self.shard_files()
         self.tree.will_read(shards.values())
         for number, name in shards.items():

@@ -127,7 +127,7 @@ class _BundleWalk:
             )
 
     def _note(self, rule: Rule, detail: str = "", **more: Any) -> None:
-        """Take what is wrong with the index, which has been reported."""
+        """Take the fault in the index, which has been reported."""
         self.is_unread = self.is_unread or rule.severity is Severity.UNCHECKED
 
     def check_shards(self, quick: bool, jobs: int) -> Iterator[Finding]:

@@ -216,7 +216,7 @@ class _Archives(Collection[Any]):
 def search(run: Run, archives: list[KvIrArchive], query: str, options: KvIrSearchOptions) -> ExitCode:
     """`exhume search`: the query runs on clp-s archives in memory that hold the events, in their order.
 
-    Raises `click.UsageError` for a key of times that nothing asks for.
+    Raises `click.UsageError` for a key of times that nothing requests.
     """
     from exhume.formats.clp_s import cli_search
     from exhume.formats.kv_ir.rows import ROOTS

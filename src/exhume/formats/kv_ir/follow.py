@@ -133,8 +133,8 @@ def follow(
 ) -> None:
     """Print what the decoder makes of a stream, until it ends.
 
-    `begin` makes the units, with a decoder that is ready.  When the file is replaced or truncated, a note says so, and
-    the new file is followed from its beginning.  Raises `SourceError`, and what is wrong with the stream.
+    `begin` makes the units, with a decoder that is ready.  When the file is replaced or truncated, a note reports it,
+    and the new file is followed from its beginning.  Raises `SourceError`, and the fault in the stream.
     """
     while True:
         stream = GrowingStream(archive, rules)
@@ -169,8 +169,8 @@ def followed(
 ) -> Iterator[Any]:
     """The events of a stream one by one, as they are written, until it ends or `quiet_s` seconds bring nothing new.
 
-    When the file is replaced or truncated, the new one is followed from its beginning.  Raises `SourceError`, and what
-    is wrong with the stream.
+    When the file is replaced or truncated, the new one is followed from its beginning.  Raises `SourceError`, and the
+    fault in the stream.
     """
     path_of(archive)
     while True:

@@ -77,7 +77,7 @@ LARGE = 1 << 24
 """Bytes of a unit that is too large to be held several times."""
 
 LEAST_LIMIT = 1 << 26
-"""The limit `payload_size` below which units are decoded in sequence, because their sizes have to be looked at."""
+"""The limit `payload_size` below which units are decoded in sequence, because their sizes have to be examined."""
 
 MOST_DECLARED = 1 << 18
 """Bytes of declarations from which on one decoder continues: otherwise every decoder would store all keys."""

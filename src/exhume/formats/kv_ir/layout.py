@@ -204,7 +204,7 @@ def token_name(data: bytes, at: int) -> str:
 
 
 def misfit(data: bytes, at: int) -> LayoutError | None:
-    """What is wrong with the token at `at`; None when it fits."""
+    """The fault in the token at `at`; None when it fits."""
     try:
         read_token(data, at, len(data))
     except LayoutError as error:

@@ -53,7 +53,7 @@ def write_lines(
     content determines what an input is, if `input` does not (`text`, `json` or `ir`).  So many `jobs` encode blocks of
     lines in parallel (0: one per core); the stream is that of one.  `progress` is called with the decompressed bytes.
 
-    Raises `WriterError`, with the line, `SourceError`, and what is wrong with a stream.
+    Raises `WriterError`, with the line, `SourceError`, and the fault in a stream.
     """
     encoders = None if (jobs or cpu_count()) == 1 else writer.line_encoders(both=both)
     known = False  # the first block makes most keys declared
@@ -81,7 +81,7 @@ def write_lines(
 
 
 def _copy(writer: KvIrWriter, units: Units) -> None:
-    """Write the events of another stream.  Raises what is wrong with it."""
+    """Write the events of another stream.  Raises the fault in it."""
     while not units.ended:
         try:
             for auto, user in units.events():

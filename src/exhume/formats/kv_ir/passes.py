@@ -106,7 +106,7 @@ class Units:
         return pass_event(read, self.at)
 
     def misfit(self, data: bytes, at: int) -> LayoutError | None:
-        """What is wrong with the token at `at`; None when it fits."""
+        """The fault in the token at `at`; None when it fits."""
         return misfit(data, at)
 
     def token_name(self, data: bytes, at: int) -> str:
@@ -299,7 +299,7 @@ class Units:
         self._base = self.at = self._kept = at
 
     def left(self) -> int:
-        """How many bytes follow the units that were decoded.  Raises what is wrong with the wrapping."""
+        """How many bytes follow the units that were decoded.  Raises the fault in the wrapping."""
         size = self.reach - self.at + self.stream.rest(self._pieces)
         if self.damage is not None:
             raise self.damage
@@ -326,7 +326,7 @@ class Units:
 
     def trailing(self) -> ExhumeError | None:
         """The error for bytes after the end of the stream, or after the zstd frames around it, such as those of a
-        second stream; None without any.  Raises what is wrong with the wrapping.
+        second stream; None without any.  Raises the fault in the wrapping.
         """
         stream = self.stream
         if size := self.left():

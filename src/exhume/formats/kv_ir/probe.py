@@ -64,7 +64,7 @@ def probe_stream(
         return None
     # Both kinds of stream share the magic numbers; the metadata tell them apart.
     if len(data) < HEAD and not (is_of_text(data) or _VERSION.search(data) or has_preamble(data)):
-        told = f"too short to tell: magic {data[:MAGIC_SIZE].hex(' ').upper()}, but the metadata are cut"
+        told = f"too short to tell: magic {data[:MAGIC_SIZE].hex(' ').upper()}, but the metadata is cut"
         return Identification(format, UNTOLD, where, (told,))
     if is_of_text(data) != of_text:
         return None

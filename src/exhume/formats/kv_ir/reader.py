@@ -158,8 +158,8 @@ class KvIrArchive(StreamArchive):
 
         `pairs`: those of the `user` (what `clp-s` prints), of the logger (`auto`), or `both`, as
         `{"auto_generated_kv_pairs": {...}, "user_generated_kv_pairs": {...}}`.  `jobs` threads decode chunks of the
-        stream in parallel (0: one per core).  Raises `QueryError` for other pairs, what is wrong with the stream
-        after the events before it, and what is wrong with an event after all other events.
+        stream in parallel (0: one per core).  Raises `QueryError` for other pairs, the fault in the stream
+        after the events before it, and the fault in an event after all other events.
         """
         check_choice("pairs", pairs, PAIRS)
         return lines(self.units(), PAIRS[pairs], jobs=jobs)
@@ -180,8 +180,8 @@ class KvIrArchive(StreamArchive):
     def events(self) -> Iterator[Event]:
         """The events as `(auto, user)`: the logger's pairs and the user's pairs, nested as they were logged.
 
-        Bytes that are not UTF-8 become lone surrogates (`surrogateescape`).  Raises what is wrong with the stream
-        after the events before it, and what is wrong with an event after all other events.
+        Bytes that are not UTF-8 become lone surrogates (`surrogateescape`).  Raises the fault in the stream
+        after the events before it, and the fault in an event after all other events.
         """
         return self.events_of(self.units())
 
@@ -224,7 +224,7 @@ class KvIrArchive(StreamArchive):
 
         Keys of the logger are addressed with `@`, as in `@level.name: ERROR`.  `timestamp_key` names the key whose
         values `begin_ms` and `end_ms` are compared with; so many `jobs` work at a time (0: one per core); further
-        options are those of a search in clp-s archives.  Raises `QueryError`, and what is wrong with the stream after
+        options are those of a search in clp-s archives.  Raises `QueryError`, and the fault in the stream after
         the matches before it.
         """
         from exhume.formats.clp_s.query.kql import parse

@@ -52,7 +52,7 @@ EVENTS = 10_000
 """Events between two reports of progress."""
 
 NO_TARGET = 1 << 62
-"""More than there can be events in what is at hand."""
+"""More than there can be events in the available bytes."""
 
 UNTOLD = "which keys these are cannot be told"
 

@@ -59,7 +59,7 @@ class Stream:
     size: int
 
     live = False
-    """Whether more may be appended: then every byte is looked at as soon as it is there."""
+    """Whether more may be appended: then every byte is examined as soon as it is there."""
 
     def __init__(self, source: Source, rules: checks.StreamRules = checks.STREAM) -> None:
         """Read a stream, decompressing it if it starts with a zstd frame. `rules` are those of its format."""

@@ -184,7 +184,7 @@ class KvIrWriter(StreamWriter):
         self.events += 1
 
     def write_lines(self, data: bytes, start: int = 0, *, both: bool = False) -> int:
-        """Add an event for each whole line of JSON from `start` on, until one is not taken: what is wrong with it, or
+        """Add an event for each whole line of JSON from `start` on, until one is not taken: the fault in it, or
         rare, is for `write`.  Returns where that line begins.
 
         A line has the pairs of the user, or with `both` those of the logger as well, as `exhume cat` prints them.

@@ -58,7 +58,7 @@ BAD_MAGIC = _rule(
     "not a table: the magic number at its end is missing",
     spec=_TABLE,
     error=UnrecognizedFormatError,
-    hint="Cut short, overwritten, or not a table. The forensic view looks for its blocks one by one.",
+    hint="Truncated, overwritten, or not a table. The forensic view looks for its blocks one by one.",
 )
 BAD_VERSION = _rule(105, "unsupported table version", spec="RocksDB table/format.h", error=UnsupportedFeatureError)
 UNSUPPORTED_CODEC = _rule(106, "unsupported block compression", spec=_TABLE, error=UnsupportedFeatureError)
@@ -345,7 +345,7 @@ def collector(into: Callable[[Finding], object]) -> Report:
 
 
 def unused(finding: Finding) -> Finding:
-    """A finding about a file that the database no longer uses: what is wrong there is a warning."""
+    """A finding about a file that the database no longer uses: the fault there is a warning."""
     return finding._replace(severity=Severity.WARNING) if finding.is_problem else finding
 
 

@@ -95,7 +95,7 @@ class Database(LiveDatabase):
         """What `make` makes of these versions, as columns of up to some thousand; of an undamaged database (or with
         `checks.strict`) on `jobs` threads (0: one per core).  Without `older`, references and entities that are not
         live are left as they are stored.  If `lean`, large values are extras, see `Extra`; otherwise those above the
-        limit `payload_size` are reported, and their versions say so in `unresolved`.
+        limit `payload_size` are reported, and their versions have the reason in `unresolved`.
         """
         state = self.live_state(report)
         resolver = self.resolve_large if lean else self.resolve_value

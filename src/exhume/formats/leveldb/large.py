@@ -51,7 +51,7 @@ LONG: Final = 1 << 20
 """Bytes of a value above which it is not held in memory."""
 
 ENTRY: Final = 1 << 16
-"""Bytes that are looked at for the lengths of an entry and its key."""
+"""Bytes that are examined for the lengths of an entry and its key."""
 
 HEAD: Final = 16
 """Bytes at the start of a block that say how it is compressed."""

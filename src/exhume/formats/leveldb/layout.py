@@ -143,7 +143,7 @@ def check_flags(block: Any, size: int, where: Span) -> None:
     has another layout.
     """
     try:
-        block.packed_num_restarts  # noqa: B018 - it is read when it is requested
+        block.packed_num_restarts  # noqa: B018 - it is read on request
     except LayoutError as error:
         if error.short or not 0 <= error.found % MOST_RESTARTS <= size // RESTART.size:
             raise
@@ -187,7 +187,7 @@ def fills_block(block: bytes) -> bool:
     """
     try:
         raw, _ = read_leveldb_block(block, 0, len(block))
-        raw.restarts, raw.buckets  # noqa: B018 - both are read when they are requested
+        raw.restarts, raw.buckets  # noqa: B018 - both are read on request
         columns = scan_entry(block, 0, raw.ofs_restarts)
     except FAILURES:
         return False

@@ -363,7 +363,7 @@ class LogItems:
     """Items of a log (see `table.Item`) as columns, in the order in which they are added until they are sorted.
 
     A single write, which has a batch and a fragment of its own, takes 48 bytes more than its key and its value.  Its
-    item and its place are made when they are requested.  `place` has the constant fields of these places, which are
+    item and its place are made on request.  `place` has the constant fields of these places, which are
     instances of `made`: file, number, checksum, referenced and operations.
     """
 

@@ -205,7 +205,7 @@ def version_entry(version: Version) -> Entry:
 
 
 class _Details(Mapping[str, Any]):
-    """The columns of a version, made when one is requested: a plain listing shows names alone."""
+    """The columns of a version, made on request: a plain listing shows names alone."""
 
     __slots__ = ("_made", "_version")
 

@@ -81,7 +81,7 @@ class LoadedLog:
     error: ExhumeError | None = None
 
     def tell(self, report: Report) -> LoadedLog:
-        """Report what is wrong with the log.  Raises what ended reading."""
+        """Report the fault in the log.  Raises what ended reading."""
         self.recorded.play(report)
         if self.error is not None:
             raise self.error

@@ -206,7 +206,7 @@ class Table(IndexedFile):
     def follows(self, one: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
         """Whether an item may come after another, as the comparator says; one that is not known does not forbid it.
 
-        Only their keys and numbers are looked at.
+        Only their keys and numbers are examined.
         """
         if self.comparator.is_bytewise:
             return after[:2] > one[:2]
@@ -224,7 +224,7 @@ class Table(IndexedFile):
     def items(self, rank: int = 0, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Item]:
         """Every entry from the user key `start` on, in order; raises at the first broken rule.
 
-        With `stop`, keys from there on will not be asked for, so a remote table is not read ahead beyond them.
+        With `stop`, keys from there on will not be requested, so a remote table is not read ahead beyond them.
         """
         return chain.from_iterable(self.item_blocks(rank, start, stop))
 

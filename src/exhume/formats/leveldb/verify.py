@@ -148,7 +148,7 @@ def _guard(found: CappedFindings, work: Any) -> None:
 
 
 def _verify_log(database: Database, file: DbFile) -> tuple[list[Finding], int | None]:
-    """What is wrong with a log, and its last sequence number; None where its end was not read."""
+    """Faults of a log, and its last sequence number; None where its end was not read."""
     found, last = CappedFindings(), None
     try:
         last = database.load_log(file, checks.collector(found.append)).last_sequence

@@ -45,7 +45,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
 
 
 def _head_findings(head: Head) -> tuple[Finding, ...]:
-    """What is wrong with the head.  A finding on its length is left out: nothing else says where the file ends."""
+    """The fault of the head.  A finding on its length is left out: nothing else says where the file ends."""
     return tuple(Finding.from_error(problem) for problem in head.problems if problem.code != "ZS-303")
 
 

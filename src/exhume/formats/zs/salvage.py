@@ -257,7 +257,7 @@ def _found(
 
 
 _Decoded = tuple[bytes, Any] | ExhumeError
-"""The payload of a data block and what `scan_records` says of it, or what is wrong with it."""
+"""The payload of a data block and what `scan_records` says of it, or the fault in it."""
 
 
 def _decode(found: _FileRange) -> _Decoded | None:
@@ -297,7 +297,7 @@ def _copied(
 def _keep_block(
     recovery: Recovery, block: RawBlock, decoded: _Decoded, digest: Any, last: bytes | None
 ) -> tuple[ExhumeError | None, bytes | None]:
-    """Keep the records of an intact data block; return what is wrong with it, and the last record so far."""
+    """Keep the records of an intact data block; return the fault in it, and the last record so far."""
     if isinstance(decoded, ExhumeError):
         return decoded, last
     payload, scan = decoded

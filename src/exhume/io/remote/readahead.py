@@ -1,4 +1,4 @@
-"""What is fetched before it is asked for, and how many requests are in flight at a time.
+"""What is fetched before it is requested, and how many requests are in flight at a time.
 
 Small reads that follow one another become few large ones, and several chunks of a range that was announced with
 `will_read` are in flight at a time: more of them as long as throughput grows with it.
@@ -56,7 +56,7 @@ class AdaptiveConcurrency:
         self._begin_round()
 
     def begin(self) -> RequestToken:
-        """A range is asked for."""
+        """A range is requested."""
         with self._lock:
             self._under_way += 1
             return RequestToken(self._round, self._clock(), self._under_way >= self.width)
@@ -315,7 +315,7 @@ class ReadAhead:
             if len(data) == end - start and run.stop is None:
                 _hold(run, 0, b"")
             elif end - start < SMALL_READ:
-                _hold(run, start, data)  # also what was just read: it may be looked at again
+                _hold(run, start, data)  # also what was just read: it may be examined again
             else:
                 _hold(run, first - len(parts[-1]), parts[-1])
             return data[: end - start]

@@ -1,6 +1,6 @@
 """One remote object as a source: edges kept, small reads in sequence joined, the length of every answer checked.
 
-How an object is asked for is up to its store (`stores`); when to try again, and what goes wrong, is here.
+How an object is requested is up to its store (`stores`); when to try again, and what goes wrong, is here.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class RemoteSource(Source):
             return self._ahead.read(run, offset, end)
         if not is_edge:
             return self._fetch_checked([(offset, end)])[0]
-        with self._edge_locks[end > HEAD]:  # asked for once, however many want it
+        with self._edge_locks[end > HEAD]:  # requested once, however many want it
             kept = self._cached_edge(offset, end)
             if kept is None:
                 edge = (0, HEAD) if end <= HEAD else (self._size - TAIL, self._size)
@@ -327,7 +327,7 @@ class RemoteSource(Source):
         raise ShortReadError("short response", span=span, expected=counted(size, "bytes"), actual=counted(got, "bytes"))
 
     def check_unchanged(self) -> None:
-        """Ask for the object's identity again; raise `SourceChangedError` when it is another one now."""
+        """Request the object's identity again; raise `SourceChangedError` when it is another one now."""
         self._fs.invalidate_cache()
         info = attempt(lambda: self._fs.info(self._path), self.name, again=not self.tries_again)
         now = identity_of(info)

@@ -1,6 +1,6 @@
 """What every extension module begins with: streams, budgets and checked access to bytes, from a constant of ours.
 
-Nothing of a specification is in it.  Every byte is read after a look at where the data end, whatever the readers found
+Nothing of a specification is in it.  Every byte is read after a check of where the data end, whatever the readers found
 out before; a number that does not fit the machine's raises `Again`, and the interpreted reader starts over.
 """
 

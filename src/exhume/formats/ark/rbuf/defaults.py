@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 Make = Callable[[], Any]
 
 COST_CAP = 1 << 40
-"""Costs stop growing here: arrays of arrays can ask for any number."""
+"""Costs stop growing here: arrays of arrays can request any number."""
 
 
 class Defaults:
     """Default values by field: zero, empty, absent.
 
     A type that contains itself has no finite default; where it occurs inside itself, the default is None.  Each default
-    comes with its cost in elements, which the caller checks before making it: a schema can ask for an array of 2^32.
+    comes with its cost in elements, which the caller checks before making it: a schema can request an array of 2^32.
     """
 
     def __init__(self, registry: Registry, *, for_wire: bool = False) -> None:

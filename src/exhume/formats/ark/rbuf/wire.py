@@ -50,7 +50,7 @@ MAX_ELEMENTS: Final = 1 << 24
 """Cost units of one value (about 32 bytes of memory each), so that a small message cannot fill the memory."""
 
 SIZE_CAP: Final = 1 << 40
-"""Computed sizes stop growing here: types of types of arrays can ask for any number."""
+"""Computed sizes stop growing here: types of types of arrays can request any number."""
 
 NATIVE = sys.byteorder == "little"
 

@@ -102,7 +102,7 @@ class Evaluator:
         return found
 
     def _columns(self, check: Check) -> Iterator[tuple[Column, int]]:
-        """The columns that a check looks at, the cheap ones first."""
+        """The columns that a check examines, the cheap ones first."""
         if check.node is not None:
             for column in self.data.columns_of(check.node):
                 yield column, check.types
@@ -176,7 +176,7 @@ class Evaluator:
                 words, variables, texts.raw_log_types, texts.variables, table, constraints, pattern_codes, fold, rows
             )
             if bad >= 0:
-                column.strings([self.start + bad])  # raises what is wrong with it
+                column.strings([self.start + bad])  # raises the fault in it
             found |= int.from_bytes(mask, "little")
             if found & wanted == wanted:
                 break

@@ -257,7 +257,7 @@ def make_plan(
 
 
 def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[ColumnTest]:
-    """The conditions on the archive's timestamp column that the options ask for.
+    """The conditions on the archive's timestamp column that the options request.
 
     Raises `QueryError` when the archive has no timestamp column.
     """

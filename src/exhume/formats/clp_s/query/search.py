@@ -94,7 +94,7 @@ def _following_streams(tables: Sequence[TablePlan]) -> dict[int, TablePlan]:
 
 
 def _examined_nodes(part: Requirement, nodes: Collection[int] | None) -> Collection[int] | None:
-    """The nodes whose columns a condition looks at, and others; None where it may look at any, or `nodes` is None."""
+    """The nodes whose columns a condition examines, and others; None where it may examine any, or `nodes` is None."""
     searched = {check.node for check in checks_of(part)}
     return None if nodes is None or None in searched else {*nodes, *(node for node in searched if node is not None)}
 

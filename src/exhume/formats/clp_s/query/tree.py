@@ -46,7 +46,7 @@ class Dialect:
     searched, else the first.  `nanoseconds`: timestamp columns count nanoseconds.  `question_mark_is_star`: inside
     strings with spaces `?` stands for any number of bytes; `verifies_question_marks`: static text found with `?` taken
     as `*` is checked again with `?` as it is (native searches of 0.4 do or do not, by chance; later ones do not).
-    `raw_dictionary_lookup`: escapes are left in a variable before the dictionary is asked for it.
+    `raw_dictionary_lookup`: escapes are left in a variable before the dictionary is searched for it.
     """
 
     core_text: bool

@@ -209,7 +209,7 @@ class ColumnMaker:
             codes, ends, text = variables.numbered(ids if valid is None else ids[valid])
         except OverflowError as error:
             raise LimitExceededError(
-                "the strings of a batch pass 2 GiB: ask for smaller batches", format="clp-s"
+                "the strings of a batch pass 2 GiB: request smaller batches", format="clp-s"
             ) from error
         if self._is_text(text, np.frombuffer(ends, np.int32)):
             buffers = [None, pa.py_buffer(ends), pa.py_buffer(text)]

@@ -47,14 +47,14 @@ class Source:
         return TablePart(found.window(columns_of(windows.layout, self._nodes)), range(len(rows)))
 
     def give_up(self) -> None:
-        """From now on the table is read as a whole, which reports what is wrong with it."""
+        """From now on the table is read as a whole, which reports the fault in it."""
         self._windowed = None
 
 
 def sources(tables: Iterable[Table], nodes: Collection[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
     """The tables that have rows, in stored order: bytes, where they are taken from, and all rows.
 
-    Raises what is wrong with the place of a table.
+    Raises the fault in the place of a table.
     """
     for table in tables:
         if table.entry.problem is not None:
@@ -77,7 +77,7 @@ def wide_rows(
             chosen = rows[start : start + ROWS]
             try:
                 made = _values(source, chosen, known)
-            except ExhumeError:  # in a window: the table reports what is wrong
+            except ExhumeError:  # in a window: the table reports the fault
                 source.give_up()
                 made = _values(source, chosen, known)
             yield from _rows(list(map(tree.path_text, made)), list(made.values()), len(chosen))
@@ -106,7 +106,7 @@ def all_rows(archive: TableArchive, nodes: Collection[int]) -> Iterator[Iterable
         if stop - first >= LEAST:
             try:
                 run = _gathered(archive, together, first, stop, wanted)
-            except ExhumeError:  # the table reports what is wrong
+            except ExhumeError:  # the table reports the fault
                 pass
         for index, rows in enumerate(run, first):
             if rows is None:

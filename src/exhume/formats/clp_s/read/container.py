@@ -50,7 +50,7 @@ LARGE_DICTIONARY = 4 << 20
 """Stored bytes up to which a dictionary is read as a whole where only its first entries are needed."""
 
 DICTIONARY_START = 1 << 16
-"""Bytes of a larger one that are looked at first."""
+"""Bytes of a larger one that are examined first."""
 
 WORTHWHILE = 4
 """How many times as large the rest is, for its beginning to be read alone."""

@@ -172,7 +172,7 @@ class _TableMerge:
                     if why == DONE or (why != ODD and self._together.supply(why)):
                         continue
                     renderer = renderers.get(table) or self._renderer(self._archive.tables[table - self._offset])
-                    renderer.lines([cursors[table]])  # raises what is wrong
+                    renderer.lines([cursors[table]])  # raises the fault
             except ExhumeError as error:
                 return out, error
         return out, None

@@ -112,7 +112,7 @@ class Table:
         return TableData(self, layout, data, column_ends(data, layout, rows, lambda: self.span))
 
     def share(self, nodes: Collection[int] | None = None) -> None:
-        """Decompress what `load` needs of it together with all threads that are about to load it; what is wrong is
+        """Decompress what `load` needs of it together with all threads that are about to load it; the fault is
         raised by `load`."""
         if self.entry.problem is None:
             with suppress(ExhumeError):
@@ -132,7 +132,7 @@ class Table:
 
 
 class Tables(Sequence[Table]):
-    """The tables of an archive, each made from its entry when it is asked for."""
+    """The tables of an archive, each made from its entry on request."""
 
     def __init__(self, archive: Streams, entries: TableEntries) -> None:
         self.archive = archive
@@ -159,7 +159,7 @@ class TableData:
     """A loaded table: `columns` in schema order; keeps the decompressed bytes until it is dropped.  A table that was
     not loaded as a whole has only the requested columns.
 
-    Columns are made when they are asked for: a search looks at one or two of each of hundreds of tables.
+    Columns are made on request: a search examines one or two of each of hundreds of tables.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class TableData:
         """The column of `layout.columns[index]`."""
         made = self._made.get(index)
         if made is None:
-            assert self._only is None or index in self._only, "a column that was not asked for"
+            assert self._only is None or index in self._only, "a column that was not requested"
             start, end = self._ends[index - 1] if index else 0, self._ends[index]
             made = self._made[index] = Column(
                 self.layout.spec(index), self.data, self.table, start, end, self.num_messages
@@ -258,7 +258,7 @@ class TableArchive(Streams):
 
     @locked_property
     def tables(self) -> Sequence[Table]:
-        """The tables in stored order, which is the order of `clp-s x`; each is made when it is asked for."""
+        """The tables in stored order, which is the order of `clp-s x`; each is made on request."""
         return Tables(self, self.table_metadata.tables)
 
     def hint_streams(self) -> None:

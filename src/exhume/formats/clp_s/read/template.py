@@ -95,7 +95,7 @@ class SchemaLayout:
 
     @cached_property
     def columns(self) -> list[ColumnSpec]:
-        """All columns: a search that looks at a few does not ask for it."""
+        """All columns: a search that examines a few does not request it."""
         return [self.spec(index) for index in range(len(self.nodes))]
 
     @cached_property

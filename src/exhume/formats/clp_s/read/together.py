@@ -3,7 +3,7 @@
 There may be hundreds of thousands of tables of one record each.  The kernel is given the schema tree, the schemas and
 the places of the tables as columns, and makes what a table needs to be printed when it comes to it.  Where a table is
 unusual (structured arrays, keys stored twice) or damaged, it stops, and the table is printed as a large one is, which
-reports what is wrong.
+reports the fault.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ class Series:
             self.current()
         if self.part is not None and (self.part.encoder.records or not self.paths):
             self._close()
-        for file in reversed(self._finished):  # with the name that was asked for the others are there
+        for file in reversed(self._finished):  # with the name that was requested the others are there
             file.commit()
 
     def roll_back(self) -> None:
