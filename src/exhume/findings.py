@@ -359,7 +359,7 @@ class RuleTable:
 
 
 def with_error(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings, then that of the error that ends them, if one does; raises only `SourceError`."""
+    """Yield the findings, then the finding of the error that ends them; raises only `SourceError`."""
     try:
         yield from findings
     except ExhumeError as error:

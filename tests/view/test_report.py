@@ -17,7 +17,7 @@ import pytest
 
 import exhume
 from exhume.engines.case import CaseArchive
-from exhume.engines.report import _tied
+from exhume.engines.report import _grouped
 from exhume.errors import SourceError
 from exhume.io import opening
 from exhume.recovery import ArchivePiece, SalvageReport
@@ -327,7 +327,7 @@ def test_pieces_in_a_directory_are_put_together(tmp_path: Path, exhume_cli: Cli)
     assert written == {"one.txt": 240, "two.txt": 540}
 
 
-def test_pieces_are_tied_by_what_they_refer_to() -> None:
+def test_pieces_are_grouped_by_what_they_refer_to() -> None:
     def groups(*known: tuple[str, str, str, str]) -> list[list[int]]:
         carved: Any = None
         pieces = [
@@ -337,7 +337,7 @@ def test_pieces_are_tied_by_what_they_refer_to() -> None:
             )
             for at, (key, refers, path, folder) in enumerate(known, 1)
         ]
-        return [[found.number for found, _ in group] for group in _tied(pieces)]
+        return [[found.number for found, _ in group] for group in _grouped(pieces)]
 
     assert groups(("s", "", "s", ""), ("x", "", "x", ""), ("m", "s t", "m", "")) == [[1, 3], [2]]
     alike = [("shard 0", "small", "0", ""), ("shard 0", "large", "0", "")]

@@ -47,7 +47,7 @@ class About:
         return {name: getattr(self, name) for name in self.__slots__}
 
     def lines(self) -> list[str]:
-        """The same values as lines of text for people."""
+        """Return this installation as lines of text for people."""
         installed = [f"{name} {version}" for name, version in self.libraries.items() if version is not None]
         missing = [name for name in PACKAGES if self.libraries[name] is None]
         found = [

@@ -35,7 +35,7 @@ def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> s
 
 
 def advice_on(code: str, options: Collection[str], where: str) -> str:
-    """The same as `advice` for an error code, the names of the options that the verb has, and the target."""
+    """Return advice on an error code, as `advice` does; `options` are the verb's options, `target` its target."""
     without = set() if "://" in where or Path(where).is_dir() else {"--recursive"}
     said = [
         text
@@ -101,7 +101,7 @@ def similar_options(wrong: str, known: Collection[str]) -> list[str]:
 
 
 def edits(one: str, other: str) -> int:
-    """How many letters to insert, delete, replace or swap with their neighbor to get from one word to another."""
+    """Return how many letters have to be inserted, deleted, replaced or swapped to turn one word into another."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):

@@ -103,7 +103,7 @@ def command(
 
 
 def _joined(run: Run, chosen: Targets) -> Targets:
-    """The images without those that are later pieces of others, and what is to be said of split images."""
+    """Return the images without later segments of split images, and print notes on split images."""
     if not isinstance(chosen.names, list):
         return chosen
     sets = {name: split_set(name) for name in chosen.names}
@@ -116,7 +116,7 @@ def _joined(run: Run, chosen: Targets) -> Targets:
 
 
 def _outcome(found: Iterable[CarvedArchive]) -> ExitCode:
-    """Nothing was found, something could not be checked, or neither."""
+    """Return the exit code: NO if nothing was found, LOSS if something could not be checked, else DONE."""
     severities = [[finding.severity for finding in one.findings] for one in found]
     if not severities:
         return ExitCode.NO

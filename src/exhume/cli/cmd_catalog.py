@@ -148,7 +148,7 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks
 
 
 def _chunk_result(result: Result) -> tuple[str, ChunkEntry | ExhumeError]:
-    """What a worker read of a chunk, or why it could not, which is said at once."""
+    """Return the entry that a worker read of a chunk, or the error, which is printed at once."""
     if result.error is not None:
         click.echo(f"exhume: left out: {shown(result.unit)}: {result.error}", err=True)
     return result.unit, result.error or result.value

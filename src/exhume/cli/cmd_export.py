@@ -40,9 +40,9 @@ def all_targets() -> list[str]:
 
 
 def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
-    """The function that exports this format to `to`, and whether its options are those of `to_arrow`.
+    """Return the function that exports this format to `to`, and whether it takes the options of `to_arrow`.
 
-    Raises `click.UsageError` that names what is possible.
+    Raises `click.UsageError` that names the possible targets.
     """
     own = format_cli(described).exports
     if to in own:

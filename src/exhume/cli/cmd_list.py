@@ -94,7 +94,7 @@ def list_one(
 def _options(
     run: Run, target: str, *, sections: bool, values: dict[str, object], given: frozenset[str], **_: object
 ) -> tuple[FormatCli, dict[str, Any], dict[str, Any], object]:
-    """What the format adds, the options of `list` and of `open` that it takes, and the jobs of `--sections`.
+    """Return the format's additions, its options for `list` and for `open`, and the jobs of `--sections`.
 
     Raises `click.UsageError` for options that do not apply to it.
     """

@@ -234,7 +234,7 @@ class _ResultPlayer(Player):
         return lead + text.removesuffix(b"\n").replace(b"\n", b"\n" + self._prefix) + last
 
     def _name(self) -> bytes:
-        """What precedes a line; nothing for answers that are not lines of matches.
+        """Return the text before a line of a match; empty for other output.
 
         Raises `click.UsageError` for -H with records that do not end with a line end.
         """

@@ -136,7 +136,7 @@ class Targets(NamedTuple):
         return name
 
     def with_outputs(self, suffix: str = "", *, keep_extension: bool = True) -> Targets:
-        """The same targets, each with a name for its output."""
+        """Return the targets as pairs with a name for the output of each."""
 
         names = OutputNames()
         pairs = ((name, names.of(name, suffix, keep_extension=keep_extension)) for name in self.names)

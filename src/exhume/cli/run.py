@@ -133,7 +133,7 @@ class Run:
         return known
 
     def _piped(self, target: str) -> Source | None:
-        """What is piped in, if the target is a pipe: the same for every opening of it."""
+        """Return the content that is piped in if the target is a pipe, the same one each time; else None."""
         if not may_be_piped(target):
             return None
         from exhume.cli.piped import piped
@@ -344,7 +344,7 @@ def rate(done: int, seconds: float, unit: str) -> str:
 
 
 def with_total(progress: Progress, *names: str) -> Progress:
-    """The same callback with the total size of these files as its total; unchanged if one of the files is not there."""
+    """Return `progress` with the total size of these files filled in; unchanged if a file does not exist."""
     from pathlib import Path
 
     try:

@@ -111,10 +111,10 @@ class FrameIndex:
 
 
 class FramedPayload:
-    """The payload of such frames.
+    """A payload of several frames, which threads decompress together into one buffer.
 
-    Several threads that request the same bytes share the work: each takes a frame that no other has begun.  Unrequested
-    bytes take no memory, only addresses.
+    Threads that request the same bytes share the work: each takes a frame that no other has begun. Unrequested bytes
+    take no memory, only addresses.
     """
 
     def __init__(self, places: FrameIndex) -> None:
@@ -186,7 +186,7 @@ class FramedPayload:
 
 
 class FrameCache:
-    """The payload of such frames for threads that go through it, each at several places at the same time.
+    """Frames of a payload for threads that read it at several places at the same time.
 
     Frames that no thread needs now are kept as long as they are among the most recently used ones, and their memory is
     reused: touching memory that is new to the process takes as long as decompressing into it.
@@ -396,7 +396,7 @@ def reserve(size: int) -> memoryview:
 
 
 class PayloadPrefix:
-    """The payload of frames that state no sizes, decompressed as far as anybody asked; it has `size` bytes."""
+    """A payload of `size` bytes in frames without stated sizes, decompressed from its start as far as requested."""
 
     is_small = True
     """All of it may be in memory at once."""

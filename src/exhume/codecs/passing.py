@@ -27,9 +27,9 @@ _CUT: Final = "{}: truncated stream"
 
 
 class PayloadStream:
-    """The content of a payload in chunks of at most `PIECE` bytes; it is read once.
+    """The decompressed content of a payload, in chunks of at most `PIECE` bytes; it can be read once.
 
-    `stored` are its stored bytes in chunks; `max_size` and `size` are those of `decompress`.  Iterating raises
+    `stored` are its stored bytes in chunks; `max_size` and `size` are those of `decompress`. Iterating raises
     `CodecError` for damage, another size, or bytes after the stream; `LimitExceededError` beyond `max_size`; and
     `UnsupportedFeatureError` for codecs that are not read in chunks.
     """
@@ -249,7 +249,7 @@ class ForwardReader:
 
 
 class _Window:
-    """Content that was made; the part that can be referred to is kept."""
+    """Decompressed content that was not yielded yet, and the part before it that copies can refer to."""
 
     def __init__(self) -> None:
         self._made = bytearray()
@@ -279,7 +279,7 @@ class _Window:
         self.total += size
 
     def full(self) -> Iterator[bytes]:
-        """What can be yielded, once it fills a chunk."""
+        """Yield the content that fills a chunk, keeping what later copies can refer to."""
         if len(self._made) - self._given >= PIECE:
             yield from self.rest()
             del self._made[: max(0, len(self._made) - REACH)]

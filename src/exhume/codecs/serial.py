@@ -32,7 +32,7 @@ class _StoredFile:
 
 
 class Cursor:
-    """A place in the payload, which moves forward; to go back, it starts again."""
+    """A position in the decompressed payload that moves forward; going back starts again at the beginning."""
 
     def __init__(self, read: Reading, stored: int) -> None:
         self._read, self._stored = read, stored
@@ -69,10 +69,9 @@ class Cursor:
 
 
 class Serial:
-    """The payload of such frames: `stored` bytes, which `read` returns by range.
+    """A payload in one frame: `stored` bytes, which `read` returns by range.
 
-    `max_size` bounds the bytes that are in memory at once.  Each use decompresses everything before the requested
-    range.
+    `max_size` bounds the bytes that are in memory at once. Each use decompresses everything before the requested range.
     """
 
     is_small = False
@@ -166,7 +165,7 @@ class SerialPassage(LeanFrameCache):
 
 
 class LeanPinnedFrames:
-    """One use of such a payload."""
+    """One use of a `LeanFrameCache`; see `PinnedFrames`."""
 
     def __init__(self, passage: LeanFrameCache) -> None:
         self._passage = passage

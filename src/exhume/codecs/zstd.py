@@ -230,7 +230,7 @@ def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
 def zstd_checksum(stored: Iterable[Buffer], max_size: int) -> tuple[int, int]:
     """The checksum at the end of a frame, as stored and as computed: the low half of the content's XXH64.
 
-    `stored` is the frame in chunks; one at a time is held.  The content is decoded as if the frame had no checksum,
+    `stored` is the frame in chunks; one is held at a time.  The content is decoded as if the frame had no checksum,
     so that a wrong one is a result and not an error.  Raises `CodecError` for damage, which a frame without a checksum
     is, and `LimitExceededError` for more than `max_size` bytes of content.
     """
@@ -285,9 +285,9 @@ def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
 
 
 def zstd_survivors(data: Buffer, *, max_size: int) -> Iterator[tuple[int, bytes, bool]]:
-    """What `zstd_partial` decodes of each frame at the start of `data`: where it ends, output, whether it is whole.
+    """Decode the frames at the start of `data` as `zstd_partial` does; yields end, output and whether it is whole.
 
-    The last is the first that is damaged, or that is followed by something else.
+    The last one is the first that is damaged, or is followed by bytes that are not a frame.
     """
     view, at, whole = memoryview(data), 0, True
     while whole and (not at or view[at : at + len(ZSTD_MAGIC)] == ZSTD_MAGIC):

@@ -42,12 +42,12 @@ class NonArchive(NamedTuple):
 
 @dataclass(slots=True)
 class CaseArchive:
-    """An archive: what it is, where it is, and the pieces that it belongs to.
+    """An archive found in a case.
 
-    `target` is the file that contains it, the number `image` of those that were examined, or the directory that it is;
-    of that, `files` are the parts.  `file` is its copy below the folder of the report; None for a directory and for a
-    file that is the archive from beginning to end, which are not copied.  `place` is the name that the copy has or
-    would have, `findings_total` and `intact_bytes` are those of all findings; `carved` has the first.
+    `target` is the file that contains it, number `image` of the examined files, or the directory that it is, whose
+    files are `files`. `place` is a name for its copy below the folder of the report, `file` that copy; None if it is
+    not copied, because it is a directory or a whole file. `carved` has its verdict and first findings; `findings_total`
+    and `intact_bytes` cover all findings.
     """
 
     number: int

@@ -393,7 +393,7 @@ class _FindingRanges:
         return frozenset(chain.from_iterable(run.touching(*self._range(span)) for _, span in self.found))
 
     def touching(self, section: Span, *, first: bool | None) -> _Near:
-        """Those that touch a section."""
+        """Return the findings that touch a section."""
         place = self._range(section)
         candidates = range(0 if first else bisect_left(self._ends, place[0]), bisect_right(self._starts, place[1]))
         near = filter(

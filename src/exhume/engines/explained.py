@@ -259,7 +259,7 @@ def _read(
     *,
     payload: bool,
 ) -> Field:
-    """The fields of bytes; what is parsed of a region stays for the next look."""
+    """Return the field tree of bytes; the parsed form of a region is kept for the next view."""
     if looked is None or not isinstance(data, Region):
         return explainer.explain(schema, data, *args)
     if payload not in looked.readings:

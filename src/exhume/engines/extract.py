@@ -165,7 +165,7 @@ class _Batch:
     decoded: bool = False
 
     def write(self, output: OutputTree | TarSink, chosen: list[str], data: bytes) -> _Result:
-        """Write the members, whose bytes are those of `data`."""
+        """Write the members of the batch, whose bytes are `data`."""
         assert isinstance(output, OutputTree)
         base = self.start
         errors = output.write_batch([(chosen[place], a - base, b - base) for place, a, b in self.members], data)
@@ -322,9 +322,9 @@ def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Generato
 
 
 def checked_pieces(archive: MemberArchive, name: str, size: int, jobs: int = 1) -> Iterable[bytes]:
-    """The bytes of a member for a stream, which cannot take back what it has: those of a small one are all read before.
+    """Yield the bytes of a member for a stream, which cannot take bytes back: a small member is read completely first.
 
-    Raises the fault in the member: at once, unless it is larger and its beginning can be read.
+    Raises the error of the member: at once, unless it is large and its beginning can be read.
     """
     pieces = archive.iter_member(name, jobs=jobs)
     if size <= SMALL:

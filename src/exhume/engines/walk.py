@@ -44,10 +44,10 @@ class WalkEntry(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A directory to search: its path below the root, and the archive that contains it, if any.
+    """A directory to search: `path` is its path below the root.
 
-    `within` is its path below the archive `owner`, to whose format it belongs; `place` is its path in `tree`, the
-    archive around it, whether or not it belongs to that.
+    `owner` is the archive whose format it belongs to (None: none), `within` its path below that archive. `tree` is the
+    innermost archive that contains it, part of the format or not, and `place` its path in that.
     """
 
     path: str = ""
@@ -101,7 +101,7 @@ def walk_tree(root: Tree, recognize: Callable[[Tree], str | None]) -> Iterator[W
 
 
 def _lone(name: str, kind: str, owner: WalkEntry | None) -> WalkEntry:
-    """What is not a directory, and belongs to the archive `owner`, if any."""
+    """Return the entry of something other than a directory, which belongs to the archive `owner`, if any."""
     if kind == "link":
         return WalkEntry(name, Kind.LINK)
     if kind == "other":

@@ -186,7 +186,7 @@ def _present(column: Any) -> tuple[Sequence[int], Iterable[str]]:
 
 
 def _texts(pa: Any, column: Any) -> Iterable[str]:
-    """What `dumps` makes of each value of a column; what they have in common is decided once."""
+    """Return the values of a column as JSON text; decisions that hold for all values are made once."""
     types, kind = pa.types, column.type
     if types.is_dictionary(kind):
         known = list(_texts(pa, column.dictionary))

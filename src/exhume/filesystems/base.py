@@ -58,7 +58,7 @@ class SharedObject(Generic[T]):
 
 
 class OpenObjectCache(Generic[T]):
-    """Open things by key; the least recently used is closed first, one in use when its last user is done."""
+    """Open objects by key. The least recently used one is closed first; one in use, when its last user is done."""
 
     def __init__(self, most: int = MOST_OPEN) -> None:
         """Keep at most `most` objects open, not counting those in use."""

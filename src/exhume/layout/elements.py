@@ -134,7 +134,7 @@ class Elements(Sequence[Any]):
         return io.window(at, least) if isinstance(io, Region) else (io.getvalue(), 0)
 
     def _walked(self, index: int, at: int) -> Iterator[int]:
-        """Where the elements from a number and its start on end."""
+        """Yield where each element ends, from the one at `index` on, which starts at `at`."""
         here = self.stream.pos()
         try:
             for _, end in _ends(self, index, at, kept=True):

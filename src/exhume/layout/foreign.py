@@ -257,7 +257,7 @@ class Specification:
                 )
 
     def _around(self, reader: Any) -> list[Any]:
-        """The arguments that describe what is around the root: its stream begins with it, and there is nothing else."""
+        """Return the arguments of the root's reader that describe what is around it: all None, as there is nothing."""
         code = getattr(reader, "python", reader).__code__
         names = code.co_varnames[3 : code.co_argcount - len(self.specs[self.id].get("params", ()))]
         return [None for _ in names]
@@ -309,7 +309,7 @@ class Specification:
             return self.read_source(source, *arguments)
 
     def read_source(self, source: Source, *arguments: Any) -> Any:
-        """The same as `read` for an open `Source`; raises the same errors."""
+        """Read an open `Source` as `read` does; raises the same errors."""
         where = source.span(0, source.size)
         data = mapped(source) if self.native is None else source.read_at(0, source.size)
         name = self.kept.reader if self.kept is not None else self.model.schemas[self.id].reader_name

@@ -249,7 +249,7 @@ class LazySpecs(Mapping[str, Mapping[str, Any]]):
 
 @cache
 def _compiler() -> str:
-    """What the compiler itself is, by the times and sizes of its files."""
+    """Return an identifier of the compiler's files, from their times and sizes."""
     folder = Path(exhume.compiler.__file__).parent
     files = sorted([*folder.rglob("*.py"), Path(extensions.__file__), Path(__file__)])
     found = [(str(one), one.stat().st_mtime_ns, one.stat().st_size) for one in files]

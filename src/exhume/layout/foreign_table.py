@@ -237,7 +237,7 @@ class Tabulator:
 
 
 def _choices(kind: Switch) -> dict[str, tuple[Kind, Callable[[Any], bool]]]:
-    """What a value of a switch may be, by the name of its column, and whether a value is that."""
+    """Return, for each column of a switch, the kind of its values and a test whether a value is of it."""
     found: dict[str, tuple[Kind, Callable[[Any], bool]]] = {}
     for name, kinds in choices(kind).items():
         first = kinds[0]

@@ -102,7 +102,7 @@ class Places(Sequence[dict[str, Any]]):
         return known
 
     def _ended(self, at: int, find: Callable[[Sequence[int], int], int]) -> int:
-        """How many elements end before a position, or up to it."""
+        """Return how many elements end before a position, or up to it."""
         number = find(self._starts, at) - 1
         if number < 0:
             return 0

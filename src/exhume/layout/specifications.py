@@ -88,7 +88,7 @@ def describe_type(cls: Any) -> dict[str, FieldDoc]:
 
 @functools.cache
 def describe_traced(type: Type) -> dict[str, FieldDoc]:
-    """The same as `describe_type` for a type of a specification that was compiled at run time."""
+    """Return the documentation of each field of a type compiled at run time, as `describe_type` does."""
     around = [type]
     while around[0].parent is not None:
         around.insert(0, around[0].parent)

@@ -102,7 +102,10 @@ class Lazily(Sequence[Any]):
         return self.shown(range(len(self))[index])
 
     def shown(self, index: int) -> Any:
-        """One element with its notes."""
+        """Return one element, read again with the places of its fields.
+
+        The one after the last is the part that was read before an error.
+        """
         if index == self.found.known:
             return self.partial
         return self._read(self.found.start(index), index, self._run.second())[0]
@@ -112,7 +115,7 @@ class Lazily(Sequence[Any]):
         self.found.at, self.begun = at, True
 
     def add(self, start: int, end: int, value: Any = None) -> None:
-        """One is there."""
+        """Note that an element begins at `start` and ends at `end`."""
         self.found.at = start
         self.found.end(end)
         self.begun = False
@@ -191,7 +194,9 @@ def keep(value: Traced, error: Exception) -> None:
 
 
 def keep_instance(value: Traced, error: Exception, id: str, kept: str) -> None:
-    """The same as `keep` for an instance, which may be read from anywhere: nothing is passed on."""
+    """Note why an instance was not read, as `keep` does; nothing is passed on to the parent, as it may be read from
+    anywhere.
+    """
     begun = getattr(value, kept, None)
     if hasattr(value, kept):
         delattr(value, kept)

@@ -184,7 +184,7 @@ class _BatchSlices:
         yield from self._add(batch.slice(done), sizes[done:])
 
     def _add(self, batch: Any, sizes: Any) -> Iterator[list[Any]]:
-        """As `add`, for rows shorter than `BATCH_BYTES`: `sizes` has the bytes of each row."""
+        """Add rows shorter than `BATCH_BYTES` each, as `add` does: `sizes` has the bytes of each row."""
         import numpy
 
         ends = numpy.cumsum(sizes)

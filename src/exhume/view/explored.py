@@ -172,7 +172,7 @@ class ExploredArchive:
         return self._sections if self._sections is not None else SectionMap([])
 
     def contents(self) -> dict[str, Any]:
-        """What a page needs to begin: files, the number of sections, and the findings until now."""
+        """Return what a page needs to begin: files, the number of sections, and the findings until now."""
         self._ready.wait(READY)
         known = self._sections
         files = known.sources if known is not None else self._files()
@@ -393,7 +393,7 @@ class ExploredArchive:
         return first
 
     def bands(self, space: int, start: int, end: int) -> list[tuple[int, int, str, int, str]]:
-        """What the map shows of a part of a file."""
+        """Return the bars that the map shows for a part of a file."""
         found = self.found
         if not 0 <= space < len(found.sources):
             return []

@@ -215,7 +215,7 @@ def sections_of(archive: Any) -> SectionMap:
 
 
 def _step(count: int) -> int:
-    """How many sections a child stands for: a power of `GROUP`."""
+    """Return how many sections each child of a group contains: a power of `GROUP`."""
     step = 1
     while count > GROUP * step:
         step *= GROUP

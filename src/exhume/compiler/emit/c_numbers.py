@@ -141,7 +141,7 @@ def _over_the_word(type: Type, expr: ex.Expr) -> ex.Expr:
     """The expression with the instances of a type replaced by their own expressions, down to the stored number."""
 
     def inner(one: ex.Expr) -> ex.Expr:
-        """What replaces one part of the expression: the part itself, unless it is the name of such an instance."""
+        """Return the expression of an instance in place of its name; any other part unchanged."""
         field = type.instances.get(one.id) if isinstance(one, ex.Name) else None
         if field is None:
             return one
@@ -183,7 +183,7 @@ def _power(value: object) -> int | None:
 
 
 def shifts(type: Type) -> list[tuple[Field, int]]:
-    """Bits to the right of an instance in the number: 3 for `word / 8 % 4 + 1`; without those of another form."""
+    """Return how far each instance is shifted in the stored number, such as 3 for `word / 8 % 4 + 1`."""
     found = []
     for field, expr in _parts(type):
         if isinstance(expr, ex.Binary) and expr.op == "+":

@@ -14,7 +14,7 @@ from exhume.compiler.refusal import UnsupportedError
 
 
 class ClassEmitter(Statements):
-    """The class of one type: slots for fields, properties for instances."""
+    """Emits the class of one type: slots for fields, properties for instances."""
 
     counts: bool
 

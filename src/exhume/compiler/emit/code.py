@@ -68,7 +68,7 @@ def _size_of(kind: Kind, bits: bool = False) -> int:
 
 
 class Code(abc.ABC):
-    """Expressions of one type; readers and properties find names in different places."""
+    """Translates expressions of one type to Python. Readers and properties find names in different places."""
 
     asked: int
 

@@ -39,10 +39,8 @@ BYTES_OF_A_STEP = 64
 
 
 def marks_of(module: Module, type: Type) -> dict[str, object]:
-    """What is noted of rows that have columns.  Raises as `scan_text` does.
-
-    `-around` has the arguments of the function that fills columns that are around the rows, and `-until` the lists
-    whose last row it finds.
+    """Return the marks of a type with columns: `-around` (arguments from outside of the rows that the reader of columns
+    takes) and `-until` (lists whose last row it finds). Raises as `scan_text` does.
     """
     scan = _scan_of(module, type)
     _text(scan, module, type)

@@ -96,7 +96,7 @@ def covered(type: Type) -> Element | None:
 
 
 class Element(ElementExpressions):
-    """The reader of one type; structures within it are read in place."""
+    """Emits the Cython reader of one type; structures within it are read in place."""
 
     def __init__(self, type: Type, of: Element | None = None, prefix: str = "", base: str = "") -> None:
         """Write the reader of `type`; with `of`, a structure in place within that reader, to whose lines it adds.

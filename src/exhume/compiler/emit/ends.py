@@ -23,7 +23,7 @@ from exhume.compiler.refusal import UnsupportedError
 
 
 class _SkipFunction(Reader):
-    """The way past one structure; its parameters are what the one around it passes."""
+    """Statements that pass over one structure, given the parameters that its parent passes to it."""
 
     joins_optional = False
 
@@ -86,7 +86,7 @@ def _sum(lengths: Counter[str]) -> str:
 
 
 def _common_divisor(lengths: dict[str, Counter[str]]) -> str | None:
-    """What all lengths are multiples of, if there is one such number."""
+    """Return the count expression that all lengths are multiples of; None if they differ."""
     units = {unit for length in lengths.values() for unit in length}
     return units.pop() if len(units) == 1 and all(lengths.values()) else None
 

@@ -311,7 +311,7 @@ def _size(type: Type) -> int | None:
 
 
 def _row(type: Type) -> int | None:
-    """The same of each element of a list to the end that is all there is."""
+    """Return the NumPy data type of the elements, if the type is nothing but a list of them up to the end."""
     field = type.seq[0] if len(type.seq) == 1 else None
     if field is None or field.repeat != "eos" or field.condition is not None or not isinstance(field.one, Structure):
         return None

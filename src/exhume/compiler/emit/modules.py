@@ -49,7 +49,7 @@ ROWS_AT_ONCE = 1 << 12
 
 
 class TracedStatements(Statements):
-    """The common part of reader and class: a field and its elements with their places."""
+    """Emits the notes on fields and elements that readers and classes of `explain` share."""
 
     traces = True
     holder = "value"
@@ -177,7 +177,7 @@ class TracedStatements(Statements):
 
 
 class TracedReader(TracedStatements, Reader):
-    """The function that reads one type."""
+    """Emits the function that reads one type and notes the place of each field."""
 
     joins_optional = False
 
@@ -206,7 +206,7 @@ class TracedReader(TracedStatements, Reader):
 
 
 class TracedClass(TracedStatements, ClassEmitter):
-    """The class of one type."""
+    """Emits the class of one type, whose properties note the places of instances."""
 
     holder = "self"
     base = "(Traced)"
@@ -220,7 +220,7 @@ class TracedClass(TracedStatements, ClassEmitter):
 
 
 class PausedReader(Reader):
-    """The function that reads one type up to a list."""
+    """Emits a function that reads one type up to a list, and raises `Paused` there."""
 
     def _read_many(self, field: Field, into: str) -> None:
         """Statements that read a repeated field; for the list at which this reader stops they raise `Paused`.

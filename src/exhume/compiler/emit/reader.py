@@ -36,7 +36,7 @@ def _looks(field: Field) -> bool:
 
 
 class Reader(Statements):
-    """The function that reads one type."""
+    """Emits the function that reads one type; in it, `at` is the current offset and `end` that of the stream."""
 
     joins_optional = True
     """Whether fields that follow each other and are there on the same condition are read together."""

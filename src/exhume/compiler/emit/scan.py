@@ -37,7 +37,7 @@ MOST_LINES = 2_000
 
 
 class Scan(Reader):
-    """The reading of one element inside the loop; nested structures are read in place, under a prefix."""
+    """Emits code that reads one element into variables; nested structures are read in place, under a prefix."""
 
     joins_optional = False
 
@@ -266,10 +266,10 @@ def flat_text(module: Module, type: Type) -> str:
 
 
 class OutwardScan(Scan):
-    """The reading of a row, or of a structure within it, that may look around itself."""
+    """Emits code that reads a row, or a structure in it, whose expressions may use outer fields."""
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
-        """As for `Scan`; `outer` is the structure around this one within the row, None for the row itself."""
+        """Scan rows as `Scan` does; `outer` is the structure around this one within the row, if any."""
         super().__init__(of, module, type, prefix)
         self.outer: OutwardScan | None = of if isinstance(of, OutwardScan) else None
         self.within: Field | None = None
@@ -287,7 +287,7 @@ class OutwardScan(Scan):
         inner.within = field
 
     def arguments_around(self) -> list[tuple[str, str]]:
-        """What the function that reads rows is given of what is around them: names of arguments, and annotations."""
+        """Return names and annotations of the arguments with which the reader of rows gets what is around them."""
         bases = {steps[0] for one in self.constants if (steps := _steps(one)) is not None}
         found = [("above", "object | None = None")] if "_parent" in bases else []
         found += [("root", f"{self.type.root.class_name} | None = None")] if "_root" in bases else []

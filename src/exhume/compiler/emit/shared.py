@@ -24,10 +24,10 @@ _SCANS = re.compile(r"^def (scan_\w+)\(", re.MULTILINE)
 
 @dataclass(frozen=True)
 class UntracedReaders:
-    """What readers that take notes know of those that take none.
+    """Facts about the fast readers that the readers of `explain` call.
 
-    `columned`: the names of readers whose rows they read as columns; `mentioned`: by type, every name in an expression
-    of it and of what is in it; `passes_on`: whether instances give structures that others read.
+    `columned`: names of readers whose rows they read as columns; `mentioned`: by type, every name in its expressions
+    and in those of its parts; `passes_on`: whether instances return structures that others read.
     """
 
     columned: frozenset[str]
@@ -88,7 +88,7 @@ def _imported(name: str) -> str:
 
 
 class Module:
-    """What the readers of one specification share: imports and constants, found while they are written."""
+    """The module of one specification while it is emitted: imports, constants and names that its readers share."""
 
     helpers: set[str]
 

@@ -15,7 +15,11 @@ from exhume.compiler.refusal import UnsupportedError
 
 
 class SingleValue(Values):
-    """How one value of any kind is read into a variable."""
+    """Emits code that reads one value of any kind into a variable.
+
+    The parameter `into` is the name of that variable, `path` is code for the field's path in errors; with `bare`, an
+    enclosing reader adds the path.
+    """
 
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:
         """Statements that read one value; `bare` when what encloses them names the field in errors."""

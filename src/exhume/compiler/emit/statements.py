@@ -18,7 +18,10 @@ from exhume.compiler.refusal import UnsupportedError
 
 
 class Statements(SingleValue):
-    """What readers and properties share: how a field is read into a variable."""
+    """Emits code that reads a field into a variable, in readers and properties.
+
+    The parameter `into` is the name of that variable, `path` is code for the field's path in errors.
+    """
 
     def local(self, field: Field) -> str:
         """The name that a field has inside a reader."""

@@ -44,7 +44,7 @@ def kept_as(field: Field) -> str:
 
 
 class Lines:
-    """Lines of code at their depth."""
+    """Lines of code that are being emitted, each at its depth of indentation."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -97,9 +97,9 @@ def pruned(text: str) -> str:
 
 
 def _pruned(lines: list[str]) -> list[str]:
-    """One function, likewise.
+    """Remove assignments to unread variables from one function.
 
-    The groups of a match (`one`) are the indentation, the variables with their `=`, and the value of an assignment.
+    `one` in the code is a match: indentation, variables with their `=`, value.
     """
     while True:
         read = Counter(words_of("\n".join(lines)))

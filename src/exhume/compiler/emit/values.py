@@ -16,7 +16,7 @@ from exhume.compiler.refusal import UnsupportedError
 
 
 class Rules(Code):
-    """How values that a field does not allow are refused."""
+    """Emits code that raises `LayoutError` for values that `valid` does not allow."""
 
     def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
         """Statements that refuse a value that `valid` does not allow."""
@@ -71,7 +71,7 @@ class Rules(Code):
 
     @staticmethod
     def _most(field: Field, test: ex.Expr) -> ex.Expr | None:
-        """What the number may be at most when that is all that `valid: expr:` says: `_.value <= ...`."""
+        """Return the largest number that `valid: expr:` allows, if it is `_.value <= ...` and nothing else."""
         if not isinstance(test, ex.Binary) or test.op != "<=":
             return None
         scalar = scalar_of(field.one)
@@ -80,7 +80,10 @@ class Rules(Code):
 
 
 class Values(Rules):
-    """How single values are read that are neither numbers of whole bytes nor structures."""
+    """Emits code that reads bytes, strings and bits.
+
+    The parameter `into` is the name of the variable that gets the value, `path` is code for the field's path in errors.
+    """
 
     strays = False
     """Whether reading may be at a place past the end."""

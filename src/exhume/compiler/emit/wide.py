@@ -40,7 +40,7 @@ MOST_FAILURES = 50
 
 
 class WideScan(OutwardScan):
-    """The reading of one such row."""
+    """Emits code that reads a row that may contain lists, switches and optional fields."""
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
         """Scan `type` into columns, below the scan `of` if it is nested; `prefix` begins the names of its columns."""

@@ -447,7 +447,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def replaced(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """The same tree with `change` applied to every node, innermost first."""
+    """Return a tree with `change` applied to every node, innermost first."""
     values: dict[str, Any] = {}
     for field in dataclasses.fields(expr):
         value = getattr(expr, field.name)
@@ -492,7 +492,7 @@ def items_of(expr: Expr) -> tuple[Expr, ...] | None:
 
 
 def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Expr, int] | None = None) -> Expr:
-    """The tree with what is constant computed.
+    """Return a tree with its constant parts computed.
 
     `known` maps expressions to their values; `below` states that an integer is at least 0 and less than that.
     """

@@ -97,7 +97,7 @@ def combined(kind: Kind) -> Kind:
 
 
 def united(kinds: Many[Kind]) -> Kind:
-    """The kind of what is one of some: `UNKNOWN` where they have nothing in common."""
+    """Return the common kind of several kinds; `UNKNOWN` if there is none."""
     found: Kind = ABSENT
     for kind in map(combined, kinds):
         found = _both(found, kind)

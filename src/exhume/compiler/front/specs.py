@@ -336,7 +336,7 @@ def _arguments(type: Type, of: Kind) -> None:
 
 
 def _accepts_argument(given: Kind, wanted: Kind) -> bool:
-    """Whether Kaitai takes what is of one kind for an argument of another: a float is no integer, nor are enums."""
+    """Return whether Kaitai accepts a value of one kind as an argument of another; a float is not an integer."""
     given, wanted = combined(given), combined(wanted)
     one, other = family(given), family(wanted)
     if "enum" in (one, other):

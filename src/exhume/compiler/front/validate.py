@@ -50,7 +50,7 @@ def validate(spec: Any, id: str) -> None:
 
 
 def _texts(part: Any) -> int:
-    """Characters of a field without what is said about it."""
+    """Count the characters in a field, documentation excluded."""
     if isinstance(part, str):
         return len(part)
     if isinstance(part, list):

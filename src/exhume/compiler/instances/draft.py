@@ -18,7 +18,7 @@ FAR = 1 << 20
 
 
 class RetryError(Exception):
-    """What was drawn does not fit together: one of these is drawn again."""
+    """Drawn values do not go together: one of `keys` has to be drawn again."""
 
     def __init__(self, keys: list[Key]) -> None:
         super().__init__(keys)
@@ -26,11 +26,11 @@ class RetryError(Exception):
 
 
 class NotYetError(Exception):
-    """Something is requested that is read later."""
+    """An expression needs a value that is read later."""
 
 
 class Draft(Solver):
-    """A walk over bytes that are not there yet."""
+    """A walk over bytes that are drawn while they are read."""
 
     virtual: int
 

@@ -49,7 +49,7 @@ class DrawnInstance:
 
 
 class InstanceBuilder(Structures):
-    """One instance in the making."""
+    """Draws one instance of a type, in passes until everything fits."""
 
     def instance_of(self) -> DrawnInstance:
         """Draw until everything fits; raise `NoneDrawnError`."""
@@ -114,7 +114,7 @@ class InstanceBuilder(Structures):
         return DrawnInstance(data, tuple(arguments), check.rules, check.sums)
 
     def again(self, keys: list[Key]) -> None:
-        """What does not fit is drawn again, unless something was put right in this pass: then that is tried first."""
+        """Draw values again that do not fit; but if something was corrected in this pass, try that first."""
         if self.changed and self.waited < 3:
             self.waited += 1
         else:
@@ -189,7 +189,7 @@ def draw(type: Type, chance: RandomChoices, arguments: list[Any] | None = None) 
 
 
 def uses_for(type: Type) -> dict[Field, FieldUse]:
-    """What the fields below a type are used for, computed once."""
+    """Return how the fields inside a type are used, computed once."""
     found: dict[Field, FieldUse] | None = type.__dict__.get("_uses")
     if found is None:
         found = type.__dict__["_uses"] = uses_of(type)

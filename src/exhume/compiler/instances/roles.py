@@ -103,7 +103,9 @@ _ROLES = {"size": "size", "repeat-expr": "count", "pos": "place"}
 
 @dataclass(slots=True)
 class FieldUse:
-    """`roles`: any of `size`, `count`, `place`, `index`, `choice`; the constants that its values are compared with."""
+    """How expressions use a field: `roles` (any of `size`, `count`, `place`, `index`, `choice`) and the constants that
+    it is compared with.
+    """
 
     roles: set[str] = field(default_factory=set)
     numbers: set[int] = field(default_factory=set)

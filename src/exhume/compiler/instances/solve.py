@@ -70,7 +70,9 @@ class Solver(Walk):
     def _variables(  # noqa: C901 - one case for each form of expression
         self, expr: ex.Expr, scope: Scope, seen: set[Any]
     ) -> Iterator[Key]:
-        """As `variables`, with repetitions; `seen` has the fields that are followed already."""
+        """Yield the stored values that an expression depends on, with repetitions; `seen` has the fields that were
+        followed.
+        """
         match expr:
             case ex.Name("_"):
                 yield "value", scope.path
@@ -107,7 +109,7 @@ class Solver(Walk):
                 yield from self._variables(of, scope, seen)
 
     def _of_field(self, node: Node, id: str, seen: set[Any]) -> Iterator[Key]:
-        """What a field depends on: itself if it is stored, and what its condition, size and count depend on."""
+        """Yield the stored values that a field depends on: its own, and those of its condition, size and count."""
         if (node.path, node.type, id) in seen:
             return
         seen.add((node.path, node.type, id))
@@ -411,7 +413,7 @@ class Solver(Walk):
 
 
 def _radix(expr: ex.Expr) -> int | None:
-    """What a product is a multiple of."""
+    """Return the constant factor of a product."""
     if isinstance(expr, ex.Binary) and expr.op == "*":
         for side in (expr.left, expr.right):
             if isinstance(side, ex.Literal) and isinstance(side.value, int) and side.value > 1:

@@ -22,7 +22,7 @@ class Structures(StoredValues):
     # Wishes: that something which depends on other values is there.
 
     def instances(self, node: Node) -> None:
-        """What has a place first: what is computed from bytes would decide what they are."""
+        """Read the instances with a place first: computed ones would otherwise decide bytes before they are drawn."""
         for one in node.type.seq:
             self.below(node.values.get(one.id))
         for one in sorted(node.type.instances.values(), key=lambda one: one.value is not None):
@@ -234,7 +234,7 @@ class Structures(StoredValues):
         return stream.high
 
     def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
-        """Draw what is repeated. Raises `RetryError` when the count is invalid."""
+        """Draw the elements of a list. Raises `RetryError` when the count is invalid."""
         path = node.below(one.id)
         start = Scope(node, self.place, path=path)
         if one.repeat == "expr":

@@ -98,7 +98,7 @@ def byte_order(kind: Kind) -> bool | str | None:
 
 
 def bit_order(kind: Kind) -> bool | None:
-    """Whether bits begin with the highest (True) or the lowest (False); None for what is not, and cannot be, bits."""
+    """Return whether bits start with the highest (True) or the lowest (False) of a byte; None for other kinds."""
     if isinstance(kind, Bits):
         return kind.big
     if isinstance(kind, Switch):

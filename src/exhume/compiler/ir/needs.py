@@ -18,9 +18,9 @@ KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "pare
 
 @dataclass(slots=True)
 class ReaderNeeds:
-    """`stream`: where its stream begins, besides where to read; `parent`, `root`: the objects above it.
+    """Which arguments the reader of a type takes: `stream` (start of its stream), `parent`, `root`, ...
 
-    `keeps_*` says that values remember it, for instances that are read or computed on access.
+    `keeps_*`: objects remember it, for instances that are read or computed on access.
     """
 
     stream: bool = False
@@ -205,7 +205,7 @@ def _kept(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
 
 
 def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
-    """What the expressions of one type require of values of other types."""
+    """Return which values of other types the expressions of one type use, and what that requires of those."""
     for field in (*type.seq, *type.instances.values()):
         for expr in expressions(field):
             for node in ex.nodes(expr):

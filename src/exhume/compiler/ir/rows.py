@@ -166,7 +166,10 @@ def takes_bytes(field: Field, around: tuple[Type, ...] = ()) -> bool:
 
 
 def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
-    """As `takes_bytes`, for a value of `kind`; types that are examined already (`around`) count as taking none."""
+    """Return whether a value of `kind` always takes at least one byte.
+
+    Types in `around` are being examined already, and count as taking none.
+    """
     if isinstance(kind, Structure):
         inner = kind.type
         return inner not in around and not inner.opaque and always_takes_bytes(inner, (*around, inner))
@@ -238,7 +241,7 @@ def _rows_are_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool])
 
 
 def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
-    """As `rows_are_plain`, for structures within each other to `depth` levels; `known` has the results so far."""
+    """Return whether a row consists of plain fields, in structures nested to `depth` levels; `known` has results."""
     for field in type.seq:
         inner = field.one
         if field.condition is not None or not depth:

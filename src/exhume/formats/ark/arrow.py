@@ -303,7 +303,7 @@ class ArkTable:
 def query_of(
     topics: Topics, start_ns: int | None, stop_ns: int | None, *, latched: bool, skip_damaged: bool
 ) -> dict[str, Any]:
-    """The options of `ArkArchive.messages` for those of a table."""
+    """Return the options of `ArkArchive.messages` for the options of a table."""
     return {
         "topics": topics,
         "start_ns": start_ns,

@@ -36,7 +36,7 @@ class MessageBatch(NamedTuple):
 
 
 class Messages:
-    """A batch on its way into columns."""
+    """A batch of messages that is being added to columns."""
 
     def __init__(self, portion: MessageBatch) -> None:
         """View the kernel's buffers as arrays; `ends` has where each message ends in `data`."""
@@ -99,7 +99,7 @@ class _Queue:
         self.stop = self._fitting()
 
     def _fitting(self) -> int:
-        """Where those end that fit into the split."""
+        """Return the index after the last message that fits into the split."""
         split, at = self._column.split, self._at
         return at if split is None else at + split.num_fitting(self._names, self._numbers[at:], self._sizes[at:])
 

@@ -216,7 +216,7 @@ class ArkLogSet(Archive):
         return DirectoryInfo(tuple(map_ordered(self._row, self.manifests, jobs)))
 
     def _row(self, name: str) -> dict[str, Any]:
-        """One log as a row of the listing."""
+        """Return one log as a row of the listing."""
         try:
             log = open_in_tree(self._tree, name, limits=self.limits, **self._options)
         except ExhumeError as error:

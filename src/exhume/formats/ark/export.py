@@ -54,9 +54,8 @@ class Selection:
     def make_each(
         self, make: Callable[[Iterable[ArkMessage]], tuple[R, int]], jobs: int, *, decode: bool = True
     ) -> Iterator[R]:
-        """What `make` makes of the messages, piece by piece and in order; it returns that and their number.
-
-        Messages that are lost to damage are counted in the report.
+        """Yield `make(messages)` for batches of the messages, in order; `make` returns its result and the number of
+        messages. Messages lost to damage are counted in the report.
         """
         findings: list[Finding] = []
         found = make_each(self.log, make, self._asked(decode), findings=findings, jobs=jobs)

@@ -239,7 +239,7 @@ class LineQuery(Query):
         yield LargeLine(head, data, registry, channel.type)
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Lines | LargeLine]:
-        """The lines of the pieces, in the order in which `numbers` names their cursors."""
+        """Yield the lines of a batch; `pieces` has each cursor's entries, `numbers` the cursor of each message."""
         # A message that is too large to be read with others.
         if len(numbers) == 1:
             cursor, piece = batch.cursors[numbers[0]], pieces[numbers[0]]
@@ -314,7 +314,7 @@ class RawQuery(Query):
     def portion(
         self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]
     ) -> Iterator[bytes | memoryview | LargeValue]:
-        """The bytes of the pieces, in the order in which `numbers` names their cursors.
+        """Yield the bytes of a batch; `pieces` has each cursor's entries, `numbers` the cursor of each message.
 
         Raises the error of a damaged message after the bytes of those before it.
         """
@@ -342,7 +342,7 @@ class RawQuery(Query):
 
     @staticmethod
     def _whole(batch: Batch, pieces: list[IndexBlock]) -> Iterable[bytes] | None:
-        """The bytes of the messages, if those of the batch are adjacent in one split; in chunks if there are many."""
+        """Return the bytes of all messages at once if those of the batch are adjacent in one split."""
         ((cursor, piece), *others) = [one for one in zip(batch.cursors, pieces, strict=True) if one[1].time]
         assert isinstance(cursor, SplitCursor)
         if others or cursor.unpack is not None:
@@ -363,7 +363,9 @@ class ValueQuery(Query):
             yield [_value(message)], 1
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Values]:
-        """The values of the pieces, in the order in which `numbers` names their cursors."""
+        """Yield the values of a batch as JSON; `pieces` has each cursor's entries, `numbers` the cursor of each
+        message.
+        """
         gathered = KernelBatch(batch, pieces, VALUES)
         text, unprinted, _ = ark_json(numbers, gathered.parts, VALUES, b"\n")
         texts = iter(bytes(text).split(b"\n"))

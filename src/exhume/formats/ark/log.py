@@ -200,7 +200,7 @@ class ArkLog(RecordArchive):
         return tuple(out)
 
     def all_references(self) -> list[SplitReference]:
-        """The same as `references`, without the checks."""
+        """Return every use of a split, as `references` does, but without its checks."""
         out: list[SplitReference] = []
         for number, section in enumerate(self.manifest.sections):
             acceptance = self.acceptance(number)

@@ -77,7 +77,12 @@ class OriginalChannel(NamedTuple):
 
 @dataclass
 class Origin:
-    """Everything that the metadata of a log say about the files that it was made of; `rest` are the other entries."""
+    """The MCAP files that a log was made of, as its metadata describes them.
+
+    `header` is (profile, library); `schemas` has (name, encoding, data) by (file prefix, schema number); `channels` are
+    by Ark identifier; `records` are (name, metadata); `rest` are the entries of the metadata that do not belong to an
+    MCAP file.
+    """
 
     header: tuple[str, str] | None = None
     schemas: dict[tuple[str, int], tuple[str, str, bytes]] = field(default_factory=dict)

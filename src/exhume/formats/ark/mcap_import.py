@@ -181,7 +181,7 @@ class _Chunks:
             times.append(message.log_time)
 
     def _converter(self, number: int) -> Callable[[Any], bytes]:
-        """What makes the stored bytes of a channel's messages."""
+        """Return a function that makes the stored bytes of a channel's messages."""
         kind, packing = self.kinds[number], self.packings.get(number)
         pack = packing.pack if packing is not None and packing.codec is not None else bytes
         if kind.form == Form.BYTES or kind.registry is None:
@@ -253,7 +253,7 @@ def _import_channel(log: ArkWriter, kind: _Kind, channel: Any) -> ChannelWriter:
 
 
 def _kind_of(found: McapSurvey, number: int, report: ExportReport) -> _Kind:
-    """What a channel becomes; a channel that claims types which its schema does not define is one of bytes."""
+    """Return what an MCAP channel becomes in the log; one whose type its schema does not define stays bytes."""
     channel = found.channels[number]
     schema = found.schemas.get(channel.schema_id)
     metadata, encoding, timed = dict(channel.metadata), channel.message_encoding, number in found.timed

@@ -163,7 +163,7 @@ Row = tuple[int, int, bytes, int, int]
 
 
 class LargeRow(NamedTuple):
-    """The same for a message that becomes a chunk by itself, compressed in a stream."""
+    """A row like `Row` for a message that becomes a chunk by itself, compressed in a stream."""
 
     channel: int
     time_ns: int
@@ -258,7 +258,6 @@ class _Chunks:
     """The chunks of a piece."""
 
     def __init__(self, declared: Declared) -> None:
-        """Start the first chunk of a file with these declarations."""
         self._declared = declared
         self._records = library("records")
         self._out: list[bytes | memoryview] = []
@@ -379,7 +378,6 @@ class JoinedFile:
     """A file made of pieces, with the summary of all of them."""
 
     def __init__(self, file: BinaryIO, head: McapPiece, declared: Declared) -> None:
-        """Start a file with its first chunk; `declared` is what the header declares."""
         self._file = file
         self._summary = head.summary
         self._declared = declared

@@ -80,7 +80,9 @@ def is_packed(log: ArkLog) -> bool:
 
 
 class ChunkResult(NamedTuple, Generic[R]):
-    """What became of a piece: of its messages up to `error`, if there is one; `findings` are those of skipped ones."""
+    """The results of a piece, for its messages up to `error`, if there is one; `findings` are those of skipped
+    messages.
+    """
 
     value: R
     findings: list[Finding]
@@ -143,7 +145,7 @@ def _collected(values: Iterable[R], findings: list[Finding]) -> ChunkResult[list
 
 
 class _TimeRangeTask(Generic[R]):
-    """What a process does with one span of time; picklable."""
+    """Task that reads one time range in a worker process. Picklable."""
 
     def __init__(self, log: ArkLog, read: Read[R], query: dict[str, Any]) -> None:
         self._log, self._read, self._query = log, read, query
@@ -205,10 +207,10 @@ def make_each(
 def read_each(
     log: ArkLog, kind: Callable[..., Query], query: dict[str, Any], *, findings: list[Finding], jobs: int = 1
 ) -> Iterator[Any]:
-    """What a kind of `Query`, which leaves its work to the kernel, makes of all of `log.messages(**query)`, in order.
+    """Yield the results of a kind of `Query` for all of `log.messages(**query)`, in order.
 
-    `jobs` are threads where the kernel is compiled, otherwise processes.  Skipped messages add to `findings`.  Raises
-    as `make_each` does.
+    `jobs` are threads where the kernel is compiled, otherwise processes. Skipped messages add to `findings`. Raises as
+    `make_each` does.
     """
     if KERNEL is None and (jobs or cpu_count()) > 1:
         return read_spans(log, partial(read_query, kind), query, findings=findings, jobs=jobs)
@@ -248,7 +250,7 @@ def read_query(
 
 
 def _results_until_error(pieces: Generator[ChunkResult[list[R]]], findings: list[Finding]) -> Iterator[R]:
-    """What became of pieces, up to an error."""
+    """Yield the results of the pieces, then raise the error of the first one that failed."""
     with closing(pieces):
         for made in pieces:
             findings += made.findings

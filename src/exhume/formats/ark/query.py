@@ -155,9 +155,7 @@ class Query:
 
     @staticmethod
     def _stop(batch: Batch, at: list[int], start: int, stop: int, most: int) -> int:
-        """Return where a batch that begins at `start` has to end: before a bad entry, or before it has more than `most`
-        bytes.
-        """
+        """Return where a batch from `start` has to end: before a bad entry, or before it passes `most` bytes."""
         at = list(at)
         size = 0
         for place in range(start, stop):
@@ -305,7 +303,7 @@ class SplitCursor(Cursor):
         return self
 
     def _tables(self) -> None:
-        """What each short identifier means for this query."""
+        """Return, for each short identifier of the split, its name and whether the query wants it."""
         reader = self.query.reader
         self.codec: str = column_codec(self.reference.column.compression)
         self.unpack: Decompressor | None = Decompressor(self.codec, reader.limits) if self.codec != "none" else None
@@ -331,7 +329,7 @@ class SplitCursor(Cursor):
         self._open = True
 
     def apart(self, query: Query) -> SplitCursor:
-        """The same split for a concurrent pass: with an open file of its own, and no entries."""
+        """Return a cursor over the same split for a concurrent pass, with a file of its own."""
         other = copy(self)
         other.query = query
         other.open_split()

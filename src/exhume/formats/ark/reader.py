@@ -205,8 +205,7 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
 
 
 def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], bool]:
-    """What the filters let a split show according to the manifest's statistics, and whether its index would say the
-    same.
+    """Return what the filters show of a split according to the manifest, and whether its index would say the same.
 
     It would not if the manifest leaves something out, or for objects that have messages on both sides of a filter's
     limit, which count in full.

@@ -102,7 +102,7 @@ class IndexBlock(NamedTuple):
         )
 
     def reversed(self) -> IndexBlock:
-        """The same entries, the last one first."""
+        """Return the block with its entries in reverse order."""
         return IndexBlock(
             self.time[::-1],
             self.offset[::-1],
@@ -348,7 +348,7 @@ class Split:
         return out
 
     def stored(self, offsets: Numbers, sizes: Numbers) -> Sequence[bytes]:
-        """The same for the kernel: without an object for each message, if they are stored in order."""
+        """Return stored bytes of messages for the kernel: if they are stored in order, without an object for each."""
         runs = ark_runs(offsets, sizes, PAGE, RUN_SIZE_BITS)
         if runs is None:
             return self.read_messages(offsets, sizes)

@@ -42,7 +42,7 @@ class Problem(NamedTuple):
         )
 
     def finding(self, where: Span) -> Finding:
-        """The same problem as a finding."""
+        """Return the problem as a finding."""
         return self.rule.finding(
             self.detail,
             span=where.sub(self.start, self.end),

@@ -196,7 +196,7 @@ def merges(options: ClpIrSearchOptions, machine: bool) -> bool:
 
 
 def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: ClpIrSearchOptions) -> ExitCode:
-    """One answer of those of several streams, each searched by itself."""
+    """Combine the results of several streams, each searched by itself, into one."""
     from exhume.formats.clp_s import cli_search
 
     assert options.count_by_time is not None  # `merges` says that there is something to combine

@@ -126,7 +126,10 @@ class ClpIrDecoder:
         return times, ends, self.take()
 
     def take_events(self, made: type[MadeT]) -> list[MadeT]:
-        """The same as tuples of a time and a message, of a kind that is given.  Raises `TypeError` for another kind."""
+        """Return the events since the last call as tuples `made(time, message)`.
+
+        Raises `TypeError` for another class.
+        """
         if not issubclass(made, tuple):
             raise TypeError("not a kind of tuple")
         times, ends, text = list(self._times), list(self._ends), self.take_columns()[2]

@@ -288,7 +288,7 @@ class ClpIrArchive(StreamArchive):
             yield units.decoder.take_events(TextEvent)
 
     def events_with_place(self, *, choice: Choice = EVERY) -> Iterator[tuple[Span, int, TextEvent]]:
-        """The same, each with where it is and its number among all events.  Raises as `text_chunks`."""
+        """Yield each event with its span and its number among all events. Raises as `text_chunks`."""
         units = self.chosen(choice)
         decoder = units.decoder
         while not units.ended:

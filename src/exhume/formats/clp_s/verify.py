@@ -92,7 +92,7 @@ def verify(archive: TableArchive, quick: bool, jobs: int, progress: Progress) ->
 
 
 def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[list[Finding], int]]:
-    """What each task finds, and its records, in order."""
+    """Yield the findings of each task, and the number of its records, in order."""
 
     def done(task: Task) -> tuple[list[Finding], int]:
         return list(task.work()), task.records

@@ -134,9 +134,9 @@ def check_frames(name: str, place: StoredRange, limits: Limits) -> Generator[Fin
 
 
 class SharedLoad(Generic[T]):
-    """What so many tasks need: loaded by the first of them, dropped with the last.
+    """Data that several tasks need: loaded by the first of them, dropped with the last.
 
-    `share` is what all of them that are waiting for it do together.
+    `share` is called by all tasks that wait for it.
     """
 
     def __init__(self, load: Callable[[], T], share: Callable[[], object], tasks: int) -> None:
@@ -353,7 +353,7 @@ class WindowedCheck:
 
 
 def _report(check: Callable[..., Iterable[Finding]], *about: Any) -> Iterator[Finding]:
-    """What a check of a table finds, up to the error that ends it."""
+    """Return the findings of a check of a table, including the error that ends it."""
     try:
         yield from check(*about)
     except ExhumeError as error:

@@ -84,7 +84,7 @@ class Content:
             del seen  # with the bytes of its parts
 
     def _seen(self, jobs: int) -> Iterator[_ExtentResult]:
-        """What each window shows, in order; a large record is a window for each chunk of it."""
+        """Yield the result of each window, in order; a large record is a window for each of its chunks."""
         for large, stretches in groupby(
             self._stretches(), lambda one: len(one.records) == 1 and self._is_large(one.records[0])
         ):

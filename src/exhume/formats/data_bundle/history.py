@@ -72,7 +72,7 @@ def complete_rows(
 
 
 def _behind_zeros(offset: int, rows: dict[int, RecordRow], record_size: int) -> int:
-    """Where the stream continues after the records of zeros that start at `offset` according to the index."""
+    """Return where the stream continues after the records of zeros that start at `offset` according to the index."""
     while offset in rows and rows[offset].byte_offset is None:
         offset = min((other for other in rows if other > offset), default=offset + record_size)
     return offset
@@ -284,7 +284,7 @@ class History:
             yield from found
 
     def file(self, version: Version, check: bool = True) -> FileVersion:
-        """One of `versions`, of a file row; `check` as of `files`."""
+        """Return one of `versions` of a file row as a `FileVersion`; `check` as for `files`."""
         deleted = version.value_type in DELETIONS
         try:
             row = parse_file_row(version.key, b"" if deleted else version.value, version.span)

@@ -134,7 +134,10 @@ class BundleIndex:
             raise checks.FILE_ROW.error(error.reason, span=self._place(key), actual=key) from error
 
     def _parsed(self, parse: Callable[[bytes, bytes, Span], T], key: bytes, value: bytes) -> T:
-        """What `parse` makes of a row; it is looked for again, for its place, where it cannot be read."""
+        """Return a row parsed by `parse`.
+
+        If it cannot be parsed, the row is searched for again, to report its place.
+        """
         try:
             return parse(key, value, self.where)
         except ExhumeError:

@@ -159,7 +159,7 @@ class WantedColumns(NamedTuple):
 
 
 def chosen(columns: Mapping[str, Column], names: Sequence[str]) -> WantedColumns:
-    """Those of the columns of a stream that are named."""
+    """Return the columns of a stream that are named."""
     pa = import_pyarrow()
     text = pa.large_string()
     types = {"": pa.null(), "l": pa.int64(), "g": pa.float64(), "b": pa.bool_(), "U": text, "m": text}

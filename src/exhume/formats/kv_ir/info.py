@@ -63,9 +63,9 @@ class KvIrInfo(Info):
 
 
 def walk(archive: KeyedStream, how: EventForm = EventForm.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
-    """Go over the whole stream, as far as that goes, past events that are wrong: its units, and what is.
+    """Read the whole stream, passing over faulty events; return its units and the findings.
 
-    `EventForm.KEYS` does not check strings.  `jobs` threads share the work (0: one per core).
+    `EventForm.KEYS` does not check strings. `jobs` threads share the work (0: one per core).
     """
     units = archive.units()
     found: list[Finding] = []

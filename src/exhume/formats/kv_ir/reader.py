@@ -186,7 +186,7 @@ class KvIrArchive(StreamArchive):
         return self.events_of(self.units())
 
     def events_with_place(self) -> Iterator[tuple[Span, Event]]:
-        """The same, each with where it begins.  Raises the rule of the damage, after the events before it."""
+        """Yield each event with its span. Raises the rule of the damage, after the events before it."""
         units = self.units()
         for event in self.events_of(units):
             start = units.decoder.start

@@ -316,8 +316,9 @@ def _codes(words: tuple[str | None, ...]) -> tuple[Any, Any, Any]:
 
 
 def _in_order(array: Any) -> Any:
-    """A dictionary array with the words that it uses alone, in the order in which its rows do: that of all batches,
-    whatever they were joined of.
+    """Return a dictionary array whose dictionary has only the used words, in order of first use.
+
+    So it is the same however batches were joined.
     """
     used = array.indices.dictionary_encode()
     return type(array).from_arrays(used.indices, array.dictionary.take(used.dictionary))

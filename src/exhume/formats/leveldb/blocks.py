@@ -68,7 +68,7 @@ def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: i
 
 
 def sealed_checksum(kind: str, running: RunningChecksum, compression: int) -> int:
-    """The same of contents that were added to `running`, without a context; 0 for tables without checksums."""
+    """Return the checksum of contents that were added to `running`; 0 for tables without checksums."""
     match kind:
         case "crc32c":
             return mask_crc32c(running.value(bytes((compression,))))
@@ -179,7 +179,7 @@ def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) 
 def block_parts(
     entries: list[tuple[bytes, bytes]], restart_interval: int = 16, more: int = 0
 ) -> tuple[bytearray, bytes]:
-    """The entries of such a block, and the restart points after them; the last value ends with `more` further bytes."""
+    """Return the entries of a block and its restart points; the last value ends with `more` further bytes."""
     out = bytearray()
     restarts: list[int] = []
     previous = b""

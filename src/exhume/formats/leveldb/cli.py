@@ -332,7 +332,7 @@ def _live_lines(rows: LeveldbRows) -> Iterable[bytes]:
 
 
 def _lines(rows: LeveldbRows) -> Iterable[bytes]:
-    """Lines with the history of what is not live."""
+    """Yield the lines of versions; those that are not live show their status."""
     from exhume.formats.leveldb.ranges import has_large, versions_of
 
     lines = (_line(one, "" if one.status == "live" else f"\t[{one.history}]") for one in versions_of(rows))

@@ -150,7 +150,7 @@ class _Reader:
 
 
 def _indexed_db(key: bytes) -> Any:
-    """What a key of IndexedDB is sorted by; None for one that makes no sense."""
+    """Return the sort key of a key of IndexedDB; None if it is not valid."""
     try:
         return _indexed_db_key(_Reader(key))
     except _NonsenseError:

@@ -92,10 +92,12 @@ class Database(LiveDatabase):
         jobs: int = 1,
         lean: bool = False,
     ) -> Iterator[T]:
-        """What `make` makes of these versions, as columns of up to some thousand; of an undamaged database (or with
-        `checks.strict`) on `jobs` threads (0: one per core).  Without `older`, references and entities that are not
-        live are left as they are stored.  If `lean`, large values are extras, see `Extra`; otherwise those above the
-        limit `payload_size` are reported, and their versions have the reason in `unresolved`.
+        """Yield `make(rows)` for batches of some thousand versions, as columns.
+
+        If the database is undamaged (or with `checks.strict`), on `jobs` threads (0: one per core). Without `older`,
+        references and entities that are not live are left as they are stored. If `lean`, large values are extras, see
+        `Extra`; otherwise those above the limit `payload_size` are reported, and their versions have the reason in
+        `unresolved`. `unreferenced`: also versions in files that the database no longer uses.
         """
         state = self.live_state(report)
         resolver = self.resolve_large if lean else self.resolve_value
@@ -281,7 +283,7 @@ class Database(LiveDatabase):
         return low[:2] <= rank[:2] < high[:2]
 
     def version_key(self, version: Version) -> Any:
-        """What versions are sorted by: column family, key, newest first."""
+        """Return the sort key of a version: column family, key, newest first."""
         rank = self.order(version.column_family).order(version.key)
         stamp = (version.extra.timestamp if version.extra is not None else None) or 0
         key = version.key if rank is None else rank

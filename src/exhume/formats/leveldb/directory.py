@@ -247,7 +247,7 @@ class DatabaseDirectory:
 
     @cached_property
     def resolve_value(self) -> Held:
-        """The same for values in memory: one above the limit `payload_size` cannot be determined."""
+        """Resolve a value that has to fit in memory; None for one above the limit `payload_size`."""
 
         def held(family: int, key: bytes, versions: Versions) -> bytes | None:
             value = self.resolve(family, key, versions)

@@ -412,7 +412,7 @@ _MARKED = bytes(1 if code in _CODES else 0 for code in range(256))
 
 
 def _ends(piece: bytes, stop: int) -> Iterator[int]:
-    """Where a block may end: the places of bytes that are compressions."""
+    """Yield the offsets at which a block may end: those of bytes that are a known compression type."""
     marks = piece[: max(0, stop)].translate(_MARKED)
     at = marks.find(1)
     while at >= 0:

@@ -179,7 +179,7 @@ class LogReader:
         return bytes(payload)
 
     def large_content(self, fragments: Sequence[Fragment]) -> bytes | memoryview:
-        """The same as `LogRecord.payload` has it.  Raises `OSError`, and `LimitExceededError` above `expansion`."""
+        """Return the payload of a large record. Raises `OSError`, and `LimitExceededError` above `expansion`."""
         stored = self._spool()
         for one in fragments:
             stored.add(self.source.read_at(one.data_offset - self.source.origin, one.end - one.data_offset))
@@ -209,14 +209,14 @@ class LogReader:
             self.report(checks.LOG_TAIL, "the last fragment is missing", span=span)
 
     def _confirm(self) -> None:
-        """Report what is pending: more of this log follows, so it is damage."""
+        """Report the pending damage: more of this log follows, so it is not the end of the log."""
         pending, self._pending, self.remains = self._pending, [], None
         for rule, facts, lost in pending:
             self.lost += lost
             self.report(*rule, **facts)
 
     def _report_earlier_use(self) -> None:
-        """Reports at the end of the file what is from an earlier use of it."""
+        """Report, at the end of the file, the fragments that an earlier use of the file left."""
         if self.remains is not None:
             self._pending = []
             self.report(checks.RECYCLED, span=self.source.span(self.remains, self.source.size))

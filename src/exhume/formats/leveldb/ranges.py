@@ -184,7 +184,7 @@ def map_rows(
     """
 
     def large(keys: KeyRange) -> list[T] | None:
-        """A range of keys with blocks that are too large for memory; None if there is something to say of it."""
+        """Return the results of a range with blocks too large for memory; None if there is none, or it is damaged."""
         tables = [run for run in sources.families[keys.family] if isinstance(run, Table)]
         try:
             if not any(table.has_large(keys.start, keys.stop) for table in tables):

@@ -167,7 +167,7 @@ def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Versi
 
 
 def _omitted(version: Version) -> Iterator[str]:
-    """What the output has no place for: columns besides the one that is the value, and the timestamp of the key."""
+    """Return what the output has no place for: columns other than the value, and the timestamp of the key."""
     if version.columns is not None and any(version.columns):
         yield "entities with columns"
     if version.timestamp is not None:
@@ -376,7 +376,7 @@ def _is_structure(source: Source, content: list[Content], rest: Outcome, span: S
 def _account_between(
     source: Source, content: list[Content], rest: Outcome, between: Range, kind: str, report: SalvageReport
 ) -> None:
-    """Account for an undamaged range: what is content in it, and what is around that."""
+    """Account for an undamaged range: its content, and the structure around that."""
     at, stop = between[0] - source.origin, between[1] - source.origin
     number = max(0, bisect_right(content, (at, stop), key=itemgetter(0, 1)) - 1)
     while at < stop:

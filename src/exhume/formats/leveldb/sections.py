@@ -152,7 +152,6 @@ class _Records:
         yield from self._run(first, len(self._starts))
 
     def _run(self, first: int, stop: int) -> Iterator[PlacedRun]:
-        """Yield records `[first, stop)` as one run of sections."""
         starts, ends = self._starts[first:stop], self._ends[first:stop]
         if starts:
             names = lambda: (f"{self._name}/record@{start}" for start in starts)  # noqa: E731
@@ -304,7 +303,7 @@ def _unread(source: Source, blocks: list[Handle], room: int, note: str) -> Itera
 
 
 def _padding(table: Table, blocks: list[tuple[int, int, str]], room: int) -> list[Section]:
-    """Return the padding sections between data blocks. `blocks` has (start, stop, name) of those before `room`."""
+    """Return the padding between data blocks; `blocks` has (start, stop, name) of those before `room`."""
     blocks.sort()
     starts = [*(start for start, _, _ in blocks[1:]), room]
     ends = ((stop, start, name) for (_, stop, name), start in zip(blocks, starts, strict=True))
@@ -361,10 +360,7 @@ def _data_run(table: Table, handles: Handles, rows: str, check: RowCheck | None,
 
 
 def _fill(table: Table, handles: Handles) -> bool:
-    """Return whether the fields of uncompressed blocks claim all bytes.
-
-    False is not a verdict: they may still do so.
-    """
+    """Return whether fields claim all bytes of the uncompressed blocks; False is not a verdict."""
     done = 0
     while done < len(handles):
         offset, size = handles[done]

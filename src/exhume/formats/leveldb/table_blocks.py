@@ -196,9 +196,7 @@ class BlockFile:
     def read_data(
         self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None
     ) -> TableBlock | LargeBlock | None:
-        """The same as `read_block` of a data block, which may be compressed with the table's dictionary, and which is
-        read in chunks if it is large.
-        """
+        """Read a data block as `read_block` does, with the table's dictionary; a large one is read in chunks."""
         if handle.size > min(LOOKED_AT, self.limits.payload_size) and handle.stop <= self.rules.room:
             found = read_large(self, handle, report, self.dictionary)
             if found is not None:

@@ -60,9 +60,9 @@ def _fixed(value: bytes | None) -> int:
 
 
 class IndexedFile(BlockFile):
-    """A table with what is said of its blocks.  Thread-safe.
+    """A table file with its index, meta blocks and properties.
 
-    `largest_sequence` is as stated in the manifest, None if unknown.
+    Thread-safe. `largest_sequence` is as stated in the manifest, None if unknown.
     """
 
     largest_sequence: int | None = None

@@ -321,7 +321,7 @@ def _keep_columns(rows: LeveldbRows, chains: Found) -> None:
 def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
     """Resolve references and entities of versions that are not live to values.
 
-    One whose value cannot be read has none, and the reason in `Version.unresolved`.
+    A value that cannot be read stays empty, with the reason in `Version.unresolved`.
     """
     kinds = rows.numbers(KIND)[::8]
     if not kinds.translate(None, _DIRECT):

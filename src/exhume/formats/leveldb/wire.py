@@ -132,7 +132,7 @@ class BlockIndex(Sequence[tuple[bytes, Handle]]):
 
     @classmethod
     def of(cls, entries: Iterable[tuple[bytes, Handle]]) -> BlockIndex:
-        """The same of pairs."""
+        """Return the index of these pairs."""
         found = list(entries)
         keys = [key for key, _ in found]
         bounds = array("q", accumulate(map(len, keys), initial=0))

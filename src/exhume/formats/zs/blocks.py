@@ -280,7 +280,7 @@ class BlockFile:
             raise checks.BOMB.error(span=self.span(block), expected=f"at most {counted(budget, 'bytes')}") from error
 
     def small_payload(self, block: RawBlock) -> bytes | None:
-        """The same as `unpack`, but None for a payload of more than `largest` bytes, which is read in chunks."""
+        """Return the payload of a block; None if it has more than `largest` bytes and is read in chunks."""
         try:
             return self._unpack(block, min(self.largest, self.limits.payload_budget(len(block.body) - 1)))
         except LimitExceededError:

@@ -60,7 +60,7 @@ class Framing(abc.ABC):
         """The bytes before and after a record of that size."""
 
     def unframe_parts(self, payload: memoryview) -> Iterator[bytes | memoryview]:
-        """The same as `unframe`; large records of a large payload are not copied.  Raises `MalformedRecordsError`."""
+        """Yield a payload in this framing, in parts; large records are not copied. Raises `MalformedRecordsError`."""
         if len(payload) <= LARGE_PAYLOAD:
             yield self.unframe(payload)
             return

@@ -169,7 +169,7 @@ def _trusted_header(head: Head) -> tuple[Header, bool]:
 
 
 def _first_block(source: Source, head: Head) -> int:
-    """Where to start looking when the header cannot be relied on."""
+    """Return where to start the search when the header cannot be relied on."""
     if head.blocks_offset is not None:
         return head.blocks_offset
     return min(source.size, ENVELOPE_SIZE + FIXED_HEADER.size)
@@ -279,10 +279,10 @@ def _decode(found: _FileRange) -> _Decoded | None:
 def _copied(
     block: RawBlock, decoded: _Decoded | None, hints: dict[int, Any], kept: dict[tuple[int, int], int], excess: int
 ) -> int | None:
-    """Where the data block is that a block is a copy of; None if it can be a block of its own.
+    """Return where the original of a copied block is; None if the block may be no copy.
 
-    Records are in order from block to block, so that two data blocks are only the same if all their records are.  Such
-    a one is a copy if the index names the other alone, or if it is in the `excess` of bytes over those that the header
+    Records are in order from block to block, so two data blocks are only the same if all their records are. Such a
+    block is a copy if the index names the other alone, or if it is in the `excess` of bytes over those that the header
     states.
     """
     at = kept.get((block.crc, block.size))

@@ -41,10 +41,8 @@ def section_map(archive: OpenFile) -> SectionMap:
 
 
 def outline(archive: OpenFile) -> SectionMap:
-    """The same sections according to the index: data blocks are not read, and blocks that the index leaves out are
-    walked.
-
-    When the index cannot be read, or its references overlap, it is ignored, and all blocks are walked.
+    """Return the sections according to the index: data blocks are not read, and blocks that the index leaves out are
+    walked. When the index cannot be read, or its references overlap, it is ignored, and all blocks are walked.
     """
     try:
         return SectionMap([(archive.source, _sections(archive.file, _indexed(archive)))])

@@ -192,9 +192,9 @@ class RemoteSource(Source):
         return self._fetch_checked([(start, end)])[0]
 
     def _fetch_ahead(self, start: int, stop: int) -> Callable[[], bytes] | None:
-        """What fetches `[start, stop)` in another thread, tried once.
+        """Return a function that fetches `[start, stop)` in another thread, tried once.
 
-        None where that would be too much unasked, and where an observer has to hear of all that is fetched.
+        None if that would be too much without a request, or if an observer has to be notified of all fetched bytes.
         """
         if activity.current is not None:
             return None
@@ -206,7 +206,7 @@ class RemoteSource(Source):
         self._ahead.will_read(start, stop)
 
     def preload(self, start: int, stop: int) -> None:
-        """The same, and fetches the first of it now, in one request."""
+        """Announce a read of `[start, stop)`, and fetch its first chunk now, in one request."""
         if stop <= start or self._cached_edge(start, stop) is not None:
             return
         if self._size <= HEAD + TAIL:  # every read of it reads all of it

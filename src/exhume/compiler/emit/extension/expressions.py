@@ -76,7 +76,7 @@ class UnknownError(Exception):
 
 
 class Expressions:
-    """Expressions within one function."""
+    """Python expressions of one function, translated to Cython."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
         self.source = source

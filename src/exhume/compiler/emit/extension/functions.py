@@ -43,7 +43,7 @@ ROUNDS = 12
 
 
 class Function(Statements):
-    """One function of the interpreted readers, in compiled code."""
+    """One function of the interpreted readers, translated to Cython."""
 
     def __init__(
         self,

@@ -102,7 +102,7 @@ def joined(one: Kind | None, other: Kind | None) -> Kind | None:
 
 @dataclass
 class Table:
-    """What compiled code takes from the interpreted readers, by number."""
+    """Constants, classes and functions that compiled code takes from the interpreted readers, by number."""
 
     values: list[tuple[object, ...]] = field(default_factory=list)
     slots: list[tuple[str, str, str]] = field(default_factory=list)
@@ -153,7 +153,7 @@ class Table:
         self.words[key] = None if known is None or bits > MOST else max(known, bits)
 
     def slot(self, owner: ReaderObject, name: str) -> str:
-        """Where an object of a class has a field."""
+        """Return code for the position of a field's slot in objects of a class."""
         key = (owner.module, owner.name, name)
         if key not in self._slots:
             self._slots[key] = len(self.slots)
@@ -175,7 +175,7 @@ class ReaderClass:
 
 @dataclass
 class Source:
-    """One module."""
+    """One module of generated Python, parsed."""
 
     id: str
     formats: dict[str, str] = field(default_factory=dict)

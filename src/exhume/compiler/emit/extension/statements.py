@@ -44,7 +44,7 @@ def parts(format: str) -> list[tuple[str, int]]:
 
 
 class Statements(TextStatements):
-    """Statements of one function, as lines."""
+    """Python statements of one function, translated to Cython; the output is in `lines`."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
         """Translate the functions of the module `source`; `every` has all modules by name, `table` the shared

@@ -28,7 +28,7 @@ def _byte(node: ast.expr) -> int | None:
 
 
 class TextStatements(Expressions):
-    """Statements about text of one function, as lines."""
+    """Statements that cut out and decode text, translated to Cython without an object for the bytes."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
         super().__init__(source, every, table)

@@ -230,7 +230,7 @@ def _cost(part: Requirement) -> int:
 
 
 def _table(ids: Collection[int], size: int) -> bytes:
-    """One byte per id below `size`: 1 for those in the set."""
+    """Return one byte per id below `size`: 1 for ids in the set."""
     table = bytearray(size)
     for ident in ids:
         if 0 <= ident < size:

@@ -298,7 +298,7 @@ class Dictionaries:
         return frozenset(self._variables(Wildcard(pattern, self.ignore_case)))
 
     def texts(self, pattern: bytes) -> TextQuery | None:
-        """What to search for in text columns; None when nothing can match."""
+        """Return what to search for in text columns; None when nothing can match."""
         if self._texts is None:
             from exhume.formats.clp_s.query.texts import TextSearch
             from exhume.formats.clp_s.write.texts import Dialect as TextDialect

@@ -189,7 +189,7 @@ class TextSearch:
         self._found_variables: dict[bytes, frozenset[int]] = {}
 
     def query(self, pattern: bytes) -> TextQuery | None:
-        """What to look for, or None when nothing can match."""
+        """Return the candidates for a pattern: log types and variables; None when nothing can match."""
         core = self.dialect is TextDialect.CORE
         stars = stars_for_question_marks(pattern, escaped_too=not core)
         final = Wildcard(pattern if core else stars, self.ignore_case)

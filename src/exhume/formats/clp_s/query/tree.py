@@ -265,7 +265,7 @@ def unescape(text: str, *, value: bool) -> bytes:
 
 
 def clean_pattern(pattern: bytes) -> bytes:
-    """The same pattern without runs of `*` and without backslashes that escape nothing."""
+    """Return a pattern without runs of `*` and without backslashes that escape nothing."""
     if b"\\" not in pattern and b"**" not in pattern:
         return pattern
     pieces = re.findall(rb"\*+|\\(?s:.)|[^*\\]+", pattern)

@@ -93,7 +93,7 @@ def _rows(names: list[str], columns: Sequence[Sequence[Any]], count: int) -> Ite
 
 
 def all_rows(archive: TableArchive, nodes: Collection[int]) -> Iterator[Iterable[Pair]]:
-    """What `wide_rows` yields for all tables; the values of small ones are gathered together."""
+    """Yield the rows of all tables as `wide_rows` does; values of small tables are gathered together."""
     together = KernelTables(archive, prints=False)
     types = archive.schema_tree.types
     wanted: dict[int, bytearray] = {}

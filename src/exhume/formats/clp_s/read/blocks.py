@@ -55,9 +55,8 @@ Printed = tuple[list[bytes], ExhumeError | None]
 
 
 class SharedValue(Generic[T]):
-    """What threads need of a table, its rows or their renderer: made by the first of them, dropped with the last block.
-
-    `share` is what all of them do together before one makes it.
+    """A value that threads share, such as a loaded table or its renderer: made by the first thread, dropped with the
+    last block. `share` is called by all of them before one makes it.
     """
 
     def __init__(self, make: Callable[[], T], share: Callable[[], None] | None = None) -> None:
@@ -67,7 +66,7 @@ class SharedValue(Generic[T]):
         self._made: T | None = None
 
     def get(self) -> T:
-        """What it is.  Raises what keeps it from being made, each time."""
+        """Return the value, made by the first caller. The error of making it is raised to each caller."""
         if self._share is not None and self._made is None:
             self._share()
         with self._lock:

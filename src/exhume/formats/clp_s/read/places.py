@@ -85,10 +85,10 @@ def section_files(tree: Tree) -> dict[str, StoredRange]:
 def in_directory(
     tree: Tree, listed: Sequence[StoredRange], problems: dict[str, ExhumeError], span: Span
 ) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
-    """The same sections as files of a directory, where each begins at its file's first byte.
+    """Return the sections as files of a directory, each from its file's first byte.
 
-    A file that is missing or longer than it is listed is a problem (one that is shorter shows when it is read).  Raises
-    CLPS-313 if the sizes of most files do not match `listed`, at `span`.
+    A missing file, or one longer than listed, is a problem; a shorter one shows when it is read. Raises CLPS-313 if the
+    sizes of most files do not match `listed`, at `span`.
     """
     found: list[StoredRange] = []
     told: list[StoredRange] = []

@@ -122,7 +122,7 @@ class ClpsStrings:
         return -1
 
     def escaped(self) -> ClpsStrings:
-        """The same entries as JSON string content."""
+        """Return the entries with their escapes, as JSON string content."""
         entries = [clps_escape(entry) for entry in self._entries]
         made = object.__new__(type(self))
         made._entries = entries  # noqa: SLF001 - its own class
@@ -147,7 +147,7 @@ class ClpsRepeated:
             self._hashes[index] = hash(self._strings[index])
 
     def first(self, share: int, shares: int) -> int:
-        """The first entry that is like one before it among those of a share, from 0 on; -1 when there is none.
+        """Return the first entry of a share that equals an earlier one, from 0 on; -1 when there is none.
 
         Raises `ValueError` where there are fewer shares.
         """

@@ -166,7 +166,7 @@ def largest_first(sizes: Sequence[int]) -> list[int]:
 
 
 def _turn(order: array[int], first: int, last: int) -> int:
-    """What `_partition` does where all sizes are equal: it exchanges each item with its counterpart."""
+    """Reverse the order of items of equal size, as `_partition` would."""
     middle = first + (last - first) // 2
     order[first], order[middle] = order[middle], order[first]
     order[first + 1 : last] = order[first + 1 : last][::-1]
