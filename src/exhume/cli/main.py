@@ -33,7 +33,7 @@ class VerbGroup(Group):
     """A group whose commands are the modules `exhume.cli.cmd_<verb>`, imported when used."""
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> click.Context:
-        """Parse the command line, which prints the help; raise errors as `invoke` does."""
+        """Parse the command line, which prints the help. Raises `CarriedError` as `invoke` does."""
         try:
             return super().make_context(info_name, args, *more, **extra)
         except BrokenPipeError as error:
