@@ -131,9 +131,10 @@ class ClassEmitter(Statements):
         return self.code(expr)
 
     def _property(self, field: Field) -> list[str]:
-        """The lines of the property of one instance, which is read or computed at its first use, and then kept.
+        """Return the lines of the property of one instance, which is read or computed at its first use, and then kept.
 
         They return the slot if it is set, else they fill it first.  It is None if the condition (`if`) is not met.
+        `foreign` modules (see `_failing`) check each step and keep errors.
         """
         lines = Lines()
         self.lines: Lines = lines
@@ -148,6 +149,7 @@ class ClassEmitter(Statements):
                 lines.add(*([f"if {kept} is not ...:", f"    return {kept}"] if self.foreign else [f"return {kept}"]))
             with lines.block("except AttributeError:"):
                 lines.add("pass")
+            # Modules that the expressions need are noted in `waiting`, and imported at line `here`.
             here, self.module.waiting = len(lines.lines), {}
             weigh = None
             if self.module.foreign:
@@ -161,6 +163,7 @@ class ClassEmitter(Statements):
                     weigh()
                 lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
                 return out + lines.lines
+            # The place of the structure in the data, to read it, and for expressions about the stream.
             if field.value is None or any("_io" in ex.names(one) for one in asked):
                 lines.add("view, base, end = self._io")
             if field.value is None and keeps_order(self.type):

@@ -3,8 +3,8 @@
     read_zs_data_block_record(p, at, end, &out) -> int64_t
 
 `p` holds the bytes, `at` (at most `end`) is where the element begins and `end` where its stream ends; the function
-returns where the element ends, or -1 when it does not fit. The interpreted reader then starts at that element and says
-the fault in it, so that errors are written in one place.  A variable-length integer is put into a `uint64_t`
+returns where the element ends, or -1 when it does not fit. The interpreted reader then starts at that element and
+reports the fault in it, so that errors are written in one place.  A variable-length integer is put into a `uint64_t`
 instead of a structure.
 
 The structure has a field for each column (see `columns`) and for each value instance.  There are readers for types with

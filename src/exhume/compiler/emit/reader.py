@@ -237,13 +237,13 @@ class Reader(Statements):
 
         Raises `UnsupportedError` with the field that is not supported.
         """
-        # `waiting` has fields of fixed size that will be read by one call.
+        # `waiting` has fields of fixed size that will be read by one call (`run` emits it).
         waiting: list[Field] = []
         shares = self.type.root.model.shares
         self.counts: bool = shares or (self.foreign and (self._asks_for_the_end() or self._bits_continue()))
         if self.counts:
             self.lines.add("bit = at * 8 - io.left" if shares else "bit = at * 8")
-        together = 0
+        together = 0  # fields before it share a condition and were read in one `if`
         for number, field in enumerate(self.type.seq):
             if number < together:
                 continue

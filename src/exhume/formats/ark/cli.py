@@ -153,7 +153,7 @@ def cat(run: Run, opened: ArkArchive | ArkLogSet, names: tuple[str, ...], option
 
 
 def one_log(archive: ArkArchive | ArkLogSet) -> ArkArchive:
-    """The log; raises what a directory of several says of a query, which is for one of them."""
+    """Return the archive if it is one log; a directory of several raises, since a query is for one of them."""
     from exhume.formats.ark.reader import ArkArchive
 
     if not isinstance(archive, ArkArchive):

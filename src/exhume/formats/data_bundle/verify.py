@@ -285,7 +285,7 @@ class _BundleWalk:
 
 
 def _check_file_row(row: FileRow, version: Version) -> Iterator[Finding]:
-    """Whether a file or directory is what it can be, and has a name that it can have."""
+    """Yield a finding for a directory with size or checksum, another type of file, and an unsafe or malformed name."""
     meta, (directory, name) = row.meta, row.key
     if meta.is_directory and (meta.size or meta.crc32c):
         yield checks.DIRECTORY_SIZE.finding(row.path, span=version.span, actual=meta.size)

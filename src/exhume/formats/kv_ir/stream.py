@@ -133,6 +133,8 @@ class Stream:
                     return  # `after_frames` reports other bytes
                 raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
             engine = new_engine()
+            # The frame starts at `start`, and gave `done` bytes so far.  Pieces of at most `step` bytes of it are taken
+            # from `ahead`, which was read from `place` on.
             start, done, step = at, 0, FIRST_STEP
             ahead, place = memoryview(b""), at
             while not engine.eof:
@@ -150,6 +152,7 @@ class Stream:
                     raise self.rules.frame_corrupt.error(span=span, actual=str(error)) from error
                 at += len(piece)
                 done += len(out)
+                # Pieces shrink while they decompress to much, so that the chunks yielded stay small.
                 step = min(2 * step, STEP) if len(out) < MUCH else max(step // 2, FINE)
                 if engine.eof:
                     at -= len(engine.unused_data)

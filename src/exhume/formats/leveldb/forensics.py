@@ -151,7 +151,7 @@ def _is_index(table: Table, block: TableBlock, places: set[Handle], *, is_last: 
     They are if all of them are found blocks; or, since blocks may be damaged or moved, if they follow each other.
     """
     items, _, _, _ = kernel.internal_entries(block.data, block.tail.end, table.limits.structure_size, 0, None)
-    handles = [layout.leading_handle(item[4]) for item in items]
+    handles = [layout.leading_handle(value) for _, _, _, _, value, _ in items]
     known = [handle for handle in handles if handle is not None]
     if len(known) < len(handles):
         return False
@@ -330,7 +330,7 @@ def is_entries(table: Table, block: TableBlock) -> bool:
     except ExhumeError:
         return False
     items, _, problem, _ = kernel.internal_entries(block.data, end, table.limits.structure_size, 0, None)
-    return bool(items) and not problem and all(((~item[1]) & 0xFF) in KNOWN_TYPES for item in items)
+    return bool(items) and not problem and all((~inverted & 0xFF) in KNOWN_TYPES for _, inverted, *_ in items)
 
 
 class _Chain:

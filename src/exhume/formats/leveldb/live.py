@@ -58,8 +58,8 @@ class LiveDatabase(DatabaseDirectory):
         """Live `(key, value)` with `start <= key < stop` in key order, as of `sequence`.  Raises at the first
         damage.
         """
-        for item in self._newest(start, stop, sequence, column_family):
-            yield item[0], whole(item[4])
+        for key, _, _, _, value, _ in self._newest(start, stop, sequence, column_family):
+            yield key, whole(value)
 
     def scan_newest(
         self,
@@ -70,8 +70,8 @@ class LiveDatabase(DatabaseDirectory):
         column_family: int = 0,
     ) -> Iterator[tuple[bytes, int, bytes]]:
         """Like `scan`, but yields `(key, sequence, value)`."""
-        for item in self._newest(start, stop, sequence, column_family):
-            yield item[0], (_TOP - item[1]) >> 8, whole(item[4])
+        for key, inverted, _, _, value, _ in self._newest(start, stop, sequence, column_family):
+            yield key, (_TOP - inverted) >> 8, whole(value)
 
     def live_families(self) -> list[int]:
         """The numbers of the column families that were not dropped."""
@@ -149,7 +149,7 @@ class LiveDatabase(DatabaseDirectory):
         The value is None if it cannot be determined, and a `LargeValue` if it is too large for memory.
         """
         items = self._newest(start, stop, None, 0, strict=False)
-        return ((item[0], item[4]) for item in items)
+        return ((key, value) for key, _, _, _, value, _ in items)
 
     def _newest(
         self,
@@ -160,7 +160,7 @@ class LiveDatabase(DatabaseDirectory):
         *,
         strict: bool = True,
     ) -> Iterator[Any]:
-        """The item of each live key with its value, as of `sequence`; see `_resolved`."""
+        """Yield an `Item` for each live key, with its resolved value, as of `sequence`."""
         self.require_sound()
         ceiling = self.last_sequence() if sequence is None else sequence
         if not self.order(column_family).is_bytewise:
@@ -193,7 +193,7 @@ class LiveDatabase(DatabaseDirectory):
         last: bytes | None = None
         chain: list[Item] = []  # merge operands of the last key, newest first, while there may be more
         for item in self._merged(start, stop, column_family):
-            key = item[0]
+            key, inverted, _, _, _, place = item
             if chain and key != last:
                 yield self._resolved(chain, column_family, strict)
                 chain = []
@@ -201,8 +201,8 @@ class LiveDatabase(DatabaseDirectory):
                 return
             if key == last and not chain:
                 continue
-            packed = _TOP - item[1]
-            number, kind = packed >> 8, packed & 0xFF
+            packed = _TOP - inverted
+            number, kind = packed >> 8, packed & 0xFF  # sequence number and value type
             if number > ceiling or kind == RANGE:
                 continue
             last = key
@@ -210,7 +210,7 @@ class LiveDatabase(DatabaseDirectory):
                 ranges and any(r.first <= key < r.stop and r.sequence > number for r in ranges)
             )
             if not gone and kind not in checks.KNOWN_PUTS:
-                checks.raise_rule(checks.VALUE_TYPE, span=item[5].span, actual=kind)
+                checks.raise_rule(checks.VALUE_TYPE, span=place.span, actual=kind)
             if not gone and kind == ValueTypes.MERGE:
                 chain.append(item)
             elif chain:
@@ -222,16 +222,17 @@ class LiveDatabase(DatabaseDirectory):
             yield self._resolved(chain, column_family, strict)
 
     def _resolved(self, chain: list[Item], family: int, strict: bool) -> tuple[Any, ...]:
-        """The newest of the items that make the value of a key, with that value.
+        """Return the first item of `chain` (the newest version of a key) with the value of the whole chain.
 
         With `strict`, raises LDB-404 if it cannot be determined; else the value is None.
         """
-        versions = [((_TOP - item[1]) & 0xFF, item[4]) for item in chain]
-        value = (self.resolve if strict else self.resolve_large)(family, chain[0][0], versions)
+        versions = [((_TOP - inverted) & 0xFF, stored) for _, inverted, _, _, stored, _ in chain]
+        key, newest, rank, at, _, place = chain[0]
+        value = (self.resolve if strict else self.resolve_large)(family, key, versions)
         if value is None and strict:
-            kind = type_name((_TOP - chain[0][1]) & 0xFF)
-            checks.raise_rule(checks.UNRESOLVED, kind, span=chain[0][5].span, actual=chain[0][0])
-        return *chain[0][:4], value, chain[0][5]
+            kind = type_name((_TOP - newest) & 0xFF)
+            checks.raise_rule(checks.UNRESOLVED, kind, span=place.span, actual=key)
+        return key, newest, rank, at, value, place
 
     def last_sequence(self) -> int:
         """The last sequence number in the manifest and in the logs that would be replayed."""

@@ -323,7 +323,7 @@ def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
 
     A value that cannot be read stays empty, with the reason in `Version.unresolved`.
     """
-    kinds = rows.numbers(KIND)[::8]
+    kinds = rows.numbers(KIND)[::8]  # the lowest byte of each 64-bit number: value types are below 256
     if not kinds.translate(None, _DIRECT):
         return
     statuses, newer, sequences = (array("q", rows.numbers(which)) for which in (STATUS, NEWER, SEQUENCE))
@@ -362,7 +362,7 @@ def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False, repor
     A value above the limit `payload_size` that would be added as a whole is reported, and is not known.  Without
     `report`, it raises `LimitExceededError`.
     """
-    if any(type(item[4]) is LargeValue or (lean and len(item[4]) > LONG) for item in items):
+    if any(type(value) is LargeValue or (lean and len(value) > LONG) for _, _, _, _, value, _ in items):
         made = []
         for key, inverted, rank, at, value, place in items:
             sequence, kind = divmod(_TOP - inverted, 256)

@@ -6,7 +6,7 @@ Spec: LevelDB doc/impl.md; the rules are in `checks`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
@@ -342,22 +342,22 @@ class TableVerifier:
                 checks.report_error(self.report, checks.BLOCK, error, "filter: ")
 
     def _check_restarts(self, block: TableBlock | LargeBlock) -> None:
+        restarts: Sequence[int]
         if isinstance(block, LargeBlock):
-            odd = [at for at in block.restarts() if at not in block.starts and not (at == 0 and block.end == 0)]
-            if odd:
-                self.report(checks.RESTARTS, span=block.span.in_payload(block.end, block.size), actual=odd[0])
-            return
-        try:
-            end, restarts = block.tail
-        except FormatError:
-            return  # reported by block_items
-        entries, _, problem = kernel.block_entries(block.data, end, self.table.limits.structure_size)
-        if problem == BLOCK_BOMB:
-            return  # further entries may be where the restart points lead
-        starts = {at for _, _, at in entries}
-        wrong = [at for at in restarts if at not in starts and not (at == 0 and end == 0)]
-        if wrong:
-            self.report(checks.RESTARTS, span=block.span.in_payload(end, len(block.data)), actual=wrong[0])
+            end, size, restarts, starts = block.end, block.size, block.restarts(), block.starts
+        else:
+            try:
+                end, restarts = block.tail
+            except FormatError:
+                return  # reported by block_items
+            entries, _, problem = kernel.block_entries(block.data, end, self.table.limits.structure_size)
+            if problem == BLOCK_BOMB:
+                return  # further entries may be where the restart points lead
+            size, starts = len(block.data), {at for _, _, at in entries}
+        # Restart points lead to entries; a block without entries may have one, 0.
+        stray = [at for at in restarts if at not in starts and not (at == 0 and end == 0)]
+        if stray:
+            self.report(checks.RESTARTS, span=block.span.in_payload(end, size), actual=stray[0])
 
     def _check_items(
         self, block: TableBlock | LargeBlock, items: list[Item], previous: _LastEntry | None, separator: bytes
@@ -374,15 +374,15 @@ class TableVerifier:
                 actual=separator,
             )
         self._check_bounds(block, items)
-        for item in items:
-            packed = _TOP - item[1]
+        for _, inverted, _, at, _, _ in items:
+            packed = _TOP - inverted
             self.entries += 1
             if self.table.referenced:
                 self.kinds.add(packed & 0xFF)
             if packed & 0xFF not in KNOWN_TYPES:
-                report(checks.VALUE_TYPE, span=block.span.in_payload(item[3], item[3]), actual=packed & 0xFF)
+                report(checks.VALUE_TYPE, span=block.span.in_payload(at, at), actual=packed & 0xFF)
             if self.last_sequence is not None and packed >> 8 > self.last_sequence and self.table.referenced:
-                report(checks.SEQUENCE, span=block.span.in_payload(item[3], item[3]),
+                report(checks.SEQUENCE, span=block.span.in_payload(at, at),
                        expected=f"at most {self.last_sequence}", actual=packed >> 8)  # fmt: skip
 
     def _check_bounds(self, block: TableBlock | LargeBlock, items: list[Item]) -> None:

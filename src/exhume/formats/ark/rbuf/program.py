@@ -2,7 +2,7 @@
 
 A program describes what `compiler` makes readers of, field by field, and nothing else: the kernel accepts messages that
 those readers decode without a note, and prints the JSON that is made of their values.  Any other message is left to the
-readers, which report the problem or noteworthy.
+readers, which report the problem or note.
 
 Spec: rbuf wire format.
 """

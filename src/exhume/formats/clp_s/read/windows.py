@@ -190,15 +190,17 @@ class WindowRows:
         return Window(table, windows.layout, windows.ends, columns, count)
 
     def _texts(self, room: memoryview, places: dict[int, tuple[int, int]]) -> dict[int, tuple[memoryview, int, int]]:
-        """Return the columns of encoded strings as (data, start, end).
+        """Return the columns of encoded strings as (data, start, end), by column index.
 
-        `room` has their words, `places` where; the variables of these rows follow them.
+        `room` has the words of each column (log type and offset of the variables) at `places[index]`.  The result has
+        for each column the number of variables of these rows and, after it, their encoded variables.
         """
         windows, table = self._windows, self._windows.table
         types, texts = windows.layout.node_types, table.archive.texts
-        ranges: list[tuple[int, int, int]] = []
-        heads: dict[int, tuple[int, bytes]] = {}
+        ranges: list[tuple[int, int, int]] = []  # (start, end, position in the result) to be copied from the table
+        heads: dict[int, tuple[int, bytes]] = {}  # by column: (position in the result, bytes before its variables)
         size = 0
+        # Find the range of variables that the rows of each column use.
         for index in places:
             if types[index] not in SIZED_INSIDE:
                 continue
@@ -217,6 +219,7 @@ class WindowRows:
             size += len(heads[index][1])
             ranges.append((begin + VARIABLE_SIZE * low, stop, size))
             size += VARIABLE_SIZE * (high - low)
+        # Copy all at once.
         data = self._here.buffer(size)
         for at, head in heads.values():
             data[at : at + len(head)] = head
