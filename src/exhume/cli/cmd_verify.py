@@ -86,6 +86,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
             else:
                 _print_finding(run, finding)
         sound = check_container(run, source, progress, unless="--quick" if quick else "")
+    # Print the verdict; what does not open, or is damaged, determines the exit code.
     verdict = verification.verdict
     run.tally(verdict)
     if run.json:

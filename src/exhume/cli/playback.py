@@ -198,6 +198,7 @@ class Player:
         if kind == "head":
             self._head = event[1]
             return
+        # The headline of a target is printed once it has output of its own; a verdict is not.
         if self._head and kind != "verdict":
             self._run.print(self._head)
             self._head = ""

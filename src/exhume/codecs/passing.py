@@ -355,7 +355,7 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
                 raise CodecError("lz4: truncated block")
             length -= len(part)
             yield from made.full()
-        if not held.has(1):
+        if not held.has(1):  # the last sequence has only literals
             break
         offset, size = held.number(2), long(token & 15) + 4
         while size:

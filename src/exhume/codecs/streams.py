@@ -60,6 +60,7 @@ def _zstd(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
         except zstandard.ZstdError as error:
             raise CodecError(f"{name}: corrupt zstd stream", actual=error) from error
         stored = b""
+        # The rest belongs to the next frame.
         if engine.eof:
             stored, engine = engine.unused_data, None
         held.append(piece)

@@ -215,7 +215,7 @@ def zstd_stream(pieces: Iterable[Buffer], step: int = STREAM_STEP) -> Iterator[t
 
 
 def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
-    """Return for each concatenated zstd frame of the pieces where it ends, and the size of its content.
+    """Yield for each concatenated zstd frame of the pieces where it ends, and the size of its content.
 
     No content is kept.  Raises `CodecError` as `zstd_stream` does.
     """

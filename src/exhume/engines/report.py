@@ -158,6 +158,7 @@ class _ReportBuild:
             except (SourceError, MissingDependencyError) as error:
                 self._other(name, Kind.UNREADABLE, _why(error))
                 return
+            # Record the image, then each archive in it; those that are a part of it are copied.
             number, first = len(self.case.images), len(self.case.archives)
             self.case.images.append(hashed)
             if not matches:
@@ -318,6 +319,7 @@ def _grouped(known: _Pieces) -> Iterator[_Pieces]:
     Pieces that refer to the same name belong together (a union-find over their names). If two pieces in one group claim
     one place, the group is divided by folder; within a folder, the first of the two is taken.
     """
+    # Union of sets: pieces that refer to each other have the same root.
     parent_of: dict[object, object] = {}
 
     def root_of(name: object) -> object:
@@ -330,6 +332,7 @@ def _grouped(known: _Pieces) -> Iterator[_Pieces]:
     for number, (_, piece) in enumerate(known):
         for name in (*piece.refers, *(referred & {piece.key})):
             parent_of[root_of(number)] = root_of(name)
+    # A group with two pieces in one place consists of copies: divide it by folders.
     groups: defaultdict[object, _Pieces] = defaultdict(list)
     for number, one in enumerate(known):
         groups[root_of(number)].append(one)

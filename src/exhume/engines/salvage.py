@@ -88,6 +88,7 @@ def salvage(
     finally:
         if source is not target:
             source.close()
+    # Read the output back: what the ordinary reader finds decides the verdict.
     report.findings = list(_reread(path, id, mode, limits, progress, jobs)) if path.exists() else []
     report.findings += compare(report, path, mode, limits, jobs)
     if report.verdict is Verdict.DAMAGED:
@@ -177,6 +178,7 @@ def compare(report: SalvageReport, path: Path, mode: SalvageMode, limits: Limits
     except ExhumeError as error:
         told = Finding.from_error(error)
         return [] if any(one.is_problem for one in report.findings) else [told]
+    # Different counts, or else different digests.
     pair = (recovered, report.read_back) if report.read_back != recovered else (report.digest, digest)
     if pair[0] == pair[1]:
         return []

@@ -80,6 +80,7 @@ def export(
     start_ns = None if clock_start is None else _iso_ns(clock_start)
     if clock_start is not None and start_ns is None:
         raise QueryError("not an ISO 8601 time", actual=shorten(clock_start), expected="such as 2026-11-22T08:00:00Z")
+    # Check the named columns against those of all tables.
     tables = archive.arrow_tables(losses=report.lost, **options)
     schemas = {name: make().schema for name, make in tables.items()}
     known = list(dict.fromkeys(field for schema in schemas.values() for field in schema.names))

@@ -35,7 +35,7 @@ class ExhumePlugin(Plugin):  # type: ignore[misc]
     @arg("-p", "--path", default="/", help="path on the target below which to look")  # type: ignore[untyped-decorator]
     @export(record=ArchiveRecord)  # type: ignore[untyped-decorator]
     def archives(self, path: str = "/") -> Iterator[Any]:
-        """Return a record for every file that is an archive, by its first and last bytes."""
+        """Yield a record for every file that is an archive, by its first and last bytes."""
         for _, _, files in self.target.fs.walk_ext(path):
             for entry in files:
                 try:

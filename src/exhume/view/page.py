@@ -181,7 +181,7 @@ class PageWriter:
             self._stored(source, first, last, damaged=damaged)
 
     def _parts(self, start: int, end: int, near: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Yield the parts of `[start, end)` that are on the page: the first bytes, and those near findings."""
+        """Return the parts of `[start, end)` that are on the page: the first bytes, and those near findings."""
         if self._selection.narrow:
             return [(start, end)]
         parts = [(start, min(end, start + FIRST_BYTES))]

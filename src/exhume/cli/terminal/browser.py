@@ -295,6 +295,7 @@ class Browser(App[None]):
             self.call_from_thread(self._say_title)
             self.call_from_thread(self.notify, str(error), severity="error", markup=False)
             return
+        # Another search may have begun: only the last one moves the cursor.
         if stopped():
             return
         self.call_from_thread(self._say_title)

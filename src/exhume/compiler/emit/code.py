@@ -68,7 +68,15 @@ def _size_of(kind: Kind, bits: bool = False) -> int:
 
 
 class Code(abc.ABC):
-    """Translates expressions of one type to Python. Readers and properties find names in different places."""
+    """Translates expressions of one type to Python. Readers and properties find names in different places.
+
+    Attributes:
+        foreign: Whether the code reads data by a specification of a user: it counts steps and checks everything.
+        lines: The lines emitted so far.
+        item: Code and kind of `_` in an expression; None where there is none.
+        moved: Code for the current position, if it is not `at`.
+        bounded: Code of the size that was just found not to pass the end, else "".
+    """
 
     asked: int
 
@@ -85,12 +93,12 @@ class Code(abc.ABC):
         self.needs = module.needs[type]
         self.foreign: bool = module.foreign
         self.lines: Lines = Lines()
-        self.item: tuple[str, Kind] | None = None  # what `_` is
+        self.item: tuple[str, Kind] | None = None
         self.index = ""
         self.above_path = ""
         self.asked = 0
-        self.moved = ""  # where reading is, if that is not `at`
-        self.bounded = ""  # what was just found not to pass the end
+        self.moved = ""
+        self.bounded = ""
 
     def path(self, field: Field) -> str:
         """The path of a field in errors, as Python."""
@@ -117,7 +125,7 @@ class Code(abc.ABC):
         return f"{names}({code}, {code})"
 
     def at_end(self, at: str, end: str) -> str:
-        """Whether reading is at the end."""
+        """Return the condition that the current position is at the end, as Python."""
         return f"{at} >= {end}"
 
     def kept(self, field: Field) -> str:

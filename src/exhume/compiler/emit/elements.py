@@ -191,6 +191,7 @@ class Element(ElementExpressions):
     def _field(self, field: Field) -> None:
         """Statements that read one field, without its condition.  Raises `UnsupportedError` for other methods."""
         kind, lines = field.one, self.lines
+        # A check of the field before may have shown that this size fits.
         bounded, self.bounded = self.bounded, None
         match rows.way(field):
             case ReadMethod.UP_TO_LAST:

@@ -91,6 +91,7 @@ class TracedStatements(Statements):
         lines, outer = self.lines, self.index
         assert self.module.beside is not None
         holds = field.id in self.module.beside.names
+        # The function that reads one element, also later, when it is shown.
         with lines.block("def element(at: int, index: int, run: Run) -> tuple[object, int]:"):
             self.index = "index"
             self._read_valid_raw(field, '""', True)
@@ -98,6 +99,7 @@ class TracedStatements(Statements):
         lines.add(f"{into} = {self.kept(field)} = {self.module.helper('Lazily')}(view, at, run, element)")
         lines.add(f'{self.holder}.PLACES["{field.id}"][3] = {into}.places')
         self.index = f"len({into})"
+        # Find all places: by columns if the type has them, else by reading each element.
         columns = [one.type.reader_name.replace("read_", "scan_", 1) for one in nested_in(field.one)]
         with lines.block("try:"):
             if (
@@ -146,8 +148,10 @@ class TracedStatements(Statements):
             lines.add("before = at")
             with lines.block("try:"), self.module.plain():
                 self._read_valid_raw(field, '""', True)
+            # Read the element again in the way that keeps its parts, so that the error has them.
             with lines.block("except FAILURES:"):
                 lines.add(f"{into}.begin(before)", f"one, at = element(before, len({into}), run)")
+            # Elements without bytes would repeat without end.
             most = "" if field.repeat == "eos" else f" and len({into}) >= {refusal.EMPTY}"
             found = f"{refusal.EMPTY} that take none" if most else "one that takes none"
             with lines.block(f"if at == before{most}:"):
@@ -236,6 +240,7 @@ class PausedReader(Reader):
         lines, count = self.lines, field.expr("repeat-expr")
         many = "None" if count is None else self._count(count)
         lines.add(f"many = {many}")
+        # Functions that the caller of the paused reader uses: to read rows, an element, and to find the last one.
         rows, type = self._rows(field), tabled(field)
         element = not rows or (type is not None and bool(type.raw.get("-around")))
         if element:
@@ -250,6 +255,7 @@ class PausedReader(Reader):
                 lines.add(f"return {self.code(until)}")
                 self.item = None
         self.index = ""
+        # The exception carries them and where the list starts.
         given = ["rows" if rows else "None", "element" if element else "None", "None" if until is None else "last"]
         lines.add(f"raise {self.module.helper('Paused')}(at, end, many, run, {', '.join(given)})", f"{into} = None")
 

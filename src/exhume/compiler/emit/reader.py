@@ -159,7 +159,7 @@ class Reader(Statements):
         return "\n".join([opening, *written_doc(about), *lines.lines])
 
     def begin_run(self) -> Callable[[], None]:
-        """Statements that begin what is counted, unless it has begun; see `step`."""
+        """Emit statements that create the budget `run` if the caller gave none, and charge a step; see `step`."""
         with self.lines.block("if run is None:"):
             self.lines.add("run = Run(end - at)")
         return self.step(least=1 + self.traces * len(self.type.seq))

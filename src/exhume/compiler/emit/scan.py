@@ -151,10 +151,12 @@ class Scan(Reader):
             field.to_end or rows.read_method_of_one(field) is ReadMethod.CODED or kind.type.opaque
         ):
             raise UnsupportedError("a structure in bytes that are not limited by a size has no columns")
+        # A reader for the inner structure, whose columns have the prefix of this field.
         inner = self.__class__(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         self.begin_nested(inner, field)
         inner.above_path = f"{self.above_path}{field.id}."
         lines, rest = self.lines, f"rest_{self.local(field)}"
+        # Inside a size, the end is that of the field, until it was read.
         if sized:
             stop = self.sized_end(field, self.path(field))
             inner.base = f"base_{self.local(field)}"
@@ -165,6 +167,7 @@ class Scan(Reader):
             if not any(inner.base in line for line in lines.lines[before + 1 :]):
                 del lines.lines[before]
             lines.add("at = end", f"end = {rest}")
+        # Take over the columns of the inner structure.
         self.columns += inner.columns
         self.byte_fields += inner.byte_fields
         self.number_fields |= inner.number_fields
@@ -339,7 +342,7 @@ class OutwardScan(Scan):
         return out.lines
 
     def more_to_come(self) -> str:
-        """Whether there is another row where no count is given, as Python."""
+        """Return the condition that another row follows, if no count is given, as Python."""
         return "(until or at < end)" if self.lasts else "at < end"
 
     def _constant(self, expr: ex.Expr) -> str:

@@ -153,6 +153,7 @@ class Module:
             head.append("from array import array")
         if self.enums:
             head.append("from enum import IntEnum as _IntEnum")
+        # Of helpers, only those that the text uses.
         taken = map(_imported, sorted(self.helpers))
         head += ["", f"from ._layout import {', '.join(one for one in taken if not words or one.split()[-1] in words)}"]
         if self.given:

@@ -220,6 +220,7 @@ class Statements(SingleValue):
         type = columned(field)
         if type is None:
             return False
+        # Columns need rows of one size, without rules and without an end that depends on a row.
         count = field.expr("repeat-expr")
         whole = field.size is None or field.size == ex.Literal(type_size(type))
         own = {"size-eos", "terminator", "pad-right", "process", "valid"}.isdisjoint(field.raw)
@@ -229,6 +230,7 @@ class Statements(SingleValue):
             raise UnsupportedError(
                 "structures with columns are repeated to the end or by a count, without size or rule"
             )
+        # Call the reader of columns; a problem in a row is raised with the path of this field.
         lines = self.lines
         many = "" if count is None else f", {self._count(count)}"
         if self.module.foreign:
@@ -238,6 +240,7 @@ class Statements(SingleValue):
         with lines.block(f"if {into}.problem is not None:"):
             lines.add(f"{into}.problem.within({self.path(field)})", f"raise {into}.problem")
         lines.add(f"at = {into}.resume_at")
+        # Rows that become objects later need what is around them.
         needs = self.module.needs[type]
         if self.foreign and field.size is None:
             lines.add(f"{into}.io = io")

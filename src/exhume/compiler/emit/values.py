@@ -86,7 +86,7 @@ class Values(Rules):
     """
 
     strays = False
-    """Whether reading may be at a place past the end."""
+    """Whether the current position may be past the end of the stream, as in instances with `pos`."""
 
     def sized_end(self, field: Field, path: str) -> str:
         """Emit statements that check that the field's size fits; return the code of where its bytes end."""

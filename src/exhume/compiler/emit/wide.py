@@ -172,6 +172,7 @@ class WideScan(OutwardScan):
         if isinstance(kind, Structure) and scalar_of(kind) is None:
             self._push(self._inside(field, kind, name, base is not None))
             return
+        # Read the value into variables of its own, so that cases do not overwrite each other.
         one = f"{into}_{number}"
         if kind == BYTES and base is not None:
             lines.add(f"at_{one} = at")
@@ -184,6 +185,7 @@ class WideScan(OutwardScan):
         else:
             raise UnsupportedError("this kind of case has no column")
         self.align()
+        # A column for a number, two (start and end) for bytes and text.
         kinds = every[list(every)[number - 1]]
         self._push(
             [(f"{name}_start", "q", f"at_{one}"), (f"{name}_end", "q", f"end_{one}")]

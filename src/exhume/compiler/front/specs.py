@@ -286,6 +286,7 @@ def _field(type: Type, field: Field) -> None:
         if expr is not None:
             with _place(f"{field.where}: {key}"):
                 demand(kind(expr, type, field.one if key == "repeat-until" else UNKNOWN), families, what)
+    # A value instance has no other keys.
     if field.value is not None:
         with _place(f"{field.where}: value"):
             found = kind(field.value, type)

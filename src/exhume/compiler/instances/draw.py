@@ -317,8 +317,9 @@ def _unsealed(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invali
 
 
 def _broken(type: Type, drawn: DrawnInstance, rule: Rule, chance: RandomChoices, *, rough: bool) -> bytes | None:
-    """Data in which a rule may be broken."""
+    """Return data in which `rule` may be broken, or None if it cannot be; `rough` flips a bit in any case."""
     data, stored = drawn.data, drawn.data[rule.start : rule.stop]
+    # End the data inside the field, or put a byte there that no encoding allows.
     if rule.rule == "short":
         if rule.stop == rule.start:
             return None
@@ -328,6 +329,7 @@ def _broken(type: Type, drawn: DrawnInstance, rule: Rule, chance: RandomChoices,
     if rule.rule == "encoding":
         at = chance.integer(0, len(stored) - 1)
         return data[: rule.start + at] + b"\xff" + data[rule.start + at + 1 :]
+    # Near misses: a number next to the allowed ones.
     kind = rule.field.one
     if not rough and rule.rule not in ("contents", "terminator") and rule.value is not None:
         value = rule.value
@@ -342,6 +344,7 @@ def _broken(type: Type, drawn: DrawnInstance, rule: Rule, chance: RandomChoices,
                 return data[: rule.start] + packed(kind, chance.choice(choices)) + data[rule.stop :]
         if isinstance(kind, Bits):
             rough = True
+    # Otherwise, flip one bit of the field.
     at = chance.integer(0, len(stored) - 1)
     byte = stored[at] ^ 1 << chance.integer(0, 7)
     return data[: rule.start + at] + bytes([byte]) + data[rule.start + at + 1 :]

@@ -81,6 +81,7 @@ class Solver(Walk):
             case ex.Name(id) if not id.startswith("_"):
                 yield from self._of_field(scope.node, id, seen)
             case ex.Member(of, name):
+                # The size of a stream is a variable; other members of a stream are not.
                 if of == ex.Name("_io"):
                     if name == "size":
                         yield "size", scope.node.stream.path
@@ -120,6 +121,7 @@ class Solver(Walk):
             given, scope = node.given[id]
             yield from self._variables(given, scope, seen)
             return
+        # A field that is read: its bytes, value and count can be chosen, and what decides about it.
         one = next((one for one in (*node.type.fields(), *node.type.params) if one.id == id), None)
         if one is None:
             return
@@ -392,6 +394,7 @@ class Solver(Walk):
             except UnknownError:
                 values.append(None)
         first, second = (value if isinstance(value, int) else None for value in values)
+        # Keep one side and choose the other.
         for number in (wanted,):
             if second is not None:
                 for choice in backwards(op, second, number, first or 0):
@@ -400,6 +403,7 @@ class Solver(Walk):
                 choices = [first - number] if op == "-" else list(backwards(op, first, number, second or 0))
                 for choice in choices:
                     yield from self.solve(right, scope, choice, depth + 1)
+        # For `high * radix + low`, choose both sides.
         if op == "+" and (radix := _radix(left)) is not None:
             high, low = left, right
         elif op == "+" and (radix := _radix(right)) is not None:

@@ -33,6 +33,7 @@ class Numbers(Draft):
         node: Node | None = None,
     ) -> int:
         """A number that its field allows, by what it is used for. Raises `RetryError` when none is."""
+        # What the rule of the field allows.
         use = self.uses.get(one, FieldUse()) if one is not None else FieldUse()
         test: Callable[[int], bool] = _any
         if one is not None and scope is not None and "valid" in one.raw:
@@ -44,12 +45,14 @@ class Numbers(Draft):
             if "expr" in rules_of(one):
                 test = self.tested(one, scope, node)
         enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
+        # Numbers that expressions compare with, and those next to them, are the interesting ones.
         numbers = set(use.numbers)
         if one is not None and isinstance(one.one, (Integer, Bits)) and one.one.enum is not None:
             numbers |= set(one.one.enum.values)
         near = sorted({number + by for number in numbers for by in ((0,) if enum else (0, 1, -1))})
         near = [number for number in near if low <= number <= high]
         elements = re.findall(r"\[(\d+)\]", scope.path) if scope is not None else []
+        # Draw a few times, then try the known candidates in order.
         for _ in range(8):
             value = self.any_number(use, near, low, high, int(elements[-1]) - 1 if elements else 3)
             if test(value):
@@ -204,6 +207,7 @@ class StoredValues(Numbers):
         widths = [one.one.width for one in run if isinstance(one.one, Bits)]
         size = -(-sum(widths) // 8)
         fits = self.room(stream, at, size)
+        # Bits that were given are read; others are drawn field by field, and stored together.
         data = self.there(at, size) if fits else None
         big = isinstance(run[0].one, Bits) and run[0].one.big
         many = 0 if data is None else int.from_bytes(data, "big" if big else "little")

@@ -302,6 +302,7 @@ def varint(type: Type) -> list[Group]:
     value = type.field(type.scalar).value
     if value is None:
         return []
+    # Fold the conditions of the bytes after this one, assuming whether it is the last.
     known: dict[ex.Expr, ex.Expr] = {}
     groups = []
     for number, field in enumerate(type.seq):

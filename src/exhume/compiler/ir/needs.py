@@ -205,7 +205,7 @@ def _kept(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
 
 
 def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
-    """Return which values of other types the expressions of one type use, and what that requires of those."""
+    """Note in `needs` which types keep `_io`, `_parent` or `_root`, because expressions of `type` use these of them."""
     for field in (*type.seq, *type.instances.values()):
         for expr in expressions(field):
             for node in ex.nodes(expr):

@@ -325,6 +325,7 @@ def tables(log: ArkLog, topics: Topics = None) -> dict[str, ArkTable]:
     for channel in log.channels():
         if log.acceptance(channel.section).accepts_name(channel.name):
             found.setdefault((channel.name, channel.type, channel.declaration.schema_registry), []).append(channel)
+    # Tables are by name and type; a name with several types gets the type, and a number if that occurs again.
     wanted = topic_matcher(topics)
     given = [topics] if isinstance(topics, (str, re.Pattern)) else list(topics or ())
     guids = {each for each in given if isinstance(each, str)}

@@ -199,6 +199,7 @@ def search(run: Run, archives: list[ArkArchive | ArkLogSet], query: str, options
         messages = archive.messages(**wanted) if run.machine or options.count else ()
         count = 0
 
+        # Matches are counted while they are printed.
         def counted(messages: Any = messages, name: str = archive.name) -> Iterator[dict[str, Any]]:
             nonlocal count
             for message in messages:

@@ -328,6 +328,7 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
             columns.append((at, column))
     if not columns:
         return None
+    # Splits of one column follow each other in the manifest.
     columns.sort(key=lambda item: item[0])
     joined: list[Column] = []
     for _, column in columns:
@@ -335,6 +336,7 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
             joined[-1] = Column(column.name, column.compression, column.objects, joined[-1].splits + column.splits)
         else:
             joined.append(column)
+    # The fields at the start of the manifest, as far as they can be read.
     common = read_guid_at(data, MANIFEST_FIELDS.common_identifier)
     identifier = (read_guid_at(data, MANIFEST_FIELDS.log_identifier) if common else None) or NIL
     manifest = Manifest(identifier, common or NIL, _name(data), (ManifestSection(tuple(joined), identifier),))

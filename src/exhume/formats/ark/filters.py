@@ -187,6 +187,7 @@ def _repeats(pattern: Any) -> int:
             _, most, inner = argument
             within = _repeats(inner)
             branching = any(str(each) in ("BRANCH", "GROUPREF", "GROUPREF_EXISTS") for each in _operations(inner))
+            # A long repetition counts once, unless something varies inside it: then the pattern is rejected.
             if int(most) > 16:
                 total += 1 if not within and not branching else MAX_REPEATS + 1
             elif int(most) > 1:

@@ -132,6 +132,7 @@ def import_jsonl(
         make = _Lines(str(path), registry, known, log.packing("main"))
         for rows, error in map_pieces(make, _parts(path, file), jobs):
             for name, has_value, time_ns, stored in rows:
+                # The first row of a channel declares it, with the type that is known, or a general one.
                 writer = channels.get(name)
                 if writer is None:
                     if name in known:

@@ -99,7 +99,9 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
 
 
 def _packed_state(data: bytes, unpack: Decompressor) -> int:
-    """Whether bytes are a compressed message (with a matching footer, or as a bare frame), or may be one."""
+    """Return `_UNPACKED` for a compressed message (with a footer, or a bare frame), `_UNCHECKED` if decoding it is not
+    possible here, `_FOREIGN` for other bytes.
+    """
     footed = data[-1] == MESSAGE_FOOTER_MAGIC and len(data) >= MESSAGE_FOOTER_SIZE
     if not footed and not data.startswith((ZSTD_MAGIC, LZ4_FRAME_MAGIC)):
         return _FOREIGN
@@ -214,6 +216,7 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive 
     The footer at the end of the manifest states its length, from which the start is computed. A manifest with damaged
     content is returned too, with findings.
     """
+    # The footer is before the magic; its lengths lead to the start of the file.
     end = hit + len(TRAILER_MAGIC_BYTES)
     if end < TRAILER_FOOTER_SIZE:
         return None
@@ -225,11 +228,13 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive 
     start = end - length
     if start < 0 or not is_object(source.read_at(start, 1)[0]):
         return None
+    # The trailer names the type of the content.
     trailer = source.read_at(start + footer.len_content, min(footer.len_trailer, LONGEST_NAME))
     if trailer and (read_counted(trailer, 0) or (b"",))[0] != MANIFEST_TYPE.encode():
         return None
     span = source.span(start, end)
     try:
+        # Read it as a manifest; damage lowers the verdict.
         limits.check("structure_size", length, span)
         loaded = load_manifest(source.read_at(start, length), span)
     except SourceError:

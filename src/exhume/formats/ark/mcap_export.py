@@ -336,6 +336,7 @@ class McapChunkMaker:
                 size += len(message[2])
                 if size < step:
                     continue
+                # A large message gets a chunk of its own, after the one with the messages before it.
                 large = held.pop() if len(message[2]) > most else None
                 if held and (large is not None or size >= PIECE_BYTES):
                     yield message_piece(declared, held), len(held)

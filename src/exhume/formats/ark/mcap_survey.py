@@ -139,6 +139,7 @@ def survey(file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_b
         raise FormatError("not an MCAP file", span=Span(name, 0, len(MAGIC)))
     found = McapSurvey(name)
     for kind, start, stop in _framed(file, end, found, report):
+        # Units of work: each chunk, and runs of consecutive records outside of chunks.
         if kind == Kind.CHUNK:
             found.units.append(Unit(True, start, stop))
         elif kind in LOOSE:
@@ -151,6 +152,7 @@ def survey(file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_b
         elif kind not in SKIPPED:
             _record(file, kind, start, stop, found, report)
     _look(found, parts(file, found.units, part_bytes), report, jobs)
+    # Losses that only the whole file shows: missing messages, channels and schemas.
     stated = found.statistics.message_count if found.statistics is not None else 0
     if (missing := stated - found.counts.total()) > 0:
         report.lost["messages that the summary counts"] += missing

@@ -213,6 +213,7 @@ class Decompressor:
             if bare is None:
                 raise
             return bare
+        # A footer is there: its codec must be known, and should be that of the column.
         at = len(stored) - MESSAGE_FOOTER_SIZE
         start, end = (at + place for place in MESSAGE_FOOTER_FIELDS.codec)
         if footer.codec not in CODEC_NAMES:

@@ -57,6 +57,7 @@ class _TablesQuery(Query):
 
         Raises the error of the first message that cannot be read, after the rows of all others.
         """
+        # Let the kernel fill the columns of all tables at once.
         gathered = KernelBatch(batch, pieces, VALUES)
         owners = [[self._tables.get(identifier) for identifier in cursor.identifiers] for cursor in gathered.cursors]
         heads = [[None if table is None else bytes([table]) for table in owner] for owner in owners]
@@ -70,6 +71,7 @@ class _TablesQuery(Query):
             elif made[0]:
                 assert rows.columns is not None
                 yield number, rows.columns.shaped(rows.schema, made)
+        # Tables that it left are read message by message; the first error in time is raised at the end.
         errors: list[tuple[int, ExhumeError]] = []
         for number in unread:
             places, sources, blocks = _chosen(numbers, pieces, owners, number)
@@ -132,6 +134,7 @@ def together(
     counts once for all tables.  Raises as `ArkTable.to_arrow` does.
     """
     check_rows(batch_rows)
+    # Only tables without common channels, all with columns.
     rows = [table.rows(columns) for table in tables.values()]
     names = list(tables)
     distinct = len(frozenset().union(*(one.identifiers for one in rows))) == sum(len(one.identifiers) for one in rows)

@@ -195,6 +195,7 @@ class Query:
         latest: dict[str, tuple[int, int, int, SplitReference, IndexBlock]] = {}
         if self.low == 0:
             return
+        # Find the last entry of each channel in all splits, then read these messages.
         for each in references:
             mine = {c.identifier for c in self.candidates(each) if c.latched and self.accepts(each, c)}
             low = 0 if LATCHED_REPLAY_BEHIND_FILTERS else each.acceptance.minimum_ns

@@ -176,6 +176,7 @@ class _Salvage:
     def _account_others(self, root: Tree) -> None:
         """Account for files of the root that are not read: nothing is kept of splits that no manifest names."""
         reader, report = self.reader, self.report
+        # Files that were read, and splits that some manifest names.
         mine = {reader.split_name(split.identifier) for _, _, split in reader.manifest.splits()}
         if reader.manifest_source is not None:
             mine.add(f"manifests/{PurePosixPath(reader.manifest_source.name).name}")
@@ -248,6 +249,7 @@ class _Salvage:
                 self._lose(reference, error)
                 self._untimed(reference, source, None)
                 return None
+            # A split without damage is copied as it is.
             if found.is_whole:
                 self.background.submit(self._copy, reference.identifier)
                 self._count_kept(reference, found)

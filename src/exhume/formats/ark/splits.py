@@ -283,6 +283,7 @@ class Split:
     def entry_error(self, position: int, offset: int, size: int, short: int) -> ExhumeError:
         """The error for an entry that a block marked as bad: ARK-325, ARK-326 or ARK-328, at the field to blame."""
         path = f"index[{position}]"
+        # The bytes are outside of the file.
         if offset + size > self.source.size:
             name = "ofs_data" if offset >= self.source.size else "len_data"
             return ENTRY_OUTSIDE.error(
@@ -291,6 +292,7 @@ class Split:
                 expected=f"a range within {counted(self.source.size, 'bytes')}",
                 actual=f"[{offset}, {offset + size})",
             )
+        # The split has no mapping for the identifier, or the manifest no object for the mapping.
         if not self.known_objects()[short]:
             return ENTRY_ID.error(
                 span=self.entry_span(position, "object_identifier"),

@@ -176,6 +176,7 @@ def _check_section(reader: ArkLog, number: int) -> Iterator[Finding]:
     except ExhumeError as error:
         error.span = span
         yield Finding.from_error(error)
+    # Each column, and splits that are named twice.
     here: set[str] = set()
     for position, column in enumerate(section.columns):
         where = f"{path}.columns[{position}]"

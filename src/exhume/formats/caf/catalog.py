@@ -389,6 +389,7 @@ class Catalog:
             if error.code == "EX-613":
                 raise
             yield Difference("chunk-missing", caf_file_id, expected=location, actual=error.message)
+        # Compare the rows of the chunk with its index.
         if record is not None:
             rows = self._store.query(
                 "SELECT file_path, name_json, start_byte, size FROM file_locations WHERE caf_file_id = :id"
@@ -406,6 +407,7 @@ class Catalog:
                     yield Difference("moved", caf_file_id, name, expected, place_text(caf_file_id, *place))
                 else:
                     missing.append(Difference("missing", caf_file_id, name, expected))
+        # Members without a row.
         for name, place in found.items():
             one = Difference("extra", caf_file_id, name, None, place_text(caf_file_id, *place))
             extra.setdefault(name, []).append(one)

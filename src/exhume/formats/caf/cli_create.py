@@ -62,6 +62,7 @@ def create(
         raise click.UsageError("nothing to pack: give INPUTs, --from-tar, --from-zip or --stdin-name")
     if stdin_name is not None and "-" in from_tar:
         raise click.UsageError("standard input can be one thing only: --stdin-name or --from-tar -")
+    # Everything is checked before the first byte is written.
     plan = plan_inputs(inputs, base=base_dir, exclude=_identity(output))
     skipped = list(plan.skipped)
     with run.progress("create") as progress:

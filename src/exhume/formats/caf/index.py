@@ -212,7 +212,7 @@ class _Parser:
             pos = self._blank(pos)
             if data[pos : pos + 1] != b":":
                 raise self._bad(pos, "a colon after a key")
-            pos = self._blank((yield key, start, end, self._blank(pos + 1)))
+            pos = self._blank((yield key, start, end, self._blank(pos + 1)))  # the caller reads the value
             mark = data[pos : pos + 1]
             if mark == b"}":
                 return pos + 1

@@ -131,11 +131,13 @@ def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) 
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise WriterError("two inputs have the same name", format="caf", actual=shorten(twice))
+    # If even the largest file with the longest name fits a chunk, all do.
     longest, largest = max(map(len, names), default=0), max((file.size for file in plan.files), default=0)
     if largest + ESCAPED * longest + ROOM > writer.chunk_size:
         for file in plan.files:
             writer.check(from_file_system(file.name), file.size)
     total, done = plan.size, 0
+    # Small files are read and written in groups.
     small: list[PlannedFile] = []
     held = 0
     for file in plan.files:

@@ -28,6 +28,7 @@ def probe(source: Source | Tree) -> Identification | None:
     named = source.name.lower().endswith(".caf")
     if size < FOOTER_SIZE + MIN_INDEX:
         return _weak(source, "only its name ends in .caf") if named else None
+    # The footer (size of the index) and the ends of the index that it points to.
     tail = source.read_at(size - FOOTER_SIZE - 1, FOOTER_SIZE + 1)
     index_size = parse_footer(tail[1:], source.span(size - FOOTER_SIZE, size))
     ofs_index = size - FOOTER_SIZE - index_size
@@ -43,6 +44,7 @@ def probe(source: Source | Tree) -> Identification | None:
             return Identification("caf", 0.99, span, (evidence, "the index starts as both known writers start it"))
         if head.lstrip(b" \t\r\n").startswith(b"{") and (b'"format_version"' in head or b'"files"' in head):
             return Identification("caf", 0.95, span, (evidence, "the index is a JSON object with the right keys"))
+    # Without a footer that fits: keys of an index near the end.
     window = source.read_up_to(max(0, size - WINDOW), WINDOW)
     found = _KEYS.search(window)
     if found:

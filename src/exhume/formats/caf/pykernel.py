@@ -50,6 +50,7 @@ class IndexWalk(NamedTuple):
 def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
     """Walks over the entries in `text[at:]`, each with the comma after it, the last one with the final `}}`."""
     data = bytes(text)
+    # A run of entries as both known writers write them.
     run = _RUN.match(data, at)
     stop = run.end() if run else at
     ended = stop > at and data[stop:] == b"}}" and data[stop - 1 : stop] == b"}"
@@ -58,12 +59,14 @@ def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
     first_escape = data.find(b"\\", at, stop)
     lead = b'"' + name
     hit = data.find(lead, at, stop)
+    # Names with escapes are decoded by the caller, and so are all equal names after one.
     if first_escape >= 0:
         for match in _ENTRY.finditer(data, at, len(data)):
             if match.start() >= stop:
                 break
             if b"\\" in match[1] or (escaped and match[1] == name):
                 escaped.append((match.start(1), match.end(1), int(match[2]), int(match[3])))
+    # Find `name`: as an entry, or as a directory of one (`below`).
     while hit >= 0:
         if hit == at or data[hit - 2 : hit] == b"},":
             entry = _ENTRY.match(data, hit)

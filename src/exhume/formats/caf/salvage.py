@@ -345,6 +345,7 @@ def _write(
         done.append(member)
         report.add_recovered("files")
 
+    # As files in a directory, or as one chunk in the same order.
     if mode is SalvageMode.FILES:
         with OutputTree(output, limits=limits) as tree:
             for member in recovery.members:

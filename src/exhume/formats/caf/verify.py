@@ -85,6 +85,7 @@ def _check_layout(archive: OpenChunk, index: Index) -> Iterator[Finding]:
             expected="the next start_byte equal to this end_byte",
             actual="one more",
         )
+    # `at` is where the members so far end, `holder` the one that ends there.
     at, holder = 0, -1
     for start, end, ordinal in ranges:
         if start > at and not (inclusive and start - at == 1):
@@ -121,6 +122,7 @@ def ends_are_inclusive(ranges: list[tuple[int, int, int]], data_size: int) -> bo
 def _check_names(archive: OpenChunk, index: Index, progress: Progress) -> Iterator[Finding]:
     """Check each name for lossy conversion, unsafe paths, and conflicts with other names on a file system."""
     where = archive.source.span(archive.data_size, archive.data_size + archive.index_size)
+    # Names that are safe, to be compared with each other at the end.
     inner: list[tuple[str, int]] = []
     total = len(index.names)
 

@@ -92,7 +92,7 @@ class SchemaTree:
 
     @cached_property
     def has_column(self) -> bytes:
-        """Whether each node stores a column, as 1 or 0."""
+        """Return for each node whether it stores a column, as 1 or 0."""
         return bytes(self.types).translate(bytes(kind in COLUMN_TYPES for kind in range(256)))
 
     @cached_property

@@ -200,7 +200,7 @@ def _metadata(archive: TableArchive) -> Iterator[Finding]:
 
 
 def _frames(archive: TableArchive, place: StoredRange, quick: bool = False) -> Iterator[Finding]:
-    """Whether the zstd frames of a section end where it does; if not `quick`, a dictionary is kept for its check."""
+    """Yield a finding if the zstd frames of a section do not end where it does; keep a dictionary unless `quick`."""
     name = place.name
     if name in TABLE_SECTIONS or (name != "metadata" and name not in SECTION_NAMES):
         return  # streams are checked one by one; nothing is known about other sections

@@ -353,7 +353,7 @@ class WindowedCheck:
 
 
 def _report(check: Callable[..., Iterable[Finding]], *about: Any) -> Iterator[Finding]:
-    """Return the findings of a check of a table, including the error that ends it."""
+    """Yield the findings of a check of a table, including the error that ends it."""
     try:
         yield from check(*about)
     except ExhumeError as error:

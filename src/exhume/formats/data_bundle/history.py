@@ -296,7 +296,7 @@ class History:
         return FileVersion(version, row.path, row, proof, problem)
 
     def prove(self, row: FileRow) -> tuple[str, ExhumeError | None]:
-        """Whether the bytes of a row can be read and match its CRC-32C."""
+        """Read a row; return `good`, `bad` (its CRC-32C does not match) or `unreadable`, and the error, if any."""
         if row.meta.is_directory:
             return "good", None
         try:

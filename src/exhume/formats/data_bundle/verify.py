@@ -338,7 +338,7 @@ def _check_places(shard: Shard) -> Iterator[Finding]:
 
 
 def _check_cover(shard: Shard, row: FileRow) -> Iterator[Finding]:
-    """Whether records (or the flat data) cover a file; the last record is checked when it is read."""
+    """Yield a finding if records (or the flat data) do not cover a file; the last record is checked when it is read."""
     end = row.meta.offset + row.meta.size
     where = Span(shard.source.name, 0, 0)
     if end >= 1 << 64:

@@ -433,7 +433,7 @@ class KvIrEncoder:
 
 
 def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
-    """Whether all keys are declared, every value has the type of its key, and no name occurs twice in an object."""
+    """Check that all keys are declared, values have the types of their keys, and no object has a name twice."""
     used: dict[tuple[int, bytes], tuple[int, bool]] = {}
     for node, value in leaves:
         if not 0 < node < len(tree.nodes):

@@ -167,7 +167,7 @@ def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Versi
 
 
 def _omitted(version: Version) -> Iterator[str]:
-    """Return what the output has no place for: columns other than the value, and the timestamp of the key."""
+    """Yield what the output has no place for: columns other than the value, and the timestamp of the key."""
     if version.columns is not None and any(version.columns):
         yield "entities with columns"
     if version.timestamp is not None:

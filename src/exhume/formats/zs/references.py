@@ -68,7 +68,7 @@ class KeyBounds(NamedTuple):
 
 
 def _order(left: Iterable[Buffer], right: Iterable[Buffer]) -> int:
-    """Whether one comes before the other (-1), after it (1), or both are the same (0); both come in chunks."""
+    """Compare two byte strings that come in chunks: -1 if the first is smaller, 1 if it is larger, 0 if equal."""
     one, other = iter(left), iter(right)
     mine, its = memoryview(b""), memoryview(b"")
     while True:

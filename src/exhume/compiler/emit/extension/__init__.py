@@ -64,6 +64,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
             break
         left += [(f"{id}.{name}", why) for (id, name), why in wrong.items()]
         found = {key: one for key, one in found.items() if key not in wrong}
+    # One C function per reader.
     circles = _circles(every, found)
     for key, name in found.items():
         one = Function(every[key[0]], every, table, every[key[0]].functions[key[1]])
@@ -71,6 +72,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
         out += ["", "", *one.compiled(name, key in circles)]
         plan["readers"].append((*key, len(plan["readers"]), tuple(one.arguments_[3:])))
     plan["rows"] = list(_rows(every, found))
+    # One C function per property; those that cannot be compiled stay in Python.
     number = 0
     for id, source in every.items():
         for cls in source.classes.values():
@@ -86,6 +88,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
                 out += ["", "", *text]
                 plan["getters"].append((id, cls.name, name, number, one.kept()))
                 number += 1
+    # Tables of the functions, by number, then the checked text and a digest of all inputs.
     out += ["", "", *(f"F[{i}] = &{name}" for i, name in enumerate(found.values()))]
     out += [f"G[{i}] = &g{i}" for i in range(number)]
     body = "\n".join(out) + "\n"

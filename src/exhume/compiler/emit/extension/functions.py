@@ -88,6 +88,7 @@ class Function(Statements):
 
         Raises `UncoveredError`.
         """
+        # Arguments and some names have kinds from the start; these never change.
         names = [*self.arguments_, *_bound(self.node)]
         self.kinds = {name: FIXED.get(name) for name in names}
         for name in self.arguments_:
@@ -101,6 +102,7 @@ class Function(Statements):
                 self.kinds[one.name] = OBJECT
         settled = frozenset(name for name, kind in self.kinds.items() if kind is not None)
         table, self.table = self.table, Table(words=self.table.words)
+        # Repeat until no kind changes; late in the passes a kind that still changes becomes an object.
         before = None
         for number in range(ROUNDS):
             if before == self.kinds:
@@ -188,6 +190,7 @@ class Function(Statements):
         else:
             self.body(self.node.body)
         body = self.lines.lines
+        # Declarations of variables, which Cython needs before the body; they are known only after it.
         head = Lines()
         head.add(
             "cdef Py_ssize_t reached = 0, many_others = 0, low = 0, high = 0",

@@ -364,6 +364,7 @@ class Statements(TextStatements):
 
     def arguments(self, found: tuple[str, str], call: ast.Call) -> str:
         """The arguments of a call of a compiled reader."""
+        # The bytes: the same view, or another object whose memory is found first.
         names = [one.arg for one in self.every[found[0]].functions[found[1]].args.args]
         view, *rest = call.args
         number = self.is_view(view)
@@ -372,6 +373,7 @@ class Statements(TextStatements):
             out = ["other", "others", "many_others"]
         else:
             out = [f"v{number}", f"p{number}", f"n{number}"]
+        # What all readers take, in the order of `AROUND`; missing ones have defaults.
         given = dict(zip(names[1:], rest, strict=False)) | {str(one.arg): one.value for one in call.keywords}
         around = {name: given.pop(name) for name in AROUND if name in given}
         for name in AROUND:
@@ -387,6 +389,7 @@ class Statements(TextStatements):
                 out.append(text if kind in (STREAM, RUN) or text == "None" else f"{wanted}({text})")
             else:
                 out.append(self.object(around[name]))
+        # Parameters of the specification are passed as one tuple.
         listed = [self.object(given[name]) for name in names[1:] if name in given]
         out.append(f"({', '.join(listed)},)" if listed else "None")
         return ", ".join(out)

@@ -173,6 +173,7 @@ class Compiler:
             more = 1
             while more:
                 try:
+                    # The header of a group: two reserved bits, whether another group follows, number and size.
                     body, _, reserved, more, reserved1, number, size = flat_group_header(buf, pos, end)
                 except LayoutError as error:
                     raise group_failed(error, buf, pos, pos) from None
@@ -182,12 +183,14 @@ class Compiler:
                 if number in seen:
                     raise DecodeFailure(GROUP_TWICE, pos + 1, pos + 2, actual=f"group {number}")
                 seen.add(number)
+                # A group of a known number is read; fewer bytes than it has are a note.
                 plan = plans.get(number)
                 if plan is None:
                     state.note(GROUP_UNKNOWN, pos, stop, f"group {number}, {counted(size, 'bytes')}")
                 elif (at := plan(buf, body, stop, state, out)) != stop:
                     state.note(GROUP_LENGTH, at, stop, f"group {number} has {counted(stop - at, 'bytes')} more")
                 pos = stop
+            # Groups that are missing get their defaults.
             if len(seen) < len(plans) or not seen.issuperset(plans):
                 for number, (fill, cost) in fillers.items():
                     if number not in seen:
@@ -275,6 +278,7 @@ class Compiler:
         def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
             """Read consecutive fields of fixed size at once."""
             stop = pos + size
+            # Name the first field that does not fit.
             if stop > end:
                 for name, width in sizes:
                     if pos + width > end:

@@ -136,6 +136,7 @@ class _Compiler:
                 part(out, value)
             for position, (number, group_parts) in enumerate(groups):
                 more = GROUP_MORE if position + 1 < len(groups) else 0
+                # The size of the group is filled in after its fields.
                 out += bytes((GROUP_LAST | more, number)) + bytes(COUNT_SIZE)
                 body = len(out)
                 for part in group_parts:

@@ -245,7 +245,7 @@ class _MessageWalk:
                     left = counted(stop - self._at, "bytes")
                     self._note(GROUP_LENGTH, self._at, stop, f"group {number} has {left} more")
             self._bytes.skip(stop - self._at)
-        for group in schema.groups:
+        for group in schema.groups:  # missing ones get their defaults
             if group.identifier not in seen:
                 lead = yield from self._filled(group.fields, lead)
 

@@ -239,6 +239,7 @@ def list_reader(read: Read, count: int | None, letter: str | None, least: int, c
         state.spend(number * cost, start)
         return number, pos
 
+    # Numbers are read at once, other elements one by one.
     if letter is not None:
         width = struct.calcsize("<" + letter)
 

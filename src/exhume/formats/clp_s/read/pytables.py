@@ -73,7 +73,7 @@ class ClpsTables:
         return min(first, self._num_schemas)
 
     def check(self, payload: Any, table: int, stop: int) -> tuple[bytes, int, int]:
-        """Whether the tables up to `stop`, all in one payload, are sound: each reference, and each number with a rule.
+        """Check the tables up to `stop`, all in one payload: each reference, and each number with a rule.
 
         Returns the tables that are not, or that the caller has to check (uint32), the table that comes next, and why it
         ends there: `DONE` or what it has to be given.  Raises `IndexError`.
