@@ -5,7 +5,7 @@ threads as long as every positional read of a descriptor uses them, and `locked`
 is.  Missing flags are 0: `NOFOLLOW` and `DIRECTORY` then promise nothing, and who needs what they promise
 asks `HAS_DIR_FD` (see `exhume.io.folders`).
 
-Which member names may become names of files.
+The rules for member names that become names of files are here as well (`safe_parts`).
 """
 
 from __future__ import annotations

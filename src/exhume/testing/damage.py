@@ -1,9 +1,8 @@
 """Damage for tests: helpers that always change the bytes, every damage of a kind, and how a reader deals with each.
 
-A failing disk, simulated in this process: one system call fails, is truncated, or is the last one.
-
-Whatever Python code does with files goes through functions of `os` while a `Disk` is entered: `open` is the standard
-library's own Python form of it.  What extension modules do by themselves (SQLite, the compiled kernel) does not.
+`Disk` simulates a failing disk in this process: one system call fails, is truncated, or is the last one.  Whatever
+Python code does with files goes through functions of `os` while a `Disk` is entered: `open` is the standard library's
+own Python form of it.  What extension modules do by themselves (SQLite, the compiled kernel) does not.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Every request has to name this server in `Host`, to begin with the token of this
 or from the address bar: a page of another origin, which a browser would let ask, is refused.  Nothing but the routes
 below is answered, so that no path leads to a file.
 
-What the explorer shows of an image: the archives that are found in it while the page is open.
+For an image, the explorer shows the archives that are found in it while the page is open.
 """
 
 from __future__ import annotations

@@ -9,11 +9,10 @@ a structure within the element become columns, named after the structure and the
 data does not fit, the columns hold the elements before that place; `problem` reports the fault, and `resume_at` where
 the first element that is not held begins.
 
-Columns and flat elements from compiled code: one Cython module for types with `-columns: true` or `-element: true`.
-
-Each function for columns takes the elements that fit, as far as they do, and returns where it stopped.  An element that
-does not fit is left to the interpreted loop, which starts there and reports the problem, so that errors are written in
-one place.
+Compiled code for columns and flat elements is one Cython module for all types with `-columns: true` or
+`-element: true`.  Each function for columns takes the elements that fit, as far as they do, and returns where it
+stopped.  An element that does not fit is left to the interpreted loop, which starts there and reports the problem, so
+that errors are written in one place.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ The first value is where the structure ends; then follow the values of its colum
 integers, the start and end of bytes, 0 for absent fields. It costs a fraction of an object with the same fields. Data
 that does not fit raises what the reader raises.
 
-What rows use of the structures around their list: read once before the rows, since it is the same for all of them.
+`OutwardScan` adds what rows use of the structures around their list: it is the same for all rows, so it is read once
+before them.
 
 Within a row, `_parent` and `_root` lead to fields of it that have no object.
 """

@@ -1,6 +1,5 @@
-"""What kinds have in common: built-in types and encodings by their names, families, and the kind that several are.
-
-The kind of an expression's value, by the type that contains the expression.
+"""The kinds of values: built-in types and encodings by their names, families of kinds, the kind that several have in
+common, and the kind of an expression within a type.
 
 Every expression has a kind, and a kind has the members that Kaitai's language defines (`MEMBERS`, `CALLS`) or, for a
 structure, those that the specification declares.  Anything else is refused here, before code is written.

@@ -2,10 +2,9 @@
 
 The input is the parsed YAML of each `.ksy`; nothing is read from files here.
 
-Whether every expression of a specification is one of Kaitai's language, of the kind that its place asks for.
-
-This runs before any code is written: what it lets pass has a kind in every part, and only members that the
-specification declares or the language defines.  Raises `UnsupportedError` with the field and the key.
+It also checks (`check`) that every expression is one of Kaitai's language, of the kind that its place requires.  This
+runs before any code is written: what it lets pass has a kind in every part, and only members that the specification
+declares or the language defines.  It raises `UnsupportedError` with the field and the key.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ by solving the expression that uses it, and the walk starts again with all that 
 nothing changes any more.  What comes out is read once more, and is an instance only when that finds nothing.
 Checksums are then made right, wherever the specification says which bytes they are over (`seal`).
 
-Breaks one rule of an instance, and says which and where.
+`spoil` breaks one rule of an instance, and returns which one and where.
 """
 
 from __future__ import annotations

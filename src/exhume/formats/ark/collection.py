@@ -1,10 +1,9 @@
 """Opening a manifest file, a log root, a lone split file, or a directory that holds several logs: those are listed and
 verified; one has to be named to be read.
 
-The last rung of the manifest ladder: attach every split that the manifest's bytes name.
-
-Split headers name their objects; the declarations of those objects are found in the manifest by their GUIDs, so that
-names, types and registries survive even where the manifest as a whole cannot be read.
+If nothing else reads a manifest, every split that its bytes name is attached (`attach_splits`).  Split headers name
+their objects; the declarations of those objects are found in the manifest by their GUIDs, so that names, types and
+registries survive even where the manifest as a whole cannot be read.
 """
 
 from __future__ import annotations

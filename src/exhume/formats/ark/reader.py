@@ -1,8 +1,7 @@
-"""Reading whole Ark logs: manifest, channels, and messages merged over all splits in time order.
+"""Reading whole Ark logs: manifest, channels, and messages merged over all splits in time order; and what `info()`
+reports of a log: its table of channels, its columns and sections, and missing splits.
 
 Spec: ark_log.txt; decisions on what it leaves open: `docs/formats/ark.md`.
-
-What an Ark log says about itself: its table of channels, its columns and sections, and missing splits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """One chunk being written: the data as it arrives, then the index and the footer.
 
-The writer decides on names and roll-over.
-
-Names on their way into an index, and the index exactly as the reference writers write it, byte for byte.
+The index is exactly as the reference writers write it, byte for byte; names are converted for it here.  Which names are
+taken, and when the next chunk begins, is decided by the writer.
 """
 
 from __future__ import annotations

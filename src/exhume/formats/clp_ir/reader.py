@@ -3,7 +3,7 @@ back.
 
 Spec: `docs/formats/clp_ir.md`, "Bytes".
 
-What `info()` and `entries()` state about an IR stream of text.
+`ClpIrInfo` is the result of `info()`.
 """
 
 from __future__ import annotations

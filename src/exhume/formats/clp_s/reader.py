@@ -5,7 +5,7 @@ by one.  What one damaged section does not touch stays readable.
 
 Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 
-What `info()` reports about a clp-s archive.
+`ClpSInfo` is the result of `info()`.
 """
 
 from __future__ import annotations

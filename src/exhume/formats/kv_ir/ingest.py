@@ -2,7 +2,7 @@
 
 Chunks of it may have been encoded elsewhere (`cut_stream`), and are then skipped.
 
-Parallel decoding of a stream in chunks.  Each chunk starts with the keys declared before it.
+The parallel decoder of chunks is here, too.  Each chunk starts with the keys declared before it.
 
 Keys are declared between the events, and never removed.  A first pass finds where units end and which of them declare
 keys; the chunks between can then be decoded by any thread whose decoder has those keys.  At the first error, one

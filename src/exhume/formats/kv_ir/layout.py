@@ -2,7 +2,7 @@
 
 Spec: `ksy/clp_kv_ir.ksy`; positions are those in what was passed in.
 
-Values to bytes of a KV-IR stream, in the shortest forms that there are, as the loggers write them.
+Values are written in the shortest forms that there are, as the loggers write them.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 
 Spec: LevelDB doc/table_format.md; `docs/formats/leveldb.md`, "Read".
 
-Blocks of a table that nothing leads to, found by their checksums.
-
-A block has no start mark and no length.  It ends where a checksum of its kind fits, and the next one starts there.  For
-CRC-32C without context the kernel finds every pair of start and end; for other kinds, blocks are followed from the
-start of the table on, and from wherever one may start after damage.
+Blocks that nothing leads to are found by their checksums.  A block has no start mark and no length.  It ends where a
+checksum of its kind fits, and the next one starts there.  For CRC-32C without context the kernel finds every pair of
+start and end; for other kinds, blocks are followed from the start of the table on, and from wherever one may start
+after damage.
 
 Spec: LevelDB doc/table_format.md; RocksDB table/format.h, ChecksumModifierForContext.
 """

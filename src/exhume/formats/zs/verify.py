@@ -1,8 +1,7 @@
-"""The walks over a whole file: `verify`, which reports every broken rule and ends only at broken framing, and counts.
+"""The walks over a whole file: `verify`, which reports every broken rule and ends only at broken framing, and
+`scan_archive`, which counts.
 
 Spec: zs.txt; the rules are in `checks`.
-
-Counts and sizes that need a scan of the file.
 """
 
 from __future__ import annotations

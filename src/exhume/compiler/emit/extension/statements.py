@@ -185,7 +185,6 @@ class Statements(TextStatements):
                     self.lines.add(f"need(n{every}, {place}, 1)")
                     self._store(targets[0], f"p{every}[{place}]", MachineWord(8))
                     return
-        # Plain assignments; several targets are assigned from the first variable.
         if any(isinstance(one, ast.Tuple) for one in targets):
             raise UncoveredError("several values")
         if len(targets) > 1:
@@ -267,10 +266,7 @@ class Statements(TextStatements):
         )
 
     def converted(self, text: str, kind: Kind, into: Kind | None, name: str) -> str:
-        """Return code that converts a value of `kind` to the kind `into` of the variable `name`.
-
-        Raises `UncoveredError`.
-        """
+        """Return code that converts a value to the kind of the variable `name`. Raises `UncoveredError`."""
         if name in PLACES:
             return self.as_place(text, kind)
         if into == kind:
@@ -364,7 +360,6 @@ class Statements(TextStatements):
 
     def arguments(self, found: tuple[str, str], call: ast.Call) -> str:
         """The arguments of a call of a compiled reader."""
-        # The bytes: the same view, or another object whose memory is found first.
         names = [one.arg for one in self.every[found[0]].functions[found[1]].args.args]
         view, *rest = call.args
         number = self.is_view(view)

@@ -1,6 +1,6 @@
 """Resolves the columns of a query: the nodes of the schema tree that a path names, and columns that start with `$`.
 
-Metadata about records as a whole: timestamp ranges, and the range index that answers `$` columns.
+The latter are answered by metadata about records as a whole: timestamp ranges, and the range index.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The remains of a damaged archive: packed streams, and the positions of records in the input.
+"""The readable parts of a damaged archive: packed streams, and the positions of records in the input, some of them
+missing.
 
 Spec: clp_s.txt, Table segments.
-
-The positions of records in the input of an archive, and which of them are missing.
 """
 
 from __future__ import annotations
