@@ -333,6 +333,7 @@ class SectionMap(Sequence[Section]):
         return notebook_html("sections_html", self)
 
     def _add_file(self, source: Source, sections: Iterable[SectionItem]) -> None:
+        """Add the sections of one file in file order, with a gap for each range without section; note overlaps."""
         file_start, file_end = source.origin, source.origin + source.size
         nested: dict[str, list[SectionItem]] = {}
         tiles: list[SectionItem] = []
@@ -377,6 +378,7 @@ class SectionMap(Sequence[Section]):
         return self._section(chosen) if isinstance(chosen, int) else list(map(self._section, chosen))
 
     def _section(self, number: int) -> Section:
+        """Return section `number` of the map; one of a run is made now."""
         at = bisect_right(self._firsts, number) - 1
         part = self.parts[at]
         found: Section = part[number - self._firsts[at]] if isinstance(part, Run) else part

@@ -384,7 +384,6 @@ class Statements(TextStatements):
                 out.append(text if kind in (STREAM, RUN) or text == "None" else f"{wanted}({text})")
             else:
                 out.append(self.object(around[name]))
-        # Parameters of the specification are passed as one tuple.
         listed = [self.object(given[name]) for name in names[1:] if name in given]
         out.append(f"({', '.join(listed)},)" if listed else "None")
         return ", ".join(out)

@@ -91,6 +91,7 @@ def value_pieces(decoder: Decoder, data: LargeValue, span: Span) -> Iterator[str
 
 
 def _texts(decoder: Decoder, data: LargeValue, span: Span, notes: list[Note] | None) -> Iterator[str]:
+    """Yield the JSON of a message as it is read."""
     walk = _MessageWalk(decoder, data, notes)
     try:
         yield from walk.message(decoder.type)
@@ -346,6 +347,9 @@ class _MessageWalk:
             yield from large_pieces(_part(self._data, start, start + size))
 
     def _variant(self, each: Field, end: int) -> Iterator[str]:
+        """Yield the text of a variant: its index, the type of that index, and its value; raw bytes if the index is
+        unknown.
+        """
         start = self._at
         try:
             body, index, size = self._framed(flat_variant_header, VARIANT_HEADER_SIZE, end)
@@ -368,6 +372,7 @@ class _MessageWalk:
         yield "}"
 
     def _list(self, each: Field, end: int) -> Iterator[str]:
+        """Yield the text of a list or of an array of fixed size: its elements in brackets, numbers in groups."""
         element, start = each.value, self._at
         assert element is not None
         number = self._count(end) if each.type == "arraylist" else each.array_size
@@ -390,6 +395,7 @@ class _MessageWalk:
         yield "]"
 
     def _joined(self, values: Iterable[Iterator[str]]) -> Iterator[str]:
+        """Yield JSON elements, separated by commas; an error gets the number of its element."""
         number = 0
         try:
             for number, value in enumerate(values):
