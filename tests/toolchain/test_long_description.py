@@ -48,3 +48,11 @@ def test_it_is_what_goes_into_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert "readme" in project["dynamic"]
     assert "readme" not in project
+
+
+def test_every_requirement_has_a_least_version() -> None:
+    """Without one an installer that looks for versions which fit together may take one of years ago."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    assert len(wanted) > 25
+    assert [one for one in wanted if not re.search(r">=|==", one) and not one.startswith("exhume[")] == []
