@@ -52,6 +52,7 @@ EXIT_CODES = {
     ExitCode.LOSS: "partial result: something could not be read or checked, was rejected, or does not fit the output",
     ExitCode.NO: "negative result: damage, no match, a difference, or an unrecognized format",
     ExitCode.INTERRUPTED: "interrupted (Ctrl-C)",
+    ExitCode.CLOSED: "the reader of the output left: the rest was not written",
 }
 
 
