@@ -172,7 +172,10 @@ def read_whole(type: Type, data: bytes, arguments: list[Any]) -> tuple[Any, int]
         return reader(data, 0, len(data))  # type: ignore[no-any-return]
     named = dict(zip([one.id for one in type.params], arguments, strict=True))
     rest = {name: named.get(name.removesuffix("_") if name not in named else name, None) for name in wanted}
-    return reader(data, 0, len(data), **({**rest, "base": 0} if "base" in wanted else rest))  # type: ignore[no-any-return]
+    found, end = reader(data, 0, len(data), **({**rest, "base": 0} if "base" in wanted else rest))
+    if hasattr(getattr(found, "_io", None), "at"):  # instances of others' specifications ask where reading is
+        found._io.at = end
+    return found, end
 
 
 @functools.cache

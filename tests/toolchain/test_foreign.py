@@ -731,3 +731,16 @@ def test_structures_that_need_nothing_around_them_are_read_together(compiled: An
     one = compiled(f"{SEQ}[{{id: groups, type: group, repeat: eos}}]\ntypes: {{{group}, {point}}}").module.One
     found = [[(point.x, point.y) for point in group.points] for group in one.from_bytes(bytes(range(8))).groups]
     assert found == [[(0, 1), (2, 3)], [(4, 5), (6, 7)]]
+
+
+def test_instances_find_the_stream_where_reading_ended(tmp_path: Path) -> None:
+    file = tmp_path / "ended.ksy"
+    file.write_text(
+        "meta: {id: ended}\nseq: [{id: x, type: row, repeat: eos}]\ninstances: {all: {value: _io.eof}}\n"
+        "types: {row: {seq: [{id: v, type: u1}], instances: {pos: {value: _io.pos}}}}\n",
+        encoding="utf-8",
+    )
+    specification = exhume.compile_ksy(file)
+    for value in (specification.read(b"abc"), specification.module.Ended.from_bytes(b"abc")):
+        assert [row.pos for row in value.x] == [3, 3, 3]
+        assert value.all

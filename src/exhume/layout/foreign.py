@@ -318,11 +318,12 @@ class Specification:
         layout = importlib.import_module(f"{self.module.__package__}._layout")
         collects = layout.pause()
         try:
-            found, _ = reader(data, 0, len(data), *self._around(reader), *arguments)
+            found, end = reader(data, 0, len(data), *self._around(reader), *arguments)
         except RAISED as error:
             raise refused(error, where) from error
         finally:
             layout.resume(collects)
+        found._io.at = end  # noqa: SLF001 - where instances find the stream
         return found
 
 
