@@ -13,7 +13,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.write import inputs
 from exhume.formats.clp_s.write import series as blocks
-from exhume.formats.kv_ir import ingest
+from exhume.formats.kv_ir import chunks, ingest
 from exhume.formats.kv_ir.layout import END, build_integer, build_real, build_text
 from exhume.formats.kv_ir.reader import open_archive
 from exhume.formats.kv_ir.rows import archives
@@ -41,7 +41,7 @@ STREAM = HEAD + b"".join(KEYS) + user(Tags.NODE_BOOLEAN, b"b", 3) + LOG + END
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a few events, read in chunks of a few bytes."""
-    monkeypatch.setattr(ingest, "CHUNK_SIZE", 400)
+    monkeypatch.setattr(chunks, "CHUNK_SIZE", 400)
     monkeypatch.setattr(inputs, "PIECE", 700)
     monkeypatch.setattr(ingest, "MAX_PREAMBLE", 300)
 

@@ -14,7 +14,7 @@ from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.kernel import make_encoder
 from exhume.formats.clp_s.write.options import WriterOptions
-from exhume.formats.kv_ir import ingest, passes, pykernel, stream
+from exhume.formats.kv_ir import chunks, passes, pykernel, stream
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
 from exhume.formats.kv_ir.layout import END, build_integer, build_text
 from exhume.formats.kv_ir.passes import Units
@@ -38,7 +38,7 @@ NUMBERED = [unit for number, key in enumerate(KEYS, 1) for unit in (key, event([
 @pytest.fixture(autouse=True)
 def _small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of a few units, read a few bytes at a time."""
-    monkeypatch.setattr(ingest, "CHUNK_SIZE", 24)
+    monkeypatch.setattr(chunks, "CHUNK_SIZE", 24)
     monkeypatch.setattr(stream, "PIECE", 100)
     monkeypatch.setattr(passes, "PIECE", 100)
     monkeypatch.setattr(passes, "MAX_PREAMBLE", 300)
@@ -112,8 +112,8 @@ def test_the_scan_finds_units_and_declarations() -> None:
 
 def test_portions_are_decoded_before_one_decoder_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     units = Units(Stream(BytesSource(HEAD + b"".join(NUMBERED) + END)))
-    assert list(ingest.decode_ahead(units, EventForm.USER, 1)) == []
-    found = list(ingest.decode_ahead(units, EventForm.USER, 2))
+    assert list(chunks.decode_ahead(units, EventForm.USER, 1)) == []
+    found = list(chunks.decode_ahead(units, EventForm.USER, 2))
     assert len(found) > 100
     assert b"".join(found).count(b"\n") == units.decoder.events == 300
     assert units.window(units.at, units.reach) == END
@@ -124,7 +124,7 @@ def test_counts_continue_after_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     offset = bytes((Tags.UTC_OFFSET_CHANGE,)) + (3_600_000).to_bytes(8, "big", signed=True)
     for bad in (event([], [(4, TRUE), (1, TRUE)]), b"\x55"):
         units = Units(Stream(BytesSource(HEAD + b"".join(UNITS) + offset + UNITS[-1] + bad)))
-        assert b"".join(ingest.decode_ahead(units, EventForm.USER, 2)).count(b"\n") == 5
+        assert b"".join(chunks.decode_ahead(units, EventForm.USER, 2)).count(b"\n") == 5
         decoder = units.decoder
         assert (decoder.events, decoder.utc_offset, decoder.utc_changes) == (5, 3_600_000, 1)
         assert units.window(units.at, units.reach) == bad
@@ -132,23 +132,23 @@ def test_counts_continue_after_damage(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_few_bytes_that_name_a_long_key_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "CHUNK_SIZE", 1 << 12)
-    monkeypatch.setattr(ingest, "MOST_MADE", 1 << 16)
+    monkeypatch.setattr(chunks, "CHUNK_SIZE", 1 << 12)
+    monkeypatch.setattr(chunks, "MOST_MADE", 1 << 16)
     data = HEAD + user(Tags.NODE_BOOLEAN, b"k" * 4000) + event([], [(1, TRUE)]) * 3000 + END
     units = Units(Stream(BytesSource(data)))
-    sizes = [len(made) for made in ingest.decode_ahead(units, EventForm.USER, 2)]
+    sizes = [len(made) for made in chunks.decode_ahead(units, EventForm.USER, 2)]
     assert sum(sizes) == 3000 * len(b'{"":true}\n') + 3000 * 4000
     assert max(sizes) < (1 << 16) + 5000
 
 
 def test_many_keys_and_large_units_are_left_to_one_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "MOST_DECLARED", 1000)
-    monkeypatch.setattr(ingest, "LARGE", 1000)
+    monkeypatch.setattr(chunks, "MOST_DECLARED", 1000)
+    monkeypatch.setattr(chunks, "LARGE", 1000)
     large = user(Tags.NODE_TEXT, b"text") + event([], [(2, build_text(b"x" * 5000))])
     for body, least, most in ((NUMBERED, 50, 200), ([*NUMBERED[:2], large, NUMBERED[1]], 1, 1)):
         data = HEAD + b"".join(body) + END
         units = Units(Stream(BytesSource(data)))
-        assert least <= b"".join(ingest.decode_ahead(units, EventForm.USER, 2)).count(b"\n") <= most
+        assert least <= b"".join(chunks.decode_ahead(units, EventForm.USER, 2)).count(b"\n") <= most
         assert outcome(data, 2) == outcome(data, 1)
 
 
@@ -193,7 +193,7 @@ def test_a_decoder_serves_one_thread_at_a_time() -> None:
     asked: list[bytes] = []
     units = user(Tags.NODE_INTEGER, b"n") + event([], [(1, build_integer(7))])
     decoder.encode_into(begin(WriterOptions(timestamp_key="n"), resolve), False)
-    assert decoder.run(units, 0, len(units), 0, EventForm.ENCODE, ingest.ALL)[0] == Status.RECORD
+    assert decoder.run(units, 0, len(units), 0, EventForm.ENCODE, chunks.ALL)[0] == Status.RECORD
     assert asked == [b"7"]
 
 

@@ -30,8 +30,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError, SourceError
+from exhume.formats.kv_ir.chunks import make_ahead
 from exhume.formats.kv_ir.info import SPACES, escaped, paths, walk
-from exhume.formats.kv_ir.ingest import make_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.passes import UnitError, Units
 from exhume.formats.kv_ir.units import EventForm
@@ -50,7 +50,7 @@ from exhume.tabular.arrow import (
 )
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.stream import KeyedStream
+    from exhume.formats.kv_ir.model import KeyedStream
 
 AT_ONCE: Final = 1 << 20
 """Bytes of columns, about, that are made at once where one decoder makes them."""

@@ -17,7 +17,7 @@ from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, new_engine
 from exhume.io.local import GrowingFile
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.stream import OpenStream
+    from exhume.formats.kv_ir.model import OpenStream
 
 
 class Chunks(Protocol):

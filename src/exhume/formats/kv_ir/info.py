@@ -15,7 +15,7 @@ from exhume.formats.kv_ir.passes import UnitError, Units
 from exhume.formats.kv_ir.units import EventForm
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.stream import KeyedStream
+    from exhume.formats.kv_ir.model import KeyedStream
 
 EVENTS = 1 << 20
 """Events that are counted at once."""

@@ -1,26 +1,19 @@
 """Events of a stream into clp-s archives: the stream is pushed in as it comes, the archive may change in between.
 
 Chunks of it may have been encoded elsewhere (`cut_stream`), and are then skipped.
-
-The parallel decoder of chunks is here, too.  Each chunk starts with the keys declared before it.
-
-Keys are declared between the events, and never removed.  A first pass finds where units end and which of them declare
-keys; the chunks between can then be decoded by any thread whose decoder has those keys.  At the first error, one
-decoder continues with that unit: output, findings and errors are identical for any number of jobs.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
+from exhume.formats.kv_ir.chunks import ALL, StreamChunks, UnitChunk, Worker
+from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import (
     MAGIC_SIZE,
     MAGICS,
@@ -31,212 +24,9 @@ from exhume.formats.kv_ir.layout import (
     parse_preamble,
 )
 from exhume.formats.kv_ir.units import EventForm, Status
-from exhume.io.parallel import map_ordered
 from exhume.io.values import Gathering
-from exhume.limits import Limits, cpu_count
 
 T = TypeVar("T")
-
-
-class BufferedBytes(Protocol):
-    """The bytes of a stream that are in memory, as `Units` has them.
-
-    Attributes:
-        at: Where in the stream the next unit starts.
-        held: The bytes, and where in the stream they start.
-    """
-
-    at: int
-
-    @property
-    def held(self) -> tuple[bytes, int]: ...
-
-    def more(self, at: int) -> bool:
-        """Continue at a later position and read more bytes; False when there are none."""
-
-
-class ResumableUnits(BufferedBytes, Protocol):
-    """A pass over units that can continue with another decoder, as `Units` can, within limits."""
-
-    limits: Limits
-
-    def count(self, other: KvIrDecoder) -> None:
-        """Count the events that another decoder has decoded, and reset that decoder's count."""
-
-    def resume(self, decoder: KvIrDecoder, at: int, data: bytes) -> None:
-        """Continue at a unit with a decoder that knows its keys; `data` are the bytes up to the old position."""
-
-
-CHUNK_SIZE = 1 << 19
-"""Size in bytes of a chunk that is decoded to lines or columns, or checked."""
-
-MOST_MADE = 1 << 21
-"""Bytes of output of a chunk to return at once, except for the rest of the last event: few bytes can name long keys."""
-
-LARGE = 1 << 24
-"""Bytes of a unit that is too large to be held several times."""
-
-LEAST_LIMIT = 1 << 26
-"""The limit `payload_size` below which units are decoded in sequence, because their sizes have to be examined."""
-
-MOST_DECLARED = 1 << 18
-"""Bytes of declarations from which on one decoder continues: otherwise every decoder would store all keys."""
-
-ALL = (1 << 63) - 1
-"""More than there is to decode."""
-
-
-class UnitChunk(NamedTuple):
-    """Whole units: their bytes, where in the stream they start, and how many keys are known there and at their end."""
-
-    data: bytes
-    start: int
-    known: int
-    known_after: int
-
-
-@dataclass(slots=True)
-class Worker:
-    """A decoder, how many keys it knows, and what else belongs to it."""
-
-    decoder: KvIrDecoder
-    known: int = 0
-    into: tuple[Any, Any] | None = None
-
-
-class StreamChunks:
-    """The chunks of a stream, and the decoders for them."""
-
-    def __init__(self, size: int | None = None, make: Callable[[], KvIrDecoder] | None = None) -> None:
-        """`size`: bytes of a chunk (`CHUNK_SIZE`), plus the rest of its last unit; `make` creates the decoders."""
-        self._make = make or KvIrDecoder
-        self._most = CHUNK_SIZE if size is None else size
-        self._declared: list[tuple[int, bytes]] = []
-        self._size = 0
-        self._idle: list[Worker] = []
-        self._lock = threading.Lock()
-
-    def cut(self, units: BufferedBytes) -> Iterator[UnitChunk]:
-        """Yield chunks of whole units up to the end of the stream, the first incomplete unit, or one that is too large.
-
-        Propagates errors from reading the bytes, after the chunks before them.
-        """
-        known, scanned = 0, units.at
-        failure: ExhumeError | None = None
-        is_last = False
-        while not is_last:
-            data, base = units.held
-            status, stop, place, places = scan_units(data, scanned - base, units.at + self._most - base)
-            for start, end in places:
-                self._declared.append((base + start, data[start:end]))
-                self._size += end - start
-            scanned = base + stop
-            is_last = status not in (Status.FULL, Status.MORE) or self._size > MOST_DECLARED
-            if status == Status.MORE and not is_last:
-                wrong = misfit(data, place) if place < len(data) else None
-                is_last = len(data) - stop >= LARGE or (wrong is not None and not wrong.short and wrong.path == "tag")
-                if not is_last:
-                    try:
-                        is_last = not units.more(units.at)
-                    except ExhumeError as error:
-                        failure, is_last = error, True
-            if (status == Status.FULL or is_last) and scanned > units.at:
-                data, base = units.held
-                start, units.at = units.at, scanned
-                yield UnitChunk(data[start - base : scanned - base], start, known, len(self._declared))
-                known = len(self._declared)
-        if failure is not None:
-            raise failure
-
-    def worker(self, known: int) -> Worker:
-        """Return a decoder that knows the first `known` keys: an idle one that is taught the missing keys, or a new
-        one.
-        """
-        with self._lock:
-            worker = next((one for one in self._idle if one.known <= known), None)
-            if worker is None:
-                worker = Worker(self._make())
-            else:
-                self._idle.remove(worker)
-        self.teach(worker.decoder, worker.known, known)
-        worker.known = known
-        return worker
-
-    def last(self) -> KvIrDecoder:
-        """A decoder that knows all keys of the chunks."""
-        return self.worker(len(self._declared)).decoder
-
-    def teach(self, decoder: KvIrDecoder, start: int, stop: int) -> None:
-        """Declare keys to a decoder."""
-        for offset, unit in self._declared[start:stop]:
-            decoder.run(unit, 0, len(unit), offset, EventForm.CHECK, ALL)
-
-    def release(self, worker: Worker, portion: UnitChunk) -> None:
-        """Take back a decoder that has decoded all of a chunk."""
-        worker.known = portion.known_after
-        with self._lock:
-            self._idle.append(worker)
-
-
-def decode_ahead(units: ResumableUnits, how: EventForm, jobs: int) -> Iterator[bytes]:
-    """The lines of what `units` hold, or nothing where they are checked; see `make_ahead`."""
-    return make_ahead(units, how, jobs, KvIrDecoder.take, MOST_MADE if how else ALL)
-
-
-def make_ahead(
-    units: ResumableUnits,
-    how: EventForm,
-    jobs: int,
-    take: Callable[[KvIrDecoder], T],
-    most: int,
-    make: Callable[[], KvIrDecoder] | None = None,
-) -> Iterator[T]:
-    """Yield the results for `units`, in chunks decoded in parallel (with one job, in sequence), up to the first error.
-
-    `make` creates the decoders.  `take` takes the result from one, on the thread that decodes, at the end of a chunk
-    and, before that, about every `most` bytes.
-
-    After the last chunk, `units` continue as if they had decoded it all.  Propagates errors from reading the bytes.
-    """
-    if (jobs or cpu_count()) == 1 or units.limits.payload_size < LEAST_LIMIT:
-        return
-    portions = StreamChunks(make=make)
-    waiting: deque[UnitChunk] = deque()
-
-    def cut() -> Iterator[UnitChunk]:
-        for portion in portions.cut(units):
-            waiting.append(portion)
-            yield portion
-
-    def run(worker: Worker, portion: UnitChunk, at: int) -> tuple[Status, int, T]:
-        data = portion.data
-        status, stop, *_ = worker.decoder.run(data, at, len(data), portion.start, how, most)
-        return Status(status), stop, take(worker.decoder)
-
-    def decode(portion: UnitChunk) -> tuple[Worker, tuple[Status, int, T]]:
-        worker = portions.worker(portion.known)
-        return worker, run(worker, portion, 0)
-
-    # Results in order; a full decoder continues with the rest of its chunk here.
-    with closing(map_ordered(decode, cut(), jobs)) as results:
-        for worker, (status, stop, made) in results:
-            portion = waiting[0]
-            units.count(worker.decoder)
-            yield made
-            while status == Status.FULL:
-                status, stop, made = run(worker, portion, stop)
-                units.count(worker.decoder)
-                yield made
-            if status != Status.MORE or stop < len(portion.data):
-                break
-            waiting.popleft()
-            portions.release(worker, portion)
-    # Hand over to `units` where decoding stopped.
-    if waiting:
-        left = b"".join(portion.data for portion in waiting)
-        units.resume(worker.decoder, waiting[0].start + stop, left[stop:])
-    else:
-        units.resume(portions.last(), units.at, b"")
 
 
 def is_kv_ir(head: bytes) -> bool | None:

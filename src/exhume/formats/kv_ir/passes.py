@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, SourceError, TruncatedError
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.ingest import decode_ahead
+from exhume.formats.kv_ir.chunks import decode_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import (
     MAX_PREAMBLE,

@@ -27,7 +27,7 @@ from exhume.io.source import BytesSource
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.stream import OpenStream
+    from exhume.formats.kv_ir.model import OpenStream
 
 SIZE = 64 << 20
 

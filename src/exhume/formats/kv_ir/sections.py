@@ -21,7 +21,7 @@ from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.stream import OpenStream
+    from exhume.formats.kv_ir.model import OpenStream
     from exhume.layout.trees import Field
 
 

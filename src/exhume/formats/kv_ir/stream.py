@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import zstandard
 
@@ -16,9 +16,7 @@ from exhume.formats.kv_ir import checks
 from exhume.io.source import Source
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.layout import Preamble
-    from exhume.formats.kv_ir.passes import Units
-    from exhume.limits import Limits
+    pass
 
 HEAD = 1 << 10
 """Bytes of the stream that a preamble mostly takes."""
@@ -188,37 +186,3 @@ class Stream:
 def new_engine() -> Any:
     """A decompressor of one zstd frame, in chunks."""
     return zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
-
-
-class OpenStream(Protocol):
-    """An open stream of any kind of units; see `reader.StreamArchive`."""
-
-    source: Source
-    limits: Limits
-    stream: Stream
-    preamble: Preamble
-    metadata: dict[str, Any]
-    after_end: Callable[[ExhumeError], object]
-
-    @property
-    def name(self) -> str:
-        """The path or URL that was opened."""
-
-    @property
-    def schema(self) -> str:
-        """Id of the specification."""
-
-    def units(self) -> Units:
-        """A new pass over the units."""
-
-
-class KeyedStream(OpenStream, Protocol):
-    """An open stream of key-value pairs; see `reader.KvIrArchive`."""
-
-    user_metadata: dict[str, Any]
-
-    def events(self) -> Iterator[tuple[Any, Any]]:
-        """The events: pairs of the logger, pairs of the user."""
-
-    def events_of(self, units: Units) -> Iterator[tuple[Any, Any]]:
-        """The events of a pass over the units."""

@@ -12,7 +12,7 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import CappedFindings, Finding, deduplicated
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.ingest import decode_ahead
+from exhume.formats.kv_ir.chunks import decode_ahead
 from exhume.formats.kv_ir.layout import parse_metadata
 from exhume.formats.kv_ir.passes import UnitError, Units
 from exhume.formats.kv_ir.stream import Stream

@@ -48,7 +48,7 @@ from exhume.formats.leveldb.layout_facts import (
     ValueTypes,
 )
 from exhume.formats.leveldb.model import BlobCounts, Footer, TableFile, VersionEdit
-from exhume.formats.leveldb.names import UNREAD_TABLES
+from exhume.formats.leveldb.probe import UNREAD_TABLES
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey
 from exhume.layout.fast import FAILURES, read, reading, refused
 

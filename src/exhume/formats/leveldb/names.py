@@ -1,15 +1,13 @@
 """What the names of the files in a database directory say: what each file is, and which of them opening reads.
 
-Kinds of tables are named, too.  Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
+Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
-
-from exhume_ksy.facts.leveldb_footer import LeveldbFooter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from exhume.io.tree import Tree
@@ -22,14 +20,6 @@ _OF_PEBBLE = re.compile(r"[0-9]{1,20}-[0-9]{1,20}\.log|REMOTE-OBJ-CATALOG-[0-9]{
 CURRENT = "CURRENT"
 PEBBLE = "pebble"
 """The kind of files that mean something else in a database of Pebble than in one of RocksDB."""
-
-UNREAD_TABLES: Final[Mapping[bytes, str]] = {
-    LeveldbFooter.means.is_plain: "a plain table of RocksDB",
-    LeveldbFooter.means.is_old_plain: "a plain table of RocksDB",
-    LeveldbFooter.means.is_cuckoo: "a cuckoo table of RocksDB",
-    LeveldbFooter.means.is_pebble: "a table in a format of Pebble's own",
-}
-"""Kinds of tables that are recognized, but not read, by the magic number at their end."""
 
 SMALL_TABLES = 5 << 19
 """Remote tables of at most this total size are fetched as a whole when rows are read.

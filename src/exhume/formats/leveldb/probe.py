@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping
+from typing import Final
 
 from exhume_ksy.facts.leveldb_blob_file import FileHeader as BlobHeader
 from exhume_ksy.facts.leveldb_footer import LeveldbFooter
@@ -13,7 +15,6 @@ from exhume.errors import Span
 from exhume.formats.leveldb.names import (
     CURRENT,
     MANIFEST_NAME,
-    UNREAD_TABLES,
     classify_name,
     hint_files,
     kind_in_pebble,
@@ -29,6 +30,15 @@ _BESIDE = re.compile(
     r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.dbtmp",
     re.ASCII,
 )
+
+
+UNREAD_TABLES: Final[Mapping[bytes, str]] = {
+    LeveldbFooter.means.is_plain: "a plain table of RocksDB",
+    LeveldbFooter.means.is_old_plain: "a plain table of RocksDB",
+    LeveldbFooter.means.is_cuckoo: "a cuckoo table of RocksDB",
+    LeveldbFooter.means.is_pebble: "a table in a format of Pebble's own",
+}
+"""Kinds of tables that are recognized, but not read, by the magic number at their end."""
 
 
 def probe(source: Source | Tree) -> Identification | None:

@@ -27,7 +27,7 @@ from exhume.formats.leveldb.layout_facts import (
     ROCKSDB_MAGIC,
 )
 from exhume.formats.leveldb.model import CURRENT_STATE, Role, SequenceRule, Version, type_name
-from exhume.formats.leveldb.names import UNREAD_TABLES
+from exhume.formats.leveldb.probe import UNREAD_TABLES
 from exhume.formats.leveldb.ranges import RowCounts, tally_of, versions_of
 from exhume.formats.leveldb.wire import key_text
 from exhume.io.source import Source, WindowSource

@@ -25,7 +25,8 @@ from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.layout_facts import BLOB_HEADER, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.log import BLOCK, FULL, Fragment, LogReader
 from exhume.formats.leveldb.model import Footer
-from exhume.formats.leveldb.names import PEBBLE, UNREAD_TABLES, set_aside
+from exhume.formats.leveldb.names import PEBBLE, set_aside
+from exhume.formats.leveldb.probe import UNREAD_TABLES
 from exhume.formats.leveldb.table import PEBBLE_RANGES, Table
 from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.parallel import map_ordered
