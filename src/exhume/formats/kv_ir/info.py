@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Entry, Info
 from exhume.findings import Finding
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.ingest import decode_ahead
+from exhume.formats.kv_ir.chunks import decode_ahead
 from exhume.formats.kv_ir.layout import NODES, Preamble, Tags
 from exhume.formats.kv_ir.passes import UnitError, Units
 from exhume.formats.kv_ir.units import EventForm

@@ -158,7 +158,9 @@ cdef inline uint64_t agg_key(const unsigned char* text, size_t depth) noexcept n
         return key
     for i in range(left):
         key = key << 8 | text[i]
-    return key << 8 * (8 - left) if left else 0
+    for i in range(8 - left):
+        key <<= 8
+    return key
 
 
 cdef void agg_insert(AggText* texts, size_t count, bint by_key) noexcept nogil:
