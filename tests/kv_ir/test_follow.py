@@ -115,23 +115,26 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     return lambda: done
 
 
-def test_an_event_that_comes_byte_by_byte(
-    tmp_path: Path, exhume_cli: Callable[..., Any], printed: Callable[[], int]
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("verb", ["cat", "search"])
+def test_units_that_come_byte_by_byte(
+    verb: str, kind: str, tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "app.clp"
-    start = len(text.head()) + 10
-    path.write_bytes(text.SMALL[:start])
+    """Nothing after a unit is waited for."""
+    head, units = KINDS[kind]
+    whole = b"".join((head, *units, END))
+    path, query = tmp_path / "app.clp", ["*"] if verb == "search" else []
+    path.write_bytes(head)
+    left = iter(whole[len(head) :])
 
-    def write() -> None:
-        for at in range(start, len(text.SMALL)):
-            with path.open("ab") as file:
-                file.write(text.SMALL[at : at + 1])
+    def written(seconds: float) -> None:
+        with path.open("ab") as file:
+            file.write(bytes([next(left)]))
 
-    thread = threading.Thread(target=write, daemon=True)
-    thread.start()
-    ran = exhume_cli("cat", path, "--follow", "--times", "none")
-    thread.join()
-    assert ran.out == b"".join(message for _, message in text.EVENTS)
+    monkeypatch.setattr(time, "sleep", written)
+    ran = exhume_cli(verb, path, *query, "--follow")
+    assert (ran.code, ran.err, next(left, None)) == (0, "", None)
+    assert content(kind, ran.out) == content(kind, exhume_cli(verb, path, *query).out)
 
 
 @pytest.mark.parametrize("packed", ["open", "a frame"])

@@ -118,12 +118,13 @@ class Units:
 
         `missing`: how many more a token takes.
         """
-        # A long unit is looked at again only when twice as much is there, or the long token that it has.
-        wanted = 1 if self.stream.live else max(PIECE, len(self._data))
-        if missing > wanted:
-            wanted = missing
-        elif missing > wanted // 2:
-            wanted = missing + PIECE
+        if self.stream.live:
+            wanted = max(1, missing)  # what follows a unit may not come for hours
+        else:
+            # A long unit is examined again only when twice as much is there, or the long token that it has.
+            wanted = max(PIECE, len(self._data))
+            if missing > wanted // 2:
+                wanted = missing if missing > wanted else missing + PIECE
         held, self._data, before = Gathering(self._data), b"", len(self._data)
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):
