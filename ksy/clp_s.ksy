@@ -304,7 +304,7 @@ types:
     params:
       - id: idx
         type: s4
-        doc: Place in the schema map that is looked at.
+        doc: Place in the schema map that is examined.
       - id: schema_id
         type: s4
         doc: The schema that is looked for.

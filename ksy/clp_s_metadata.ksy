@@ -45,7 +45,7 @@ types:
         type: packet_body(type)
   packet_body:
     doc: |
-      Content of a packet, parsed when it is looked at: a packet that is broken
+      Content of a packet, parsed when it is used: a packet that is broken
       or of an unknown kind does not hide the others.
     params:
       - id: packet_type

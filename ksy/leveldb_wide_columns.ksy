@@ -13,7 +13,7 @@ meta:
 doc: |
   The value of an entry of type `wide_column_entity`: named columns, sorted by
   name. First come all names, each with the length of its value, then all values.
-  The column with the empty name is what a reader gets that asks for one value.
+  The column with the empty name is what a reader gets that requests one value.
 doc-ref: https://github.com/facebook/rocksdb/blob/main/db/wide/wide_column_serialization.h
 seq:
   - id: version

@@ -56,6 +56,10 @@ RULES: dict[str, str] = {
     r"(?:header|footer|index|manifest|metadata|file|entry|table|row|field|name|it) says?": "states, declares",
     r"nothing (?:tells|says|names|proves|vouches|checks|in the format)": "a positive statement",
     r"vouch(?:es|ed)?": "verify, confirm",
+    r"(?:say|says|said|saying) so": "state, report",
+    r"what is wrong": "the fault, the error",
+    r"ask(?:s|ed|ing)? for": "request, require, search",
+    r"look(?:s|ed|ing)? at": "examine, show, use",
     # Data
     r"texts": "strings for values, messages for output",
     r"(?<!in.)a text": "a string",
@@ -70,6 +74,9 @@ RULES: dict[str, str] = {
     r"sorts of|(?:each|that|this|every|one|same) sort": "kind, type",
     r"twins?": "pure-Python implementation",
     r"rooms?": "layer for code, space for memory",
+    r"at hand": "available",
+    r"cut short": "truncated",
+    r"metadata are": "metadata is",
     # Grammar
     r"(?<!one.)(?<!each.)(?<!all.)of which": "whose, where, or a new sentence",
     r"(?-i:Of) (?:an?|the|all|several|both|what|each|every|its|one|two|large|local|remote|those)": "For a ...",

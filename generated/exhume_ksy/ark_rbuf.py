@@ -11,7 +11,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 class ArkRbuf(KaitaiStruct):
     """rbuf is the serialization of the Ark robotics framework. Everything is
     little-endian and packed. Which fields an object has is not on the wire: a
-    schema registry (JSON) says so, found in the manifest of the log.
+    schema registry (JSON) declares it, found in the manifest of the log.
     
     Read as a file, this schema shows what is known of any object without its
     registry: the header byte, and the bytes that hold fields and groups. The

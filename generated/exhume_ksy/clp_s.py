@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import clp_s_table
-from . import clp_s_table_metadata
 from . import clp_s_metadata
+from . import clp_s_table_metadata
 from . import clp_s_schema_ids
 from . import clp_s_schema_tree
 from . import clp_s_dictionary

@@ -75,7 +75,7 @@ class ClpSMetadata(KaitaiStruct):
 
 
     class PacketBody(KaitaiStruct):
-        """Content of a packet, parsed when it is looked at: a packet that is broken
+        """Content of a packet, parsed when it is used: a packet that is broken
         or of an unknown kind does not hide the others.
         """
         def __init__(self, packet_type, _io, _parent=None, _root=None):

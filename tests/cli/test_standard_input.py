@@ -59,7 +59,7 @@ def test_what_is_piped_in_may_be_part_of_it_or_nothing(samples: Path, tmp_path: 
 def test_what_is_piped_in_is_one_of_several(
     verb: str, jobs: list[str], samples: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]
 ) -> None:
-    """It is read once, whatever looks at it, and by this process, however many jobs there are."""
+    """It is read once, whatever examines it, and by this process, however many jobs there are."""
     if jobs and verb in ("list", "info", "identify"):
         jobs = []  # these verbs work in one process
     words = samples / "zs/words-none.zs"

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '31ce0508d6f9d732'
+SOURCE = '18a9ee96890aa300'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

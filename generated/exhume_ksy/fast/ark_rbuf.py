@@ -16,7 +16,7 @@ _unpack3 = struct.Struct("<Q").unpack_from
 
 class ArkRbuf:
     """rbuf is the serialization of the Ark robotics framework. Everything is little-endian and packed. Which fields an
-    object has is not on the wire: a schema registry (JSON) says so, found in the manifest of the log.
+    object has is not on the wire: a schema registry (JSON) declares it, found in the manifest of the log.
 
     Read as a file, this schema shows what is known of any object without its registry: the header byte, and the
     bytes that hold fields and groups. The types below are what the other Ark schemas are made of.

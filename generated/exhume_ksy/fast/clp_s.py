@@ -830,7 +830,7 @@ class SchemaSearch:
     """Whether a place of the schema map has the wanted schema, or is its last."""
     __slots__ = ('idx', 'schema_id', '_is_over', '_root')
     idx: int
-    """Place in the schema map that is looked at."""
+    """Place in the schema map that is examined."""
     schema_id: int
     """The schema that is looked for."""
 

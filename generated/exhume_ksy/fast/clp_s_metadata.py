@@ -77,8 +77,8 @@ def read_packet(view: View, at: int, end: int) -> tuple[Packet, int]:
 
 
 class PacketBody:
-    """Content of a packet, parsed when it is looked at: a packet that is broken or of an unknown kind does not hide
-    the others.
+    """Content of a packet, parsed when it is used: a packet that is broken or of an unknown kind does not hide the
+    others.
     """
     __slots__ = ('packet_type', '_content', '_io')
     packet_type: int

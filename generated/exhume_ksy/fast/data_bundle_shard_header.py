@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View
 from .data_bundle_field import read_data_bundle_field
 
 

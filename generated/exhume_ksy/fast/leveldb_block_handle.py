@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 
-from ._layout import LayoutError, View, native, short
+from ._layout import LayoutError, View, native
 from .leveldb_varint import read_leveldb_varint
 
 

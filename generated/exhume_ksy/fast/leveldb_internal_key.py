@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import struct
 
-from ._layout import LayoutError, View, native, short
+from ._layout import View, native, short
 
 _unpack0 = struct.Struct("<BIHB").unpack_from
 

@@ -12,8 +12,8 @@ from .leveldb_varint import read_leveldb_varint
 
 class LeveldbWideColumns:
     """The value of an entry of type `wide_column_entity`: named columns, sorted by name. First come all names, each
-    with the length of its value, then all values. The column with the empty name is what a reader gets that asks
-    for one value.
+    with the length of its value, then all values. The column with the empty name is what a reader gets that
+    requests one value.
     """
     __slots__ = ('version', 'num_columns', 'columns', 'values')
     version: int

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from array import array
 
-from ._layout import LayoutError, View, native, short
+from ._layout import LayoutError, View, native
 from .uleb128 import read_uleb128
 
 

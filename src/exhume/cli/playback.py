@@ -293,7 +293,7 @@ def each_target(
 
 
 def are_few(names: Iterable[str]) -> bool:
-    """Whether targets are looked at in advance: not many, and not listed while they are read."""
+    """Whether targets are examined in advance: not many, and not listed while they are read."""
     if not isinstance(names, (list, tuple)):
         return False
     return len(names) <= (CHECKED_REMOTE if any("://" in name for name in names) else CHECKED)

@@ -338,8 +338,7 @@ def module_text(
     if module.foreign and not traced:
         parts.append("\n".join(_names(schema)))
     body = "\n\n\n".join(parts + module.later)
-    words = frozenset(words_of(body) if module.foreign else ())
-    return "\n".join(module.head(words)).rstrip() + f"\n\n\n{body}\n"
+    return "\n".join(module.head(frozenset(words_of(body)))).rstrip() + f"\n\n\n{body}\n"
 
 
 def _parts(module: Module, type: Type) -> Iterator[str]:

@@ -137,8 +137,7 @@ class Module:
     def head(self, words: AbstractSet[str]) -> list[str]:
         """Return the lines before the first class: imports and constants.
 
-        `words` are the names that the other lines use, so that unused helpers are not imported; empty if they are not
-        known.
+        `words` are the names that the other lines use, so that unused helpers are not imported.
         """
         how = (
             f"{self.schema.id}.ksy by `exhume compile`"
@@ -153,9 +152,8 @@ class Module:
             head.append("from array import array")
         if self.enums:
             head.append("from enum import IntEnum as _IntEnum")
-        # Of helpers, only those that the text uses.
-        taken = map(_imported, sorted(self.helpers))
-        head += ["", f"from ._layout import {', '.join(one for one in taken if not words or one.split()[-1] in words)}"]
+        used = [one for one in map(_imported, sorted(self.helpers)) if one.split()[-1] in words]
+        head += ["", f"from ._layout import {', '.join(used)}"] if used else []
         if self.given:
             head.append(f"from ._given import {', '.join(sorted(self.given))}")
         head += [f"from . import {id} as _{id}" for id in sorted(self.modules)]

@@ -1,6 +1,6 @@
 """Files of well-known types in raw bytes, for chunks whose index is lost: files of each type show where they end.
 
-None of them is a format of ours: only as much of each is looked at as its length takes, so they have no specification.
+None of them is a format of ours: only as much of each is read as its length takes, so they have no specification.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ class ClpSWriter(Writer):
         data = self._held.take()
         at = self._take(data, final)
         self._held = Gathering(b"" if final else data[at:])
-        # A document that was not complete is looked at again only when twice as much of it is there.
+        # A document that was not complete is examined again only when twice as much of it is there.
         self._wanted = 2 * self._held.size
 
     def _take(self, data: bytes, final: bool) -> int:

@@ -78,7 +78,7 @@ class _UncutBytes:
         """
         data, base = self.held
         parts = Gathering(data[at - base :])
-        before, wanted = parts.size, max(1, parts.size)  # a long unit is looked at again when twice as much is there
+        before, wanted = parts.size, max(1, parts.size)  # a long unit is examined again when twice as much is there
         data, self.held = b"", (b"", at)
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):
@@ -147,7 +147,7 @@ class Ingest:
         Raises the problem with its preamble.
         """
         if not self._held.size:
-            # A long event is looked at again only when twice as much is there.
+            # A long event is examined again only when twice as much is there.
             self._held, self._wanted, self._data = Gathering(self._data), 2 * len(self._data), b""
         self._held.add(piece)
         if wait and not final and self._held.size < self._wanted:

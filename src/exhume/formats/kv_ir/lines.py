@@ -151,7 +151,7 @@ def _events(name: str, pieces: Iterator[bytes]) -> Iterator[Lines]:
             raise WriterError(
                 f"line {number}: an event is too long", span=where, expected=f"{LONGEST_LINE} bytes", format="kv-ir"
             )
-        # An event is looked at again only when twice as much of it is there.
+        # An event is examined again only when twice as much of it is there.
         held, wanted = Gathering(data[end:]), 2 * size
 
 

@@ -247,7 +247,7 @@ cdef class ClpsStrings:
         return found
 
     def escaped(self):
-        # Whether one has to be is seen when it is printed: a copy of a large dictionary, or a look at all of it, would
+        # Whether an entry needs escapes is found when it is printed: to copy or examine all of a large dictionary would
         # cost a search of a few records more than all that it prints.
         cdef ClpsStrings made
         if self.escape:
