@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span
-from exhume.formats.kv_ir import arrow, ingest, passes, pykernel, stream
+from exhume.formats.kv_ir import arrow, chunks, passes, pykernel, stream
 from exhume.formats.kv_ir.arrow import Column, columns_of, print_array
 from exhume.formats.kv_ir.info import walk
 from exhume.formats.kv_ir.kernel import KvIrDecoder
@@ -211,16 +211,16 @@ def found(archive: KvIrArchive, names: list[str] | None, **options: Any) -> tupl
 def kernel(*, twin: bool) -> Iterator[None]:
     """Small chunks, decoded by one of the two kernels."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "CHUNK_SIZE", 24)
+        patch.setattr(chunks, "CHUNK_SIZE", 24)
         patch.setattr(stream, "PIECE", 100)
         patch.setattr(passes, "PIECE", 100)
         patch.setattr(passes, "MAX_PREAMBLE", 300)
         patch.setattr(arrow, "AT_ONCE", 200)
         patch.setattr(arrow, "MOST_MADE", 150)
         if twin:
-            for module in (ingest, arrow, passes):
+            for module in (chunks, arrow, passes):
                 patch.setattr(module, "KvIrDecoder", pykernel.KvIrDecoder)
-            patch.setattr(ingest, "scan_units", pykernel.scan_units)
+            patch.setattr(chunks, "scan_units", pykernel.scan_units)
         yield
 
 
