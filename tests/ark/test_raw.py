@@ -151,7 +151,7 @@ def test_threads_share_the_reading(tmp_path: Path, exhume_cli: Cli, monkeypatch:
 
 @pytest.mark.parametrize("codec", ["none", "lz4", "zstd", "bz2", "lzma"])
 def test_the_payload_of_a_message_above_the_limit(codec: Any, tmp_path: Path, exhume_cli: Cli) -> None:
-    """It is printed in chunks, with exit code 3 if it is compressed; damage in it is an error of the format."""
+    """It is printed in chunks, whatever the codec; damage in it is an error of the format."""
     value = "text " * 30_000
     with exhume.ark.create(tmp_path / "log") as writer:
         writer.column("c", codec)
@@ -167,8 +167,7 @@ def test_the_payload_of_a_message_above_the_limit(codec: Any, tmp_path: Path, ex
     assert value.encode() in usual[0].out
     assert len(usual[1].out) == 64 << 10
     assert [one.out for one in limited] == [one.out for one in usual]
-    assert [one.code for one in limited] == [3 if codec != "none" else 0, 0]
-    assert (codec == "none") == ("payload_size" not in limited[0].err)
+    assert [(one.code, one.err) for one in limited] == [(0, "")] * 2
     if codec == "none":
         return
     path = tmp_path / "log" / places[0].source

@@ -40,8 +40,12 @@ def payload_chunks(section: Section) -> Iterator[bytes]:
     forward = ForwardReader(section.pieces())
     try:
         is_large = forward.has(HELD + 1)
-    except ExhumeError:  # `load` may know more about it
-        yield section.load()
+    except ExhumeError as error:
+        try:
+            whole = section.load()  # it may know more about the damage
+        except LimitExceededError:
+            raise error from None
+        yield whole
         return
     yield from forward.pieces(sys.maxsize) if is_large else (forward.take(HELD),)
 

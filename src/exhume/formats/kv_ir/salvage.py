@@ -40,7 +40,7 @@ from exhume.formats.kv_ir.layout import (
     parse_token,
 )
 from exhume.formats.kv_ir.passes import HeldError, UnitError, Units
-from exhume.formats.kv_ir.salvaging import TRIALS, WINDOW, StreamSalvage
+from exhume.formats.kv_ir.salvage_stream import TRIALS, WINDOW, StreamSalvage
 from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.output.atomic import AtomicFile
