@@ -135,6 +135,37 @@ def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_p
             "meta: {id: one, imports: ['a b']}",
             "{file}: the import 'a b' is no path of a specification, line 1, field meta: imports [EX-404]",
         ),
+        (
+            "meta: {id: one, imports: two}",
+            "{file}: `imports` is a list, line 1, field meta: imports [EX-404]",
+        ),
+        (SEQ + "[{type: u1, id: null}]", "{file}: `id` is missing, line 2, field one: seq[0] [EX-404]"),
+        (SEQ + "[{id: a, type: {cases: {1: u1}}}]", "{file}: `switch-on` is missing, line 2, field one.a [EX-404]"),
+        (
+            SEQ + "[{id: a}]",
+            "{file}: needs a `type`, `size`, `size-eos`, `terminator` or `contents`, line 2, field one.a [EX-404]",
+        ),
+        (SEQ + "[{id: a, size: 1, process: xor}]", "{file}: `xor` takes one argument, line 2, field one.a [EX-404]"),
+        (
+            SEQ + "[{id: a, size: b}, {id: b, type: u1}]",
+            "{file}: b is used before it is read, line 2, field one.a [EX-404]",
+        ),
+        (
+            "to-string: b\nmeta: {id: one, imports: []}",
+            "{file}: one has no b, line 1, field one: to-string [EX-404]",
+        ),
+        (
+            INSTANCES + "{a: {value: 1 +}}",
+            "{file}: expression '1 +': its end was not expected, line 2, field one.a: value [EX-404]",
+        ),
+        (
+            INSTANCES + "{a: {value: 1.to_s.as<>}}",
+            "{file}: expression '1.to_s.as<>': a type is missing in `<>`, line 2, field one.a: value [EX-404]",
+        ),
+        (
+            INSTANCES + "{a: {value: (1).to_s()}}",
+            "{file}: `to_s` takes no arguments, line 2, field one.a: value [EX-404]",
+        ),
         ("seq: []", "{file}: `meta: id` is missing [EX-404]"),
         ("- a", "{file}: `meta: id` is missing [EX-404]"),
         ("a: b: c", "{file}: the file is not YAML: mapping values are not allowed in this context, line 1 [EX-404]"),

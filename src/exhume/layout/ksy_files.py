@@ -132,7 +132,7 @@ class SpecFiles:
         meta = spec.get("meta") if isinstance(spec, dict) else None
         id = meta.get("id") if isinstance(meta, dict) else None
         if not isinstance(id, str):
-            raise wrong(path, "`meta: id` is missing")
+            raise wrong(path, "`meta: id` is missing" if id is None else f"{id!r:.60} is not a name, field meta: id")
         spec = _without_ours(spec)
         if id in self.specs:
             raise wrong(path, f"another specification has the id {id!r:.60}: {self.paths[id]}")
@@ -145,7 +145,9 @@ class SpecFiles:
     def _imports(self, id: str) -> list[str]:
         """Return the imports of a specification. Raises if one is not a path."""
         imports = self.specs[id]["meta"].get("imports", [])
-        for name in imports if isinstance(imports, list) else [imports]:
+        if not isinstance(imports, list):
+            raise wrong(self.paths[id], "`imports` is a list", "meta: imports", self._line(id, "meta: imports"))
+        for name in imports:
             if not isinstance(name, str) or _IMPORT.fullmatch(name) is None:
                 raise wrong(
                     self.paths[id],

@@ -6,7 +6,7 @@ from exhume.compiler.emit.shared import import_lines
 from exhume.compiler.emit.statements import Statements
 from exhume.compiler.emit.text import ATOM, BINDS, Lines, kept_as, literal, member, safe, written_doc
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import TEXT, Structure, Switch, structures
+from exhume.compiler.front.kinds import Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import bit_order
 from exhume.compiler.ir.needs import is_position, keeps_order, keeps_run, without_rest
@@ -123,12 +123,9 @@ class ClassEmitter(Statements):
         return out
 
     def _text_of(self, type: Type) -> str:
-        """Result of `to-string`. Raises `UnsupportedError` unless that is text."""
+        """Result of `to-string`."""
         self.lines, self.placed = Lines(), False
-        expr = ex.parse(type.raw["to-string"])
-        if self.kind(expr) != TEXT:
-            raise UnsupportedError("`to-string` is a string", type.where)
-        return self.code(expr)
+        return self.code(ex.parse(type.raw["to-string"]))
 
     def _property(self, field: Field) -> list[str]:
         """Return the lines of the property of one instance, which is read or computed at its first use, and then kept.

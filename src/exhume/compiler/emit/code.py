@@ -28,8 +28,9 @@ from exhume.compiler.front.kinds import (
 )
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import takes
-from exhume.compiler.ir.fixed import fixed_size, scalar_of, spare_bits, type_size
+from exhume.compiler.ir.fixed import scalar_of
 from exhume.compiler.ir.needs import without_rest, words
+from exhume.compiler.ir.stated import element_bits, kind_bits, type_bits
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_TO_COMPARE = 32
@@ -54,17 +55,11 @@ OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
 """Attributes of every structure that are not fields (`Structure` in `exhume.compiler.emit.layout`)."""
 
 
-def _size_of(kind: Kind, bits: bool = False) -> int:
-    """Bytes, or bits, that every value of a kind takes; raises `UnsupportedError` when that depends on the data."""
-    size = type_size(kind.type) if isinstance(kind, Structure) else None
-    if isinstance(kind, (Integer, SimpleKind)) and kind.size:
-        size = kind.size
-    width = kind.width if isinstance(kind, Bits) else None if size is None else 8 * size
-    if width is None:
+def _whole_bytes(bits: int | None) -> int:
+    """The bytes of some bits; raises `UnsupportedError` where there is no number of them."""
+    if bits is None:
         raise UnsupportedError("the size of a type without a fixed size")
-    if isinstance(kind, Structure):
-        width -= spare_bits(kind.type)
-    return width if bits else -(-width // 8)
+    return -(-bits // 8)
 
 
 class Code(abc.ABC):
@@ -188,7 +183,8 @@ class Code(abc.ABC):
             case ex.EnumValue(path, value):
                 return str(self.type.enum("::".join(path)).number(value))
             case ex.SizeOf(type, bits):
-                return str(_size_of(self.type.kind_of(ex.Cast(expr, type)), bits))
+                size = kind_bits(self.type.kind_of(ex.Cast(expr, type)))
+                return str(size if bits and size is not None else _whole_bytes(size))
             case ex.Format(parts):
                 texts = [
                     self._code(one, BINDS["+"]) if family(self.kind(one)) == "text" else f"str({self._code(one)})"
@@ -301,19 +297,14 @@ class Code(abc.ABC):
 
         Raises `UnsupportedError` if that is not fixed.
         """
-        owner: Kind = Structure(self.type)
-        if isinstance(expr, ex.Member):
-            owner, expr = self.kind(expr.of), ex.Name(expr.name)
-        if isinstance(expr, ex.Name) and expr.id.startswith("_"):
-            return _size_of(self.kind(expr))
-        size = (
-            fixed_size(owner.type.field(expr.id))
-            if isinstance(owner, Structure) and isinstance(expr, ex.Name)
-            else None
-        )
-        if size is None:
-            raise UnsupportedError("the size of a type without a fixed size")
-        return size
+        of = expr.of if isinstance(expr, ex.Index) else expr
+        owner = self.kind(of.of) if isinstance(of, ex.Member) else Structure(self.type)
+        id = of.name if isinstance(of, ex.Member) else of.id if isinstance(of, ex.Name) else "_"
+        if id.startswith("_") or not isinstance(owner, Structure):
+            return _whole_bytes(kind_bits(self.kind(expr)))
+        field = owner.type.field(id)
+        stored = field.value is None and (field.repeat is not None) == isinstance(expr, ex.Index)
+        return _whole_bytes(element_bits(field) if stored else kind_bits(self.kind(expr)))
 
     def _name(self, id: str, level: int) -> str:
         """The code of a name: of a field by `named`, of `_parent`, `_root` and `_io` by `above`.
@@ -329,7 +320,7 @@ class Code(abc.ABC):
                 raise UnsupportedError("`_index` has no meaning here")
             return self.index
         if id == "_sizeof":
-            return str(_size_of(Structure(self.type)))
+            return str(_whole_bytes(type_bits(self.type)))
         if id == REST.id:
             at, end = self.place()
             return bound(f"{end} - {at}", BINDS["-"], level)

@@ -699,9 +699,9 @@ def xored(run: Run, data: View, key: int | View) -> bytes:
 
 
 def rotated(run: Run, data: View, amount: int) -> bytes:
-    """Bytes, each rotated to the left by so many bits; Kaitai's languages do not agree on 8 and more."""
-    if not -8 < amount < 8:
-        raise LayoutError("", 0, 0, "to rotate by less than 8 bits", amount)
+    """Bytes, each rotated to the left by so many bits; Kaitai's languages do not agree on others."""
+    if not 0 <= amount <= 8:
+        raise LayoutError("", 0, 0, "to rotate by 0 to 8 bits", amount)
     run.hold(len(data))
     amount %= 8
     return bytes(data).translate(bytes((one << amount | one >> 8 - amount) & 255 for one in range(256)))

@@ -168,7 +168,10 @@ class Reader(Statements):
         """Statements that find the byte order in the data."""
         decides, lines = self.type.decides, self.lines
         if decides is not None:
-            lines.add(f"on = {self.code(ex.parse(decides['switch-on']))}")
+            try:
+                lines.add(f"on = {self.code(ex.parse(decides['switch-on']))}")
+            except UnsupportedError as error:
+                raise error.within(f"{self.type.where}: meta: endian") from None
             word = "if"
             for key, order in decides["cases"].items():
                 if key != "_":
@@ -197,7 +200,7 @@ class Reader(Statements):
         """A field as Python. Raises `UnsupportedError` for one that is used before it is read."""
         if not field.instance:
             if not field.parameter and field.id not in self.read:
-                raise UnsupportedError(f"{field.id} is used before it is read", self.type.where)
+                raise UnsupportedError(f"{field.id} is used before it is read")
             return self.local(field), ATOM
         if field.value is None or field.id in self.running or field.id in (self.type.root.model.moving or ()):
             return f"value.{safe(field.id)}", ATOM

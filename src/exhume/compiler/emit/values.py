@@ -130,7 +130,7 @@ class Values(Rules):
         whole = kind == TEXT and "process" not in field.raw
         if field.size is None and not field.to_end:
             if mark is None:
-                raise UnsupportedError("bytes without a size are not supported")
+                raise UnsupportedError("needs a `type`, `size`, `size-eos`, `terminator` or `contents`")
             stop, after = self.find_mark(field, path, mark)
             self.cut_out(into, stop)
             self.charge(f"2 * ({stop} - at)" if whole else f"{stop} - at", path)
@@ -225,7 +225,7 @@ class Values(Rules):
             self.lines.add(f"{into} = {helper}(run, {into}, {path}, start)")
             return
         key = self.code(call.arguments[0])
-        self.lines.add(f"{into} = {helper}(run, {into}, {'-' if how == 'ror' else ''}({key}))")
+        self.lines.add(f"{into} = {helper}(run, {into}, {'8 - ' if how == 'ror' else ''}({key}))")
 
     def decode(self, field: Field, into: str, path: str, at: str = "at", *, paid: bool = False) -> None:
         """Emit statements that decode text.

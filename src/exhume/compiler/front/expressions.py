@@ -183,8 +183,17 @@ class _Parser:
     def whole(self) -> Expr:
         parsed = self.choice()
         if self.tokens[self.at][0] != "end":
-            raise UnsupportedError(f"expression {self.text!r}: {self.tokens[self.at][1]!r} was not expected")
+            raise UnsupportedError(f"expression {self.text!r}: {self.found()} was not expected")
         return parsed
+
+    def listed(self) -> tuple[Expr, ...]:
+        """Parse all of the text as expressions separated by commas; one comma may follow the last."""
+        found = [self.choice()]
+        while self.take(",") and self.tokens[self.at][0] != "end":
+            found.append(self.choice())
+        if self.tokens[self.at][0] != "end":
+            raise UnsupportedError(f"expression {self.text!r}: {self.found()} was not expected")
+        return tuple(found)
 
     def take(self, *wanted: str) -> str | None:
         """Consume the next token and return its text if it is one of `wanted`; else return None."""
@@ -196,9 +205,12 @@ class _Parser:
 
     def need(self, wanted: str) -> None:
         if self.take(wanted) is None:
-            raise UnsupportedError(
-                f"expression {self.text!r}: {wanted!r} is missing before {self.tokens[self.at][1]!r}"
-            )
+            raise UnsupportedError(f"expression {self.text!r}: {wanted!r} is missing before {self.found()}")
+
+    def found(self) -> str:
+        """The next token, for messages."""
+        kind, text = self.tokens[self.at]
+        return "its end" if kind == "end" else repr(text)
 
     def choice(self) -> Expr:
         """Parse `condition ? then : otherwise`, or an expression of higher precedence."""
@@ -272,6 +284,8 @@ class _Parser:
             name += token[1]
             self.at += 1
         self.at += 1
+        if not name:
+            raise UnsupportedError(f"expression {self.text!r}: a type is missing in `<>`")
         return name
 
     def arguments(self, close: str) -> tuple[Expr, ...]:
@@ -320,7 +334,8 @@ class _Parser:
             ):
                 return Literal(bytes(one.value for one in items if isinstance(one, Literal)))
             return Array(items)
-        raise UnsupportedError(f"expression {self.text!r}: {text or 'its end'!r} was not expected")
+        self.at -= 1
+        raise UnsupportedError(f"expression {self.text!r}: {self.found()} was not expected")
 
     def named(self, text: str) -> Expr:
         """Parse what starts with the name `text`: a boolean, a name, or a value of an enumeration (`a::b`)."""
@@ -414,9 +429,11 @@ def _parsed(text: str) -> Expr:
 
 
 def parse_list(text: str) -> tuple[Expr, ...]:
-    """The trees of expressions between commas."""
-    given = parse(f"[{text}, _]") if text.strip() else None  # `_` keeps it from being bytes
-    return given.items[:-1] if isinstance(given, Array) else ()
+    """The trees of expressions between commas.  Raises `UnsupportedError` for others."""
+    try:
+        return _Parser(text).listed() if text.strip() else ()
+    except RecursionError:
+        raise UnsupportedError("an expression is nested too deeply") from None
 
 
 _NUMBERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8", "f4", "f8"})

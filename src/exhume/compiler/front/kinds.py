@@ -15,6 +15,7 @@ from collections.abc import Sequence as Many
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.model import ABSENT as ABSENT
 from exhume.compiler.front.model import BOOL as BOOL
+from exhume.compiler.front.model import BYTE as BYTE
 from exhume.compiler.front.model import BYTES as BYTES
 from exhume.compiler.front.model import DECIDED as DECIDED
 from exhume.compiler.front.model import FLOAT as FLOAT
@@ -207,7 +208,7 @@ MEMBERS: dict[str, dict[str, Kind | None]] = {
     "float": {"to_i": INTEGER},
     "bool": {"to_i": INTEGER},
     "text": {"length": INTEGER, "reverse": TEXT, "to_i": INTEGER},
-    "bytes": dict.fromkeys(("length", "size", "first", "last", "min", "max"), INTEGER),
+    "bytes": {"length": INTEGER, "size": INTEGER, "first": BYTE, "last": BYTE, "min": BYTE, "max": BYTE},
     "sequence": {"size": INTEGER} | dict.fromkeys(("first", "last", "min", "max")),
     "stream": {"size": INTEGER, "pos": INTEGER, "eof": BOOL},
     "structure": {"_io": STREAM, "_parent": SOME_STRUCTURE},
@@ -265,6 +266,8 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
                 for one, kind in zip(items, kinds, strict=True)
             ):  # which may double from one instance to the next
                 raise UnsupportedError("a list of lists that are not written out is not supported")
+            if all(_is_byte(one, here, item) for one in items):
+                raise UnsupportedError("a list of single bytes is bytes, of constants only: `+ 0` makes integers")
             return Sequence(_common(kinds, "the elements of a list"))
         case ex.EnumValue(path, _):
             return Integer(here.enum("::".join(path)))
@@ -300,6 +303,16 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
         case ex.Choice(condition, then, otherwise):
             demand(typed(condition, here, item), {"bool"}, "a condition is a truth value")
             return _common([typed(then, here, item), typed(otherwise, here, item)], "both sides of a choice")
+
+
+def _is_byte(expr: ex.Expr, here: Type, item: Kind) -> bool:
+    """Whether Kaitai's compiler takes an element of a list for a byte of bytes."""
+    if isinstance(expr, ex.Literal):
+        return type(expr.value) is int and 0 <= expr.value < 256
+    if isinstance(expr, ex.Choice):
+        return _is_byte(expr.then, here, item) and _is_byte(expr.otherwise, here, item)
+    kind = typed(expr, here, item)
+    return isinstance(kind, Integer) and kind.size == 1 and kind.enum is None
 
 
 def _common(kinds: list[Kind], what: str) -> Kind:
@@ -379,9 +392,11 @@ def _member(of: Kind, name: str) -> Kind:
         if name == "_root":
             return Structure(of.type.root)
         return STREAM if name == "_io" else of.type.field(name).kind
-    known = MEMBERS[family(of)]
+    known, calls = MEMBERS[family(of)], CALLS.get(family(of), {})
+    if name in calls and name not in known:
+        raise UnsupportedError(f"`{name}` takes arguments")
     if name not in known:
-        raise _no_member(of, name, [*known, *CALLS.get(family(of), ())])
+        raise _no_member(of, name, list(dict.fromkeys((*known, *calls))))
     found = known[name]
     if found is None and isinstance(of, Sequence):
         if name in ("min", "max"):
@@ -398,13 +413,15 @@ def _no_member(of: Kind, name: str, known: list[str]) -> UnsupportedError:
 def _element(of: Kind, at: Kind) -> Kind:
     demand(of, {"sequence", "bytes"}, "only a list or bytes have elements")
     demand(at, WHOLE, "an index is an integer")
-    return of.of if isinstance(of, Sequence) else INTEGER
+    return of.of if isinstance(of, Sequence) else BYTE
 
 
 def _called(of: Kind, name: str, given: list[Kind]) -> Kind:
     """The kind of the result of a method call.  Raises `UnsupportedError` if there is no such method."""
     of = combined(of)
     known = CALLS.get(family(of), {})
+    if name not in known and name in MEMBERS[family(of)]:
+        raise UnsupportedError(f"`{name}` takes no arguments")
     if name not in known:
         raise _no_member(of, f"{name}()", [f"{one}()" for one in known])
     takes, gives, least = known[name]

@@ -100,6 +100,7 @@ REST = ex.Name("_rest")
 FLOAT, BOOL, TEXT, BYTES, STREAM = (SimpleKind(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
 UNKNOWN, SOME_STRUCTURE, ABSENT = (SimpleKind(kind) for kind in ("unknown", "structure", "absent"))
 INTEGER = Integer()
+BYTE = Integer(size=1)
 
 
 @dataclass(eq=False, slots=True)
@@ -190,6 +191,8 @@ class Field:
         name, arguments = (found[1], found[2]) if found else (str(self.raw[key]).strip(), "")
         if found and not arguments.strip():
             raise UnsupportedError(f"`{key}: {self.raw[key]:.60}` has no arguments", self.where)
+        if arguments.rstrip().endswith(","):  # one may follow the last argument of a type only
+            raise UnsupportedError(f"an argument is missing in `{key}: {self.raw[key]:.60}`", self.where)
         return ex.Call(ex.Name("_"), name, ex.parse_list(arguments))
 
     @cached_property
@@ -426,7 +429,7 @@ class Type:
         found = self
         for name in names:
             if name not in found.types:
-                raise UnsupportedError(f"{found.where} has no type {name}")
+                raise UnsupportedError(f"{found.where} has no type {name:.60}{meant(name, found.types)}")
             found = found.types[name]
         return found
 

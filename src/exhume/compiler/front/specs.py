@@ -87,7 +87,8 @@ class Model(Specifications):
         waiting = [(one, kind) for one in fields if one.value is None for kind in structures(one.one)]
         for _ in range(len(waiting)):
             for one, kind in waiting:
-                above = one.owner.kind_of(ex.parse(one.raw["parent"]))
+                with _place(f"{one.where}: parent"):
+                    above = one.owner.kind_of(ex.parse(one.raw["parent"]))
                 for found in structures(above):
                     if found.type not in kind.type.parents:
                         kind.type.parents.append(found.type)
@@ -218,8 +219,11 @@ def check(model: Model) -> None:
     """Raise `UnsupportedError` for the first invalid expression of a model."""
     for type in model.types():
         if type.decides is not None:
-            with _place(type.where):
+            with _place(f"{type.where}: meta: endian"):
                 _choice(type, ex.parse(type.decides["switch-on"]), [key for key in type.decides["cases"] if key != "_"])
+        if "to-string" in type.raw:
+            with _place(f"{type.where}: to-string"):
+                demand(kind(ex.parse(type.raw["to-string"]), type), {"text"}, "`to-string` is a string")
         for field in (*type.params, *type.fields()):
             with _place(field.where):
                 _field(type, field)
@@ -252,7 +256,10 @@ def _listed(cast: ex.Cast, items: tuple[ex.Expr, ...], here: Type, item: Kind) -
     if isinstance(wanted, Sequence):
         for one in items:
             takes(here.kind_of(one, item), wanted.of, what)
-    elif items or family(wanted) != "bytes":
+    elif family(wanted) == "bytes":
+        for one in items:
+            demand(here.kind_of(one, item), WHOLE, f"{what} integers")
+    else:
         takes(here.kind_of(cast.of, item), wanted, what)
 
 
@@ -297,7 +304,7 @@ def _field(type: Type, field: Field) -> None:
         with _place(f"{field.where}: switch-on"):
             _choice(type, field.one.on, [key for key in said["cases"] if str(key) != "_"])
     _arguments(type, field.one)
-    if "enum" in field.raw and not field.parameter:
+    if "enum" in field.raw:
         _named(field)
     if field.raw.get("parent", False) is not False:
         with _place(f"{field.where}: parent"):
@@ -352,11 +359,13 @@ def _process(type: Type, field: Field) -> None:
         found = combined(kind(one, type))
     if call.name in type.root.model.given.process:
         return
-    if call.name not in ("zlib", "xor", "rol", "ror") or len(call.arguments) != (call.name != "zlib"):
+    if call.name not in ("zlib", "xor", "rol", "ror"):
         raise UnsupportedError(f"`process: {field.raw['process']}` is not supported")
-    if call.name == "xor" and (family(found) == "bytes" or (isinstance(found, Sequence) and family(found.of) in WHOLE)):
-        return
-    if call.name != "zlib":
+    if len(call.arguments) != (call.name != "zlib"):
+        raise UnsupportedError(f"`{call.name}` takes {'no arguments' if call.name == 'zlib' else 'one argument'}")
+    if call.name == "xor":
+        demand(found, WHOLE | {"bytes"}, "`xor` takes an integer or bytes")
+    elif call.name != "zlib":
         demand(found, WHOLE, f"`{call.name}` takes an integer")
 
 

@@ -20,13 +20,15 @@ from exhume.compiler.refusal import UnsupportedError
 NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 TYPE = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*(\[\])?(\s*\(.*\))?", re.ASCII | re.DOTALL)
 ENUM = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*", re.ASCII)
+_NOT_OF_FIELDS = re.compile(r"[us]1(le|be)|bytes|bool|io|any|struct|.*\[\]", re.DOTALL)
+_NOT_OF_PARAMETERS = re.compile(r"([usf][1248](le|be)|strz)(\[\])?")
 WIDEST = 64
 """Bits of one field."""
 
 _TYPE_KEYS = frozenset(("meta", "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"))
 _PARAM_KEYS = frozenset(("id", "type", "enum", "doc", "doc-ref"))
 _MEMBER_KEYS = frozenset(("id", "doc", "doc-ref"))
-_EXPRESSIONS = ("size", "if", "repeat-expr", "repeat-until", "pos", "io", "value")
+_EXPRESSIONS = ("size", "if", "repeat-expr", "repeat-until", "pos", "io", "value", "parent")
 _META_KEYS = frozenset(
     (
         *("id", "title", "application", "file-extension", "xref", "tags", "license", "imports", "endian", "bit-endian"),
@@ -82,6 +84,8 @@ def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
 
 def name(found: Any, where: str) -> str:
     """A valid name; raises `UnsupportedError` for anything else."""
+    if found is None:
+        raise UnsupportedError("`id` is missing", where)
     if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > refusal.NAME:
         raise UnsupportedError(f"{found!r:.60} is not a name: names are of lower-case letters, digits and `_`", where)
     if is_private(found):
@@ -102,7 +106,7 @@ def _list(found: Any, where: str) -> list[Any]:
 
 
 def _scalar(found: Any, where: str) -> None:
-    if not isinstance(found, (str, int, float)):
+    if not isinstance(found, (str, int, float)) or found == "":
         raise UnsupportedError("an expression is expected", where)
     if isinstance(found, str) and len(found) > refusal.EXPRESSION:
         raise UnsupportedError(f"an expression of more than {refusal.EXPRESSION} characters", where)
@@ -127,6 +131,8 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
         raise UnsupportedError(f"names of types within each other of more than {refusal.PATH} characters", where)
     _keys(raw, _TYPE_KEYS, where)
     _documented(raw, where)
+    if "to-string" in raw:
+        _scalar(raw["to-string"], f"{where}: to-string")
     shown = raw.get("-webide-representation", "")
     if not isinstance(shown, str) or len(shown) > refusal.REPRESENTATION:
         raise UnsupportedError(f"a representation is a string of at most {refusal.REPRESENTATION} characters", where)
@@ -198,7 +204,7 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
         try:
             int(key, 0)
         except ValueError:
-            raise UnsupportedError(f"{key!r:.60} is no integer", where) from None
+            raise UnsupportedError(f"{key!r:.60} is not an integer", where) from None
         found = said
         if isinstance(said, Mapping):
             _keys(_mapping(said, where), _MEMBER_KEYS, where)
@@ -259,7 +265,7 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
     if "encoding" in raw:
         encoding(raw["encoding"], where)
     if "process" in raw and not isinstance(raw["process"], str):
-        raise UnsupportedError("`process` is the name of an encoding", where)
+        raise UnsupportedError("`process` is the name of a routine", where)
     _bytes(raw, where)
     _valid(raw.get("valid", 0), where)
 
@@ -292,7 +298,12 @@ def _kind(type: Any, where: str, *, stored: bool) -> None:
     A parameter is not `stored`, and may have types that no bytes have (`bool`, `io`, `u4[]`).
     """
     if isinstance(type, Mapping):
+        if not stored:
+            raise UnsupportedError("a parameter is of one type", where)
         _keys(_mapping(type, where), frozenset(("switch-on", "cases")), where)
+        for key in ("switch-on", "cases"):
+            if key not in type:
+                raise UnsupportedError(f"`{key}` is missing", where)
         _scalar(type.get("switch-on"), f"{where}: switch-on")
         cases = _mapping(type.get("cases"), f"{where}: cases")
         if not cases:
@@ -306,8 +317,9 @@ def _kind(type: Any, where: str, *, stored: bool) -> None:
         return
     if not isinstance(type, str) or TYPE.fullmatch(type.strip()) is None:
         raise UnsupportedError(f"{type!r:.60} is not a type", where)
-    if re.fullmatch(r"[us]1(le|be)" + ("|bytes|bool|io|any|struct|.*\\[\\]" if stored else ""), type.strip()):
-        raise UnsupportedError(f"`{type:.60}` is not the type of a field", where)
+    amiss = _NOT_OF_FIELDS if stored else _NOT_OF_PARAMETERS
+    if amiss.fullmatch(type.strip()):
+        raise UnsupportedError(f"`{type:.60}` is not the type of a {'field' if stored else 'parameter'}", where)
     if (bits := re.fullmatch(r"b([0-9]+)(le|be)?", type.strip())) and not 1 <= int(bits[1][:9]) <= WIDEST:
         raise UnsupportedError(f"`{type:.60}`: a field of bits has 1 to {WIDEST}", where)
 
@@ -337,6 +349,8 @@ def _valid(valid: Any, where: str) -> None:
     """Check `valid`: a value, or one rule (`min` and `max` may be together).  Raises `UnsupportedError`."""
     if not isinstance(valid, Mapping):
         _scalar(valid, f"{where}: valid")
+        if isinstance(valid, float):
+            raise UnsupportedError(f"a float is in quotes here: '{valid}'", f"{where}: valid")
         return
     _keys(_mapping(valid, where), _RULES, f"{where}: valid")
     if len(valid) != 1 and set(valid) != {"min", "max"}:

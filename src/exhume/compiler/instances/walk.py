@@ -330,7 +330,7 @@ class Walk(Evaluator):
             value, after = self.terminated(one, scope, stream)
         else:
             if one.size is None and not one.to_end:
-                raise UnsupportedError("bytes without a size are not supported", one.where)
+                raise UnsupportedError("needs a `type`, `size`, `size-eos`, `terminator` or `contents`", one.where)
             size = max(0, stream.end - at) if one.size is None else self.ask(one.size, one, scope)
             if not 0 <= size <= max(0, stream.end - at):
                 raise BrokenError(scope.path, at, "short" if size >= 0 else "size", _bytes(size))

@@ -212,14 +212,6 @@ def type_size(type: Type) -> int | None:
     return type.known["size"]
 
 
-def spare_bits(type: Type) -> int:
-    """Bits that are left of the last byte of a type of a fixed size."""
-    width = 0
-    for field in type.seq:
-        width = width + field.one.width if isinstance(field.one, Bits) else 0
-    return -width % 8
-
-
 def element_size(field: Field) -> int | None:
     """Bytes of each element of a repeated field; None when that depends on the data."""
     kind = field.one
