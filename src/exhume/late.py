@@ -9,9 +9,12 @@ from typing import Any
 
 @functools.cache
 def resolve(package: str, text: str) -> Any:
-    """The module or attribute that `"module"` or `"module:attribute"` names, relative to `package`."""
+    """The module or attribute that `"module"` or `"module:attribute"` names, relative to `package`.
+
+    A module that begins with `exhume.` is named in full: formats share it.
+    """
     module, _, attribute = text.partition(":")
-    found: Any = importlib.import_module(f"{package}.{module}")
+    found: Any = importlib.import_module(module if module.startswith("exhume.") else f"{package}.{module}")
     return getattr(found, attribute) if attribute else found
 
 

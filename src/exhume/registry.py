@@ -63,7 +63,8 @@ class Signature(NamedTuple):
 class Format(NamedTuple):
     """What exhume knows about a format before importing its code.
 
-    Hooks are `"module:attribute"` strings, relative to the format's package.  For all of them, and for the archives
+    Hooks are `"module:attribute"` strings, relative to the format's package; a module that begins with `exhume.` is
+    named in full, for what formats share.  For all of them, and for the archives
     that `open` returns: a position that is given counts from the first byte of the source that it is given with; every
     offset and `Span` that is reported counts from the first byte of the outermost file, as `Source.span` makes them.
     So the same bytes yield the same result at any place, except that offsets are shifted by `Source.origin`.

@@ -259,15 +259,13 @@ def test_options_of_tables_are_those_of_the_function() -> None:
 
 
 def test_options_of_parts_are_those_of_all_formats() -> None:
-    import importlib
-
     from exhume import registry
     from exhume.parts.partition import ReadingOptions
 
     wanted = {key for _, _, options in tables() for key in options.__annotations__}
     for described in registry.formats().values():
         if described.has("parts"):
-            wanted |= set(getattr(importlib.import_module(f"{described.package}.parts"), "TAKES", ()))
+            wanted |= set(getattr(described.hook("parts"), "TAKES", ()))
     assert set(ReadingOptions.__annotations__) == wanted
 
 

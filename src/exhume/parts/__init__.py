@@ -1,6 +1,6 @@
 """Reading an archive in parts: what a format's `parts` module offers, and the type that it plans with.
 
-A format that can be read in parts has a module (`Format.parts`) with
+A format that can be read in parts names a module (`Format.parts`: its own, or `members` or `stream` here) with
 
 - `plan(archive, size, options) -> Iterator[Part]`: parts of about `size` stored bytes each (None: a single part), which
   together give every record (or member) once, in the archive's order where possible

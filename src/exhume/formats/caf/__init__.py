@@ -16,10 +16,10 @@ FORMAT = Format(
     create="writer:create",
     salvage="salvage:salvage",
     salvages=("archive", "files"),
-    tally="parts:tally",
+    tally="exhume.parts.members:tally",
     units=("files",),
     locate="locate:locate",
     tail_first=True,
     inspect="reader:inspect",
-    parts="parts",
+    parts="exhume.parts.members",
 )

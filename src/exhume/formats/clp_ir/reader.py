@@ -22,7 +22,6 @@ from exhume.findings import Finding
 from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.layout import Preamble, metadata_text, parse_metadata
 from exhume.formats.clp_ir.patterns import ISO, Zone, compile_pattern, find_zone
-from exhume.formats.clp_ir.sections import SCHEMA
 from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, Wildcard, parse_wildcard
 from exhume.formats.kv_ir.passes import UnitError, printed, read_preamble
@@ -34,8 +33,12 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.stream import TextStream
+    from exhume.layout.sections import SectionMap
     from exhume.tabular.arrow import TableOptions
 
+
+SCHEMA = "clp_ir"
+"""The specification of a stream."""
 
 EVENTS = 1 << 20
 """Events that are counted at once."""
@@ -180,6 +183,18 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> C
     if isinstance(source, Tree):
         raise checks.NOT_CLP_IR.error("a directory", span=Span(source.name, 0, 0))
     return ClpIrArchive(source, limits=limits)
+
+
+def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+    """The sections of a stream that cannot be opened because its preamble is invalid."""
+    from exhume.formats.kv_ir import sections
+
+    return sections.inspect(source, limits=limits, schema=SCHEMA)
+
+
+def tally(archive: ClpIrArchive, jobs: int) -> int:
+    """The number of events, decoded and counted."""
+    return archive.count()
 
 
 class ClpIrArchive(StreamArchive):

@@ -19,7 +19,7 @@ FORMAT = Format(
     create="writer:DataBundleWriter",
     salvage="salvage:salvage",
     salvages=("archive", "files", "jsonl"),
-    tally="parts:tally",
+    tally="exhume.parts.members:tally",
     units=("files", "versions", "pieces without a name"),
     owns="probe:owns",
     locate="locate:locate",
@@ -32,5 +32,5 @@ FORMAT = Format(
     checksums=("CRC-32C of each fragment of a log or manifest", "checksum of each block of the index"),
     payload_checksums=("CRC-32C of each file",),
     inspect="reader:inspect",
-    parts="parts",
+    parts="exhume.parts.members",
 )

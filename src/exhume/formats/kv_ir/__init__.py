@@ -28,10 +28,10 @@ FORMAT = Format(
     verify="verify:verify_source",
     salvage="salvage:salvage",
     salvages=("archive", "jsonl"),
-    tally="parts:tally",
+    tally="info:tally",
     units=("events",),
     locate="locate:locate",
     recode="recode:recode",
     inspect="sections:inspect",
-    parts="parts",
+    parts="exhume.parts.stream",
 )
