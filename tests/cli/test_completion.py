@@ -18,7 +18,7 @@ from typing import TypeVar
 import pytest
 
 import exhume
-from exhume.cli.completing import completions, split_line
+from exhume.cli.cmd_completion import completions, split_line
 from exhume.cli.main import main
 
 STARTED = {

@@ -15,7 +15,7 @@ import pytest
 
 import exhume
 from exhume.archive import COMMON
-from exhume.cli.completing import completions
+from exhume.cli.cmd_completion import completions
 from exhume.cli.explained import field_value
 from exhume.cli.main import main
 from exhume.engines.explained import explain_section

@@ -26,7 +26,7 @@ from exhume.formats.clp_s import checks, layout, layout_packed, layout_schemas
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_table import needed_columns
 from exhume.formats.clp_s.probe import probe
-from exhume.formats.clp_s.read import packets
+from exhume.formats.clp_s.read import places
 from exhume.formats.clp_s.read.places import StoredRange
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.source import BytesSource
@@ -234,7 +234,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_packets_unpack_as_messagepack_says(value: Any) -> None:
     packed = layout.Packet(3, msgpack.packb(value), WHERE)
-    assert packets.unpack(packed, checks.BAD_METADATA) == value
+    assert places.unpack(packed, checks.BAD_METADATA) == value
 
 
 @given(st.binary(max_size=24))
@@ -245,7 +245,7 @@ def test_packets_unpack_as_messagepack_says(value: Any) -> None:
 @example(b"\x01\x01")
 def test_any_packet_unpacks_or_breaks_its_rule(raw: bytes) -> None:
     try:
-        packets.unpack(layout.Packet(3, raw, WHERE), checks.BAD_METADATA)
+        places.unpack(layout.Packet(3, raw, WHERE), checks.BAD_METADATA)
     except ExhumeError as error:
         assert (error.code, error.span) == (checks.BAD_METADATA.code, WHERE)
 

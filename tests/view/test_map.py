@@ -18,7 +18,6 @@ from exhume.findings import STRUCTURE_ONLY
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
 from exhume.testing.damage import flip
-from exhume.view.bands import Bar, bands
 from exhume.view.map import (
     COLORS,
     DAMAGE,
@@ -33,6 +32,7 @@ from exhume.view.map import (
     to_png,
     to_svg,
 )
+from exhume.view.parts import Bar, bands
 from tests.sizes import some
 
 Cli = Callable[..., Any]

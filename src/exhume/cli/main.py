@@ -110,7 +110,7 @@ def invoke(args: list[str] | None = None) -> ExitCode:
     """Run the command line and return its outcome; print errors as one line (JSON with --json)."""
     argv = sys.argv[1:] if args is None else args
     if "_EXHUME_COMPLETE" in os.environ:  # a shell asks, see `exhume completion`
-        from exhume.cli.completing import answer
+        from exhume.cli.cmd_completion import answer
 
         answer(main, os.environ["_EXHUME_COMPLETE"])
         return ExitCode.DONE

@@ -25,8 +25,7 @@ from exhume.io.source import Source
 from exhume.layout.schema import ARRAY_SHOWN
 from exhume.layout.sections import PayloadRun, Section, SectionMap
 from exhume.recovery import CarvedArchive
-from exhume.view.bands import ATTENTION
-from exhume.view.parts import is_bad, more_values, node_values, note_of, section_values, stripes
+from exhume.view.parts import ATTENTION, is_bad, more_values, node_values, note_of, section_values, stripes
 
 MOST_FINDINGS = 500
 MOST_SECTIONS = 1000

@@ -21,7 +21,7 @@ from exhume.findings import Finding, Severity
 from exhume.io.activity import Sizes, measuring
 from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun, Tile
-from exhume.view.bands import Bar, bands, tiles_of
+from exhume.view.parts import Bar, bands, tiles_of
 
 WIDTH = 1200
 MARGIN = 20

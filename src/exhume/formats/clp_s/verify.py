@@ -28,7 +28,7 @@ from exhume.formats.clp_s.layout import (
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAMES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.blocks import SharedValue
 from exhume.formats.clp_s.read.kernel import ClpsRepeated
-from exhume.formats.clp_s.read.packets import range_entries
+from exhume.formats.clp_s.read.places import range_entries
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.formats.clp_s.verify_tables import (
     SharedLoad,

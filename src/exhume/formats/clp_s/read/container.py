@@ -30,7 +30,7 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
 from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, STRUCTURES, TIMESTAMP_FILE
-from exhume.formats.clp_s.read import packets
+from exhume.formats.clp_s.read import places
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import StoredRange, files_of, in_directory, read_together
 from exhume.io.activity import note_payload
@@ -175,11 +175,11 @@ class Container(RecordArchive):
     def _file_list(self) -> tuple[list[StoredRange], dict[str, ExhumeError]]:
         """Return where each section is stored, and the problems of those that cannot be located, by name."""
         for packet in self.packets_of(PacketType.ARCHIVE_INFO):
-            count = packets.segment_count(packet)
+            count = places.segment_count(packet)
             if count is not None and count != 1:
                 raise checks.BAD_SEGMENT_COUNT.error(span=packet.span, expected=1, actual=count)
         listing = self.packets_of(PacketType.ARCHIVE_FILE_INFO)
-        listed, problems = packets.section_list(listing, self.header, self.head)
+        listed, problems = places.section_list(listing, self.header, self.head)
         if isinstance(self.source, Tree):
             listed, problems = in_directory(self.source, listed, problems, listing[0].span)
             self._opened += [place.source for place in listed]

@@ -27,8 +27,7 @@ from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, ClpWord
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS
 from exhume.formats.clp_s.read import dictionaries
 from exhume.formats.clp_s.read.kernel import ClpsStrings
-from exhume.formats.clp_s.read.packets import section_list
-from exhume.formats.clp_s.read.places import StoredRange, header_or_nothing, in_directory, section_files
+from exhume.formats.clp_s.read.places import StoredRange, header_or_nothing, in_directory, section_files, section_list
 from exhume.formats.clp_s.read.template import has_layout
 from exhume.io.source import Source
 from exhume.io.tree import Tree

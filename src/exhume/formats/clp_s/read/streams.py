@@ -29,7 +29,7 @@ from exhume.formats.clp_s.layout import (
     TimestampRange,
 )
 from exhume.formats.clp_s.layout_schemas import Schemas
-from exhume.formats.clp_s.read import packets
+from exhume.formats.clp_s.read import places
 from exhume.formats.clp_s.read.columns import PrintContext
 from exhume.formats.clp_s.read.container import Container
 from exhume.formats.clp_s.read.kernel import ClpsStrings
@@ -91,7 +91,7 @@ class Streams(Container):
     @cached_property
     def range_index(self) -> list[RangeEntry]:
         """Which records came from which ingestion unit, with its properties.  Raises CLPS-409."""
-        return packets.range_entries(self.packets_of(PacketType.RANGE_INDEX))
+        return places.range_entries(self.packets_of(PacketType.RANGE_INDEX))
 
     # -- sections -----------------------------------------------------------------------------------------------
 
