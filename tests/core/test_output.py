@@ -19,8 +19,7 @@ from exhume.io.files import safe_parts
 from exhume.io.local import FileSource
 from exhume.io.output import stream
 from exhume.io.output.atomic import UNFINISHED, AtomicDirectory, AtomicFile, GrowingFile, sync_directory
-from exhume.io.output.tar import TarSink, _header
-from exhume.io.output.tree import OutputTree
+from exhume.io.output.tree import OutputTree, TarSink, _header
 from exhume.io.source import BytesSource
 from tests.archives import descriptors
 

@@ -19,8 +19,7 @@ import exhume
 from exhume.errors import ExhumeError, OutputExistsError, OutputLimitError, UnsafePathError
 from exhume.io.local import FileSource
 from exhume.io.output.atomic import UNFINISHED
-from exhume.io.output.tar import TarSink
-from exhume.io.output.tree import OutputTree
+from exhume.io.output.tree import OutputTree, TarSink
 from exhume.limits import Limits
 from tests.sizes import size
 

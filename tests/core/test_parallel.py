@@ -18,8 +18,7 @@ from exhume.cli.main import ending
 from exhume.cli.run import Run
 from exhume.engines.extract import extract
 from exhume.export.members import export_zip
-from exhume.io.output.tar import TarSink
-from exhume.io.output.tree import OutputTree
+from exhume.io.output.tree import OutputTree, TarSink
 from exhume.io.parallel import BackgroundRunner, OrderedCalls, map_ordered
 
 

@@ -29,8 +29,7 @@ from exhume.formats.data_bundle.shard import Shard
 from exhume.formats.leveldb import files as table_files
 from exhume.formats.leveldb.files import SourcePool
 from exhume.io.local import LocalTree
-from exhume.io.output.tar import TarSink
-from exhume.io.output.tree import OutputTree
+from exhume.io.output.tree import OutputTree, TarSink
 from exhume.io.source import Source
 from exhume.testing.damage import flip
 from tests.conftest import Ran

@@ -56,14 +56,14 @@ def command(
                 with OutputTree(output, overwrite=overwrite, limits=run.limits) as tree:
                     report = extract(archive, tree, chosen, jobs=jobs, progress=progress)
             elif tar == "-":
-                from exhume.io.output.tar import TarSink
+                from exhume.io.output.tree import TarSink
 
                 with TarSink(run.out.require_binary(), limits=run.limits) as sink:
                     report = extract(archive, sink, chosen, jobs=jobs, progress=progress)
                 sys.stdout.buffer.flush()
             else:
                 from exhume.io.output.atomic import AtomicFile
-                from exhume.io.output.tar import TarSink
+                from exhume.io.output.tree import TarSink
 
                 assert tar is not None
                 with AtomicFile(tar, overwrite=overwrite) as file, TarSink(file.file, limits=run.limits) as sink:

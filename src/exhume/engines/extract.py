@@ -19,7 +19,7 @@ from exhume.io.source import COALESCE_GAP, Source
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
-    from exhume.io.output.tar import TarSink
+    from exhume.io.output.tree import TarSink
 
 SMALL = 256 << 10
 """Members up to this size are batched; larger ones are decoded, or copied inside the kernel, one at a time."""

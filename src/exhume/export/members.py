@@ -41,7 +41,7 @@ def export_tar(
     `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, here or on
     Windows, are left out and reported.
     """
-    from exhume.io.output.tar import TarSink
+    from exhume.io.output.tree import TarSink
 
     refuse_options("tar", options)
     report = ExportReport()

@@ -1,4 +1,4 @@
-"""Open directories, files named from there, and many small files in them read and written at a time.
+"""Open directories, files named from there, many small files in them read and written at a time, and whole trees.
 
 Where the system has it, a folder is a descriptor and every name is resolved from it without following a link: what
 another process does to the path meanwhile changes nothing.  Elsewhere (Windows) a folder is a path whose components
@@ -9,6 +9,8 @@ Many small files at a time: compiled loops that release the GIL, or their pure-P
 
 Per file they cost little more than the system calls.  Anything out of the ordinary (a name that is taken, a file that
 changed) is left to the caller's careful path: these functions only report which files need it.
+
+Trees are the input of archives: what is in each directory, and what an archive of files leaves out.
 """
 
 from __future__ import annotations
@@ -17,21 +19,25 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import compress
+from operator import not_
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from exhume.errors import WriterError
 from exhume.io.files import BINARY, CLOEXEC, DIRECTORY, HAS_DIR_FD, NOFOLLOW, NONBLOCK, READ
 from exhume.io.source import close_quietly
 from exhume.native.kernel import COMPILED
 
-Folder = int | str
+OpenFolder = int | str
 """A descriptor, or a path where directories have none."""
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC | BINARY
 _FOLDER = os.O_RDONLY | DIRECTORY | CLOEXEC
 
 
-def open_root(path: str | os.PathLike[str]) -> Folder:
+def open_root(path: str | os.PathLike[str]) -> OpenFolder:
     """The directory at a path, links followed.  Raises `OSError`, `NotADirectoryError` for a file."""
     if HAS_DIR_FD:
         return os.open(path, _FOLDER)
@@ -41,7 +47,7 @@ def open_root(path: str | os.PathLike[str]) -> Folder:
     return found
 
 
-def enter(folder: Folder, name: str) -> Folder:
+def enter(folder: OpenFolder, name: str) -> OpenFolder:
     """The directory of that name in a folder, which must not be a link; it is made where it is missing.
 
     Raises `OSError`, `NotADirectoryError` for a file.
@@ -61,42 +67,42 @@ def enter(folder: Folder, name: str) -> Folder:
     return path
 
 
-def again(folder: Folder) -> Folder:
+def again(folder: OpenFolder) -> OpenFolder:
     """A second handle of the same directory, to be left on its own.  Raises `OSError`."""
     return os.dup(folder) if isinstance(folder, int) else folder
 
 
-def leave(folder: Folder) -> None:
+def leave(folder: OpenFolder) -> None:
     """Close a handle."""
     if isinstance(folder, int):
         close_quietly(folder)
 
 
-def create(folder: Folder, name: str | bytes) -> int:
+def create(folder: OpenFolder, name: str | bytes) -> int:
     """A descriptor for writing a new file; an existing entry, even a link, raises `FileExistsError`."""
     path, at = _place(folder, name)
     return os.open(path, _CREATE, 0o666, dir_fd=at)
 
 
-def look(folder: Folder, name: str) -> os.stat_result:
+def look(folder: OpenFolder, name: str) -> os.stat_result:
     """What is known of a file, or of the link of that name.  Raises `OSError`."""
     path, at = _place(folder, name)
     return os.stat(path, dir_fd=at, follow_symlinks=False)
 
 
-def remove(folder: Folder, name: str | bytes) -> None:
+def remove(folder: OpenFolder, name: str | bytes) -> None:
     """Remove a file.  Raises `OSError`."""
     path, at = _place(folder, name)
     os.unlink(path, dir_fd=at)
 
 
-def replace(folder: Folder, name: str, by: str) -> None:
+def replace(folder: OpenFolder, name: str, by: str) -> None:
     """Rename the file `by` to `name`, replacing the file of that name.  Raises `OSError`."""
     new, at = _place(folder, by)
     os.replace(new, _place(folder, name)[0], src_dir_fd=at, dst_dir_fd=at)
 
 
-def _place(folder: Folder, name: str | bytes) -> tuple[str | bytes, int | None]:
+def _place(folder: OpenFolder, name: str | bytes) -> tuple[str | bytes, int | None]:
     """What `os` is to be given for a name in a folder: a path, and a descriptor that it starts from."""
     if isinstance(folder, int):
         return name, folder
@@ -108,7 +114,7 @@ Buffer = bytes | bytearray | memoryview
 _READ = READ | NONBLOCK
 
 
-def py_write_files(jobs: list[tuple[Folder, bytes, int, int]], data: Buffer) -> list[int]:
+def py_write_files(jobs: list[tuple[OpenFolder, bytes, int, int]], data: Buffer) -> list[int]:
     """Create files `(folder, leaf name, start, stop)` that hold `data[start:stop]`.
 
     Returns an error number per file, 0 where it was created; a file that could not be written whole is removed.  Never
@@ -121,7 +127,7 @@ def py_write_files(jobs: list[tuple[Folder, bytes, int, int]], data: Buffer) -> 
     return [_write_one(folder, name, view[start:stop]) for folder, name, start, stop in jobs]
 
 
-def _write_one(folder: Folder, name: bytes, data: memoryview) -> int:
+def _write_one(folder: OpenFolder, name: bytes, data: memoryview) -> int:
     """Write one file into an open folder; return 0, or the `errno` of the failure, after which the file is removed."""
     try:
         fd = create(folder, name)
@@ -220,3 +226,90 @@ def list_folder(path: bytes) -> Listing:
 
 
 __all__ = ["Listing", "list_folder", "py_list_folder", "py_read_files", "py_write_files", "read_files", "write_files"]
+
+
+class Folder(NamedTuple):
+    """The content of one directory: `path` and stored name, its leaves, and `(path, reason)` of entries left out.
+
+    `files` and `folders` are leaf names; `sizes` are those of the files in bytes.  Links to files are files.
+    """
+
+    path: str
+    name: str
+    files: list[str]
+    sizes: list[int]
+    folders: list[str]
+    skipped: list[tuple[str, str]]
+    is_listed: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it could be listed and has no entry of any kind."""
+        return self.is_listed and not (self.files or self.folders or self.skipped)
+
+    def paths(self, leaves: list[str]) -> list[str]:
+        """Paths of some of its leaves, as the system spells them."""
+        base = os.path.join(self.path, "")  # noqa: PTH118 - names stay as the system spells them
+        return [base + leaf for leaf in leaves]
+
+    def names(self, leaves: list[str]) -> list[str]:
+        """Stored names of some of its leaves."""
+        lead = f"{self.name}/" if self.name else ""
+        return [lead + leaf for leaf in leaves]
+
+
+def iter_folders(root: str, name: str, exclude: Collection[tuple[int, int]] = ()) -> Iterator[Folder]:
+    """A directory that is stored as `name`, and all below it; `exclude` are `(device, inode)` pairs of files."""
+    own = {inode for _, inode in exclude}
+    waiting = [(root, name)]
+    while waiting:
+        path, stored = waiting.pop()
+        try:
+            listing = list_folder(os.fsencode(path))
+        except OSError as error:
+            yield Folder(path, stored, [], [], [], [(path, error.strerror or str(error))], is_listed=False)
+            continue
+        files, sizes, others = listing.files, listing.sizes, listing.others
+        if own and not own.isdisjoint(listing.inodes):
+            kept = [inode not in own for inode in listing.inodes]
+            others = others + list(compress(files, map(not_, kept)))
+            files, sizes = list(compress(files, kept)), list(compress(sizes, kept))
+        found = Folder(path, stored, files, sizes, listing.folders, [])
+        for leaf, place in zip(others, found.paths(others), strict=True):
+            _look_closer(found, leaf, place, exclude)
+        found.folders.sort(key=os.fsencode)
+        waiting += zip(found.paths(found.folders), found.names(found.folders), strict=True)
+        yield found
+
+
+def _look_closer(found: Folder, leaf: str, path: str, exclude: Collection[tuple[int, int]]) -> None:
+    """Examine what is not obviously a file or directory: links, possibly the output, entries of unknown type."""
+    is_link = False
+    try:
+        itself = os.lstat(path)
+        is_link = stat.S_ISLNK(itself.st_mode)
+        target = Path(path).stat() if is_link else itself
+    except OSError as error:
+        found.skipped.append((path, "symbolic link to nothing" if is_link else error.strerror or str(error)))
+        return
+    if stat.S_ISREG(target.st_mode):
+        if (target.st_dev, target.st_ino) not in exclude:
+            found.files.append(leaf)
+            found.sizes.append(target.st_size)
+    elif not stat.S_ISDIR(target.st_mode):
+        found.skipped.append((path, "not a regular file"))
+    elif is_link:
+        found.skipped.append((path, "symbolic link to a directory"))
+    else:
+        found.folders.append(leaf)
+
+
+def name_below(given: str, base: str, format: str) -> str:
+    """The name of an input relative to the directory `base` ("" for `base` itself).
+
+    Raises `WriterError` for an input outside of it.
+    """
+    name = os.path.relpath(given, base)
+    if Path(name).parts[:1] == (os.pardir,):
+        raise WriterError("input is outside the base directory", format=format, expected=base, actual=given)
+    return "" if name == os.curdir else name.replace(os.sep, "/")

@@ -24,8 +24,7 @@ from exhume.errors import CodecError, ExhumeError, FormatError, Span, UnsafePath
 from exhume.formats.caf.chunk import BUFFER, from_file_system
 from exhume.formats.caf.writer import SMALL, CafWriter
 from exhume.io.files import safe_parts
-from exhume.io.folders import read_files
-from exhume.io.inputs import iter_folders, name_below
+from exhume.io.folders import iter_folders, name_below, read_files
 from exhume.io.source import STREAM_CHUNK, source_error
 
 STEP = 256

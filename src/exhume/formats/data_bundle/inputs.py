@@ -12,7 +12,7 @@ from typing import NamedTuple
 from exhume.errors import WriterError
 from exhume.formats.data_bundle.messages import UserData
 from exhume.formats.data_bundle.writer import DataBundleWriter
-from exhume.io.inputs import iter_folders, name_below
+from exhume.io.folders import iter_folders, name_below
 from exhume.io.source import source_error
 
 

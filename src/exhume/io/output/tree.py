@@ -1,4 +1,4 @@
-"""Extraction: member names and their content become files below one directory."""
+"""Extraction: members become files below one directory, or a tar stream."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import contextlib
 import errno
 import os
 import stat
+import tarfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from exhume.errors import (
     ExhumeError,
@@ -56,10 +57,10 @@ class OutputTree:
         """With `overwrite`, device and inode of each file that was made here: it is not an existing one to replace."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            self._top: folders.Folder | None = folders.open_root(self.root)
+            self._top: folders.OpenFolder | None = folders.open_root(self.root)
         except OSError as error:
             raise source_error(error, os.fspath(self.root)) from error
-        self._folders: Lru[tuple[str, ...], folders.Folder] = Lru(_DIR_CACHE, drop=folders.leave)
+        self._folders: Lru[tuple[str, ...], folders.OpenFolder] = Lru(_DIR_CACHE, drop=folders.leave)
         self._lock = threading.Lock()
         self._marked = False
 
@@ -118,8 +119,8 @@ class OutputTree:
         (disk full) raises `SourceError`.
         """
         self._quota.take(len(files), sum(stop - start for _, start, stop in files))
-        opened: dict[str, folders.Folder] = {}
-        jobs: list[tuple[folders.Folder, bytes, int, int]] = []
+        opened: dict[str, folders.OpenFolder] = {}
+        jobs: list[tuple[folders.OpenFolder, bytes, int, int]] = []
         quick: list[int] = []
         # Checked for all names at once, so that the loop need not examine each.
         names = [name for name, _, _ in files]
@@ -215,12 +216,12 @@ class OutputTree:
         finally:
             folders.leave(folder)
 
-    def _open_top(self) -> folders.Folder:
+    def _open_top(self) -> folders.OpenFolder:
         if self._top is None:
             raise ValueError("the directory is closed")
         return self._top
 
-    def _open_folder(self, parts: tuple[str, ...]) -> folders.Folder:
+    def _open_folder(self, parts: tuple[str, ...]) -> folders.OpenFolder:
         """A fresh handle of a directory below the root, made where missing; the caller leaves it."""
         with self._lock:
             known = self._folders.get(parts)
@@ -267,7 +268,7 @@ def _parts(name: str) -> tuple[str, ...]:
     return parts
 
 
-def _remove(name: str, folder: folders.Folder) -> None:
+def _remove(name: str, folder: folders.OpenFolder) -> None:
     """Remove a file if it is there; what resists twice stays."""
     for _ in range(2):
         try:
@@ -300,3 +301,93 @@ class Quota:
                         expected=f"at most {getattr(self._limits, name)}",
                         actual=value,
                     )
+
+
+_BLANK = tarfile.TarInfo().tobuf(tarfile.PAX_FORMAT)
+"""The header of a file without name and bytes."""
+
+_NAME, _SIZE, _SUM = slice(0, 100), slice(124, 135), slice(148, 154)
+"""Where headers of files differ: the name, padded with zeros, octal digits of the size, and those of the checksum."""
+
+_BLANK_SUM = int(_BLANK[_SUM], 8) - sum(_BLANK[_SIZE])
+
+
+class TarSink:
+    """Members as a tar stream (pax headers, deterministic metadata: mode 0644, epoch times, no owner)."""
+
+    def __init__(self, file: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._file = file
+        self._at = 0
+        self._quota = Quota(limits, Span("", 0, 0))
+
+    def write(self, name: str, size: int, chunks: Iterable[bytes | memoryview]) -> int:
+        """Add one file of a known size; raise `UnsafePathError` for names that extraction would refuse here or on
+        Windows, since a tar archive may be extracted anywhere, and `OutputLimitError` when the total is too large.
+
+        For one that fails while it is written, the header with its size has been written already, so the stream cannot
+        continue: raises `SourceError`.
+        """
+        safe_parts(name, portable=True)
+        self._quota.take(1, size)
+        try:
+            self._put(_header(name, size))
+            left = size
+            for chunk in chunks:
+                self._put(chunk)
+                left -= len(chunk)
+            if left:
+                raise SourceError("unexpected end of data")
+            self._put(bytes(-size % tarfile.BLOCKSIZE))
+        except BrokenPipeError:  # the stream has no reader
+            raise
+        except (ExhumeError, OSError) as error:
+            raise SourceError(
+                "a damaged member broke the tar stream", actual=f"{name}: {error}", code="EX-707"
+            ) from error
+        return size
+
+    def make_directory(self, name: str) -> None:
+        """Add a directory entry."""
+        safe_parts(name, portable=True)
+        self._quota.take(1, 0)
+        info = tarfile.TarInfo(name.rstrip("/") + "/")
+        info.type = tarfile.DIRTYPE
+        info.mode = 0o755
+        self._put(info.tobuf(tarfile.PAX_FORMAT))
+
+    def _put(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        self._at += len(data)
+
+    def close(self) -> None:
+        """Write the end of the archive (the underlying file stays open)."""
+        self._put(bytes(2 * tarfile.BLOCKSIZE))
+        self._put(bytes(-self._at % tarfile.RECORDSIZE))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, exc_type: object, *exc: object) -> None:
+        if exc_type is None:
+            self.close()
+
+
+def _header(name: str, size: int) -> bytes:
+    """The header of a file, as the library makes it, 10 times as fast if one block contains the whole name."""
+    digits = b"%011o" % size
+    if not name.isascii() or len(name) > _NAME.stop or len(digits) > 11:
+        info = tarfile.TarInfo(name)
+        info.size = size
+        return info.tobuf(tarfile.PAX_FORMAT)
+    spelled = name.encode()
+    total = b"%06o" % (_BLANK_SUM + sum(spelled) + sum(digits))
+    return b"".join(
+        (
+            spelled.ljust(_NAME.stop, b"\0"),
+            _BLANK[_NAME.stop : _SIZE.start],
+            digits,
+            _BLANK[_SIZE.stop : _SUM.start],
+            total,
+            _BLANK[_SUM.stop :],
+        )
+    )
