@@ -163,6 +163,28 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
         assert told in ran.err
 
 
+@pytest.mark.parametrize("verb", ["list", "info"])
+def test_archives_that_an_option_does_not_apply_to_are_named(
+    verb: str, samples: Path, tmp_path: Path, exhume_cli: Cli
+) -> None:
+    names = [tmp_path / "1.clps", tmp_path / "2.caf", tmp_path / "3.zs"]
+    for name, sample in zip(names, ("clp_s/tiny.clps", "caf/sorted.caf", "zs/words-none.zs"), strict=True):
+        shutil.copy(samples / sample, name)
+    alone = exhume_cli(verb, "-r", "--any-version", names[1])
+    assert alone.code == 0
+    told = [
+        f"{name}: --any-version does not apply to {format} archives"
+        for name, format in zip(names[::2], ("clp-s", "zs"), strict=True)
+    ]
+    for jobs in ("1", "2"):
+        ran = exhume_cli(verb, "-r", "--any-version", tmp_path, "--jobs", jobs)
+        assert ran.code == 1
+        assert ran.err.splitlines() == [f"exhume: {line} [EX-403]" for line in told]
+        assert ran.text == alone.text.replace("1 archive,", "3 archives,")
+    errors = exhume_cli(verb, "-r", "--any-version", tmp_path, "--json").err.splitlines()
+    assert [f"{one['target']}: {one['message']}" for one in map(json.loads, errors)] == told
+
+
 def test_archives_of_one_format_are_chosen(evidence: Path, exhume_cli: Cli) -> None:
     ran = exhume_cli("search", "-r", evidence, "*")
     assert (ran.code, "; choose one with --format" in ran.err) == (2, True)

@@ -45,7 +45,8 @@ def command(
     """Show header, counts, codecs and versions of an archive.
 
     If the archive cannot be opened, show the values of its header.  Damage found on the way is reported, with exit code
-    3.  For a full check, run verify.
+    3.  For a full check, run verify.  With --recursive, an archive that an option does not apply to is reported, with
+    exit code 1.
 
     With --ksy, show the values and lists of any file by a Kaitai Struct specification (extra: ksy).
     """

@@ -53,7 +53,7 @@ def command(
 
     The sections of a damaged archive are listed as far as they can be determined, the rest as unread; exit code 3.
     Versions and past states are listed as far as they can be read; what is damaged or not supported is reported, with
-    exit code 3.
+    exit code 3.  With --recursive, an archive that an option does not apply to is reported, with exit code 1.
     """
     shown: dict[str, Any] = {"long": long, "glob": glob, "sections": sections}
     shown |= {"values": values, "given": given_options(click.get_current_context())}

@@ -37,6 +37,10 @@ _SHORTEST = 4
 READING_VERBS = ("info", "list", "cat", "extract", "search", "export")
 
 
+class UnsuitedOptionError(click.UsageError):
+    """An option was given that the format of a target does not take; one of several targets fails by it."""
+
+
 class VerbOptions:
     """The values of a format's own options for one verb; read-only.
 
@@ -199,8 +203,8 @@ def split_options(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """`(verb options, open options)` of one format out of all contributed values.
 
-    `given` names the options that the user gave, where the context does not know.  Raises `click.UsageError` when an
-    option was given that this format does not take, or that has no effect on it as it was given.
+    `given` names the options that the user gave, where the context does not know.  Raises `UnsuitedOptionError` for an
+    option that this format does not take, and `click.UsageError` for one that has no effect as it was given.
     """
     given = given_options(ctx) if given is None else given
     cli = format_cli(described)
@@ -216,7 +220,7 @@ def split_options(
                 open_options[name] = value
         elif name in given:
             asked = click.get_current_context(silent=True)  # the context given may have no name
-            raise click.UsageError(f"{_flag(name, asked)} does not apply to {described.id} archives", asked)
+            raise UnsuitedOptionError(f"{_flag(name, asked)} does not apply to {described.id} archives", asked)
     for name, others in cli.without_effect.get(verb, {}).items():
         refuse_combined(given, name, others)
     for name, needed in cli.needs.get(verb, {}).items():

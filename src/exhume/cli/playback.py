@@ -17,13 +17,14 @@ import click
 
 from exhume.archive import Progress
 from exhume.cli.exit_code import ExitCode
+from exhume.cli.formatcli import UnsuitedOptionError
 from exhume.cli.many import ManyOptions, Targets
 from exhume.cli.render import printable, shown
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
 from exhume.cli.terminal.screen import message
 from exhume.counts import counted
-from exhume.errors import ExhumeError, QueryError
+from exhume.errors import ExhumeError, QueryError, UnsupportedOperationError
 from exhume.findings import Verdict
 from exhume.redaction import redact
 
@@ -159,9 +160,14 @@ class _CompactOutput(_RecordedOutput):
 
 
 def _part(one: One, run: Run, target: Any, options: dict[str, Any]) -> TargetOutput:
-    """Run the verb on one target and return its exit code; its output was recorded by `run`."""
+    """Run the verb on one target and return its exit code; its output was recorded by `run`.
+
+    An option that does not apply to its format is an error of this target: raises `UnsupportedOperationError`.
+    """
     try:
         outcome = one(run, target, **options)
+    except UnsuitedOptionError as error:
+        raise UnsupportedOperationError(error.message) from None
     except click.UsageError as error:
         return TargetOutput((), ExitCode.USAGE, error.message)
     finally:
@@ -265,7 +271,7 @@ def each_target(
     """Run `one` on each target and play back its output, in order; return the set of outcomes.
 
     A target that fails is passed to `failed` (default: an error line, JSON with --json, on standard error) and counts
-    as `ExitCode.FAILED`; the others continue.  Errors that every target would raise end the run: raises
+    as `ExitCode.FAILED`; the others continue.  So does one to whose format an option does not apply.  Errors that every target would raise end the run: raises
     `click.UsageError` and `QueryError`.  With `closing`, such as "exported", a last line on standard error has the
     number of targets that were.
     """
