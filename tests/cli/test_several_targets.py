@@ -163,7 +163,7 @@ def test_a_query_that_names_a_file_is_reported(exhume_cli: Cli, samples: Path) -
     [
         ["list", "--jobs", "2", "ZS", "ZS"],
         ["list", "--all-versions", "LDB", "ZS"],
-        ["list", "-r", "--all-versions", "ZS"],
+        ["list", "-r", "--sections", "--long", "ZS"],
         ["list", "--sections", "--long", "ZS", "ZS"],
         ["info", "--recovery", "best-efforts", "LDB", "ZS"],
         ["search", "--values", "LDB", "ZS", "a"],

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s import salvage as module
+from exhume.formats.clp_s import salvage_rows as rows_module
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
-from exhume.formats.clp_s.read import fragments, survivors
+from exhume.formats.clp_s.read import blocks, fragments, survivors, windows
 from exhume.formats.clp_s.read.survivors import NumberRuns, gaps
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.limits import Limits
@@ -43,7 +44,8 @@ def salvaged(built: Built, folder: Path) -> tuple[SalvageReport, list[int]]:
     assert time.process_time() - begin < 10
     if not out.exists():
         return report, []
-    assert report.verified_by is VerifiedBy.STRUCTURE
+    has_damage = any("left out:" in note and "of a table of" in note for note in report.notes)
+    assert report.verified_by is (VerifiedBy.NONE if has_damage else VerifiedBy.STRUCTURE)
     with exhume.open(out) as archive:
         assert isinstance(archive, ClpSArchive)
         return report, [json.loads(line)["a"] for line in archive.json_lines()]
@@ -121,11 +123,67 @@ def test_a_dictionary_gets_the_number_of_its_entries(name: str, tmp_path: Path) 
         assert list(clean.json_lines()) == list(original.json_lines())
 
 
-def test_a_table_out_of_order_is_left_out(tmp_path: Path) -> None:
-    tables = [(0, 3, i64(0, 1, 1) + i64(7, 8, 9)), (0, 2, i64(5, -4) + i64(10, 11))]
+def test_a_row_out_of_order_is_left_out(tmp_path: Path) -> None:
+    tables = [(0, 3, i64(0, 1, 1) + i64(7, 8, 9)), (0, 4, i64(5, -4, 3, 2) + i64(10, 11, 12, 13))]
     report, found = salvaged(ORDERED.replace(streams=[tables]), tmp_path)
-    assert found == [7, 8, 9]
-    assert any("log_event_idx does not increase" in note for note in report.notes)
+    assert found == [7, 8, 9, 10, 13], "positions 5, 1, 4 and 6"
+    said = "2 records of a table of 4 left out: log_event_idx does not increase within a table: row 1"
+    assert f"{said}; its other records may be wrong" in report.notes
+    assert (report.lost["records"], report.recovered["records"]) == (2, 5)
+    assert "tables" not in report.lost
+
+
+BAD_WORDS = {
+    "log type": (clp([(1, 3)], [])[:8], clp([(5, 3)], [])[:8]),
+    "offset": (clp([(1, 3)], [])[:8], clp([(0, 3)], [])[:8]),
+    "variable": (u64(1, 2) + i64(-5), u64(1, 99) + i64(-5)),
+    "number": (u64(3, 4), u64(99, 4)),
+    "pattern": (i64(500_000_000) + u64(0, 1), i64(500_000_000) + u64(0, 9)),
+    "array": (clp([(1, 2)], [])[:8], clp([(9, 2)], [])[:8]),
+    "element": (i64(7, 8) + u64(0), i64(7, 8) + u64(77)),
+}
+"""Bytes of the first table of `demo`, and others in their place that spoil one of its two rows."""
+
+
+@pytest.mark.parametrize("name", BAD_WORDS)
+def test_a_bad_row_costs_that_row_alone(name: str, tmp_path: Path) -> None:
+    before, after = BAD_WORDS[name]
+    [(schema, rows, data)], second = demo().streams
+    at = data.index(before)
+    spoiled = data[:at] + after + data[at + len(before) :]
+    report = exhume.salvage(demo(streams=[[(schema, rows, spoiled)], second]).build(), tmp_path / "out", format="clp-s")
+    lost = 0 if name in ("number", "element") else 1
+    with exhume.open(tmp_path / "out") as archive:
+        assert isinstance(archive, ClpSArchive)
+        lines = DEMO_TEXT.splitlines(keepends=True)
+        assert b"".join(archive.json_lines()) == b"".join(line for row, line in enumerate(lines) if row != lost)
+        assert {finding.code for finding in archive.verify()} == {"CLPS-411"}, "the number of records of a file"
+    assert report.lost == {"records": 1}
+    assert report.recovered["records"] == 2
+    assert f"missing records by their position in the input: {2 * lost}" in report.notes
+
+
+@pytest.mark.parametrize("in_windows", [False, True])
+def test_bad_rows_of_a_large_table_are_left_out(
+    in_windows: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if in_windows:
+        monkeypatch.setattr(windows, "WORTHWHILE", 1)
+        monkeypatch.setattr(blocks, "WINDOW_BYTES", 1 << 12)
+        monkeypatch.setattr(rows_module, "ROWS_AT_A_TIME", 100)
+    count, bad = 5000, {0, 1, 700, 1399, 4999}
+    deltas = [0, *[1] * (count - 1)]
+    deltas[3000], deltas[3001] = -5, 7  # one row out of order
+    data = i64(*deltas) + i64(*range(count)) + u64(*(77 if row in bad else row % 2 for row in range(count)))
+    built = ORDERED.replace(
+        nodes=[*ORDERED.nodes, (2, b"s", 3)],
+        schemas=[(0, [1, 3, 4], [])],
+        streams=[[(0, count, data)]],
+        variables=[b"zero", b"one"],
+    )
+    report, found = salvaged(built, tmp_path)
+    assert found == [row for row in range(count) if row not in bad | {3000}]
+    assert report.lost == {"records": 6}
 
 
 def test_a_schema_that_has_no_layout_is_left_out(tmp_path: Path) -> None:
@@ -245,8 +303,9 @@ def test_lost_arrays_are_arrays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", range(3))
 def test_tables_of_one_stream_are_parted_where_they_end(bad: int, tmp_path: Path) -> None:
-    """The one whose order contradicts itself is left out; those before and after it keep their own bytes."""
-    tables = [(0, 2, i64(2 * number, -4 if number == bad else 1) + i64(number, number + 10)) for number in range(3)]
+    """The one that its schema does not fit is left out; those before and after it keep their own bytes."""
+    tables = [(0, 2, i64(2 * number, 1) + i64(number, number + 10)) for number in range(3)]
+    tables[bad] = (0, 2, tables[bad][2] + b"more")
     _, found = salvaged(ORDERED.replace(streams=[tables]), tmp_path)
     assert found == [value for number in range(3) if number != bad for value in (number, number + 10)]
 

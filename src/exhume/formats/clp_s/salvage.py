@@ -1,4 +1,4 @@
-"""Rebuilding a damaged archive: whole tables are kept as they are, everything around them is rebuilt.
+"""Rebuilding a damaged archive: tables are kept, without rows that cannot be decoded; all around them is rebuilt.
 
 Tables are independent of each other, but not of the schema tree, the schema map and the table metadata: without these,
 no table can be read.  Lost dictionary entries become strings that mark them as lost, so that no record shows the value
@@ -8,17 +8,21 @@ The format has no checksums: damage that still decodes to something well-formed 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import mmap
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import EllipsisType
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from exhume.archive import Progress, no_progress
-from exhume.codecs import decompress
+from exhume.codecs.zstd import zstd_stream
 from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding, Severity
@@ -26,15 +30,17 @@ from exhume.formats.clp_s import layout_packed as packed
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.blocks import each_part
-from exhume.formats.clp_s.read.fragments import Dictionary, Finder, Fragments, span_of
-from exhume.formats.clp_s.read.survivors import NumberRuns, Partial, Streams, all_positions, gaps, payload_of
+from exhume.formats.clp_s.read.fragments import STEP, Dictionary, Finder, Fragments, span_of
+from exhume.formats.clp_s.read.survivors import NumberRuns, Partial, Streams, all_positions, gaps
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.formats.clp_s.salvage_rows import FaultyRows, faulty_rows, without_rows
 from exhume.formats.clp_s.verify_tables import table_faults
 from exhume.formats.clp_s.write.build import (
     Framing,
     build_dictionary,
     build_table_metadata,
+    in_file,
     joined,
     pack_patterns,
     write_container,
@@ -99,14 +105,15 @@ def salvage(
                     )
                     continue
                 if findings and (bad := _faulty(draft, limits, report, jobs)):
-                    kept.drop(bad)
+                    kept.drop(bad, scratch)
                     continue
                 if bare is None and (bare := _unquoted(draft, limits, found)):
                     continue
                 _count(draft, limits, report, found)
                 _tell_partial(report, streams.partial, kept, partial)
                 _deliver(draft, Path(output), mode, limits, jobs)
-                report.set_verified_by(VerifiedBy.STRUCTURE)  # every value was decoded; the format has no checksums
+                # Every value was decoded, and the format has no checksums.  Next to bad rows, others may be wrong.
+                report.set_verified_by(VerifiedBy.NONE if kept.has_damage else VerifiedBy.STRUCTURE)
                 return report
             _tell_partial(report, streams.partial, kept, False)
     report.notes.append("no table is intact: nothing was written")
@@ -138,6 +145,8 @@ class _KeptTables:
 
     def __init__(self, file: BinaryIO) -> None:
         self.streams: list[_KeptStream] = []
+        self.has_damage = False
+        """Whether a table is kept without some of its rows."""
         self._file = file
 
     def add(self, tables: list[TableEntry], frames: Iterable[bytes]) -> None:
@@ -146,28 +155,25 @@ class _KeptTables:
             at = self._file.seek(0, os.SEEK_END)
             self.streams.append(_KeptStream(tables, at, sum(map(self._file.write, frames))))
 
-    def drop(self, numbers: set[int]) -> None:
-        """Leave out tables, by their numbers in order."""
+    def drop(self, bad: Mapping[int, FaultyRows | None], folder: Path) -> None:
+        """Leave out tables (None), or rows of them, by their numbers in order; `folder` is for temporary files."""
         first = 0
+        self.has_damage |= any(rows is not None for rows in bad.values())
         streams, self.streams = self.streams, []
         for stream in streams:
-            good = [number not in numbers for number in range(first, first + len(stream.tables))]
+            numbers = range(first, first + len(stream.tables))
             first += len(stream.tables)
-            if all(good):
+            if bad.keys().isdisjoint(numbers):
                 self.streams.append(stream)
-            elif any(good):
-                tables = list(itertools.compress(stream.tables, good))
-                payload = b"".join(itertools.compress(self._load(stream), good))
-                self.add(tables, next(Framing().several([payload_of(tables, payload)])))
-
-    def _load(self, stream: _KeptStream) -> Iterator[bytes]:
-        """Decompress a stream and yield the bytes of its tables in order."""
-        payload = decompress("zstd", self.stored(stream), max_size=stream.size) if stream.size else b""
-        at = 0
-        for table in stream.tables:
-            end = at + table.end - table.start
-            yield payload[at:end]
-            at = end
+                continue
+            with scratch_file(folder) as payload, scratch_file(folder) as file:
+                payload.writelines(part for _, part, _ in zstd_stream(self.chunks(stream), STEP))
+                payload.flush()
+                with _mapped(payload, stream.size) as data:
+                    tables = list(_without(stream.tables, data, [bad.get(number, ...) for number in numbers], file))
+                file.flush()
+                ends = itertools.accumulate((table.end - table.start for table in tables), initial=0)
+                self.add(tables, next(Framing().several([in_file(list(itertools.pairwise(ends)), file)])))
 
     def stored(self, stream: _KeptStream) -> bytes:
         """The stored bytes of a stream."""
@@ -178,6 +184,34 @@ class _KeptTables:
         for at in range(0, stream.stored_size, STREAM_CHUNK):
             self._file.seek(stream.at + at)
             yield self._file.read(min(STREAM_CHUNK, stream.stored_size - at))
+
+
+@contextlib.contextmanager
+def _mapped(file: BinaryIO, size: int) -> Iterator[memoryview]:
+    """The bytes of a file, without holding them."""
+    if not size:  # which cannot be mapped
+        yield memoryview(b"")
+        return
+    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
+        yield view
+
+
+def _without(
+    tables: list[TableEntry], data: memoryview, bad: list[FaultyRows | None | EllipsisType], file: BinaryIO
+) -> Iterator[TableEntry]:
+    """Write the tables of a stream, back to back in `data`, to a file, without those that are None in `bad` and without
+    the rows that it lists (`...`: no fault).  Yields the tables that remain.
+    """
+    at = 0
+    for table, faulty in zip(tables, bad, strict=True):
+        end = at + table.end - table.start
+        if faulty is ...:
+            file.write(data[at:end])
+            yield table
+        elif faulty is not None and (remaining := faulty.remaining()):
+            size = sum(map(file.write, without_rows(data[at:end], faulty)))
+            yield replace(table, end=table.start + size, num_messages=remaining)
+        at = end
 
 
 def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
@@ -314,26 +348,38 @@ def _default_packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
     yield PacketType.TIMESTAMP_DICTIONARY, body
 
 
-def _faulty(draft: Path, limits: Limits, report: SalvageReport, jobs: int) -> set[int]:
-    """Tables of the draft that do not decode to their last value, or contradict themselves."""
-    bad: set[int] = set()
+def _faulty(draft: Path, limits: Limits, report: SalvageReport, jobs: int) -> dict[int, FaultyRows | None]:
+    """Tables of the draft with rows that do not decode, or contradict each other; None for one that cannot be read."""
+    bad: dict[int, FaultyRows | None] = {}
 
-    def look(table: Table) -> Finding | None:
+    def look(table: Table) -> tuple[Finding, FaultyRows | None] | None:
         try:
-            return next(table_faults(table), None)
+            fault = next(table_faults(table), None)
+            return None if fault is None else (fault, faulty_rows(table))
         except LimitExceededError:
             raise
         except ExhumeError as caught:
-            return Finding.from_error(caught)
+            return Finding.from_error(caught), None
 
     with FileSource(draft) as source:
         tables = ClpSArchive(source, limits=limits).tables
-        for number, (table, fault) in enumerate(zip(tables, map_ordered(look, tables, jobs), strict=True)):
-            if fault is not None:
-                bad.add(number)
-                report.add_lost("records", table.num_messages)
+        for number, (table, found) in enumerate(zip(tables, map_ordered(look, tables, jobs), strict=True)):
+            if found is None:
+                continue
+            fault, rows = found
+            all_rows = table.num_messages
+            left = 0 if rows is None else rows.remaining()
+            bad[number] = rows if 0 < left < all_rows else None
+            if bad[number] is None:
+                report.add_lost("records", all_rows)
                 report.add_lost("tables")
-                report.notes.append(f"a table of {counted(table.num_messages, 'records')} is left out: {fault.message}")
+                report.notes.append(f"a table of {counted(all_rows, 'records')} is left out: {fault.message}")
+            else:
+                report.add_lost("records", all_rows - left)
+                lost = counted(all_rows - left, "records")
+                report.notes.append(
+                    f"{lost} of a table of {all_rows} left out: {fault.message}; its other records may be wrong"
+                )
     return bad
 
 
@@ -363,11 +409,11 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
 
 def _tell_partial(report: SalvageReport, found: list[Partial], kept: _KeptTables, written: bool) -> None:
     """Count the records with only some of their columns, or report that there are such records."""
-    ends = {(table.stream_id, table.start, table.end) for stream in kept.streams for table in stream.tables}
+    rows = {(table.stream_id, table.start): table.num_messages for stream in kept.streams for table in stream.tables}
     if written:
-        found = [one for one in found if (one.table.stream_id, one.table.start, one.end) in ends]
+        found = [one for one in found if (one.table.stream_id, one.table.start) in rows]
     for one in found:
-        records = one.table.num_messages
+        records = rows[one.table.stream_id, one.table.start] if written else one.table.num_messages
         columns = f"{one.columns} of {counted(one.all_columns, 'columns')}"
         if written:
             report.recovered["records"] -= records

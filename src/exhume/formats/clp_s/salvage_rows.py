@@ -1,0 +1,130 @@
+"""Rows that cannot be kept, and tables without them: the other rows keep their values.
+
+Spec: clp_s.txt, Table segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from exhume.codecs.common import Buffer
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.layout_table import CLP_S_TABLE_COLUMNS, WIDTHS, IntegerColumn, located_columns
+from exhume.formats.clp_s.read.blocks import TableWindows
+from exhume.formats.clp_s.read.kernel import ClpsProgram, clps_undelta
+from exhume.formats.clp_s.read.windows import DELTAS
+from exhume.formats.clp_s.verify_tables import checked_columns
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.read.template import SchemaLayout
+    from exhume.formats.clp_s.read.windows import WindowRows
+
+ROWS_AT_A_TIME: Final = 1 << 16
+
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+class FaultyRows(NamedTuple):
+    """Which rows of a table cannot be kept (one flag each), and the layout of the table."""
+
+    flags: Flags
+    layout: SchemaLayout
+
+    def remaining(self) -> int:
+        """The number of the other rows."""
+        return len(self.flags) - int(np.count_nonzero(self.flags))
+
+
+def faulty_rows(table: Table) -> FaultyRows:
+    """The rows with a value that cannot be decoded, and of the others those whose position in the input is not above
+    that of all before them.
+
+    Raises what keeps the table from being read.
+    """
+    flags: Flags = np.zeros(table.num_messages, np.bool_)
+    windowed = TableWindows(table)
+    last: int | None = None
+    for start, stop in windowed.blocks():
+        window = windowed.call(partial(_examine_window, flags, start, last), start, stop)
+        if window is None:
+            flags[:] = False
+            _examine(flags, 0, None, table.load())
+            break
+        last = window[0]
+    return FaultyRows(flags, table.layout)
+
+
+def _examine_window(flags: Flags, start: int, last: int | None, rows: WindowRows) -> tuple[int | None]:
+    return (_examine(flags, start, last, rows.window(range(len(rows.layout.nodes)))),)
+
+
+def _examine(flags: Flags, start: int, last: int | None, data: TableData) -> int | None:
+    """Set the flags of the faulty rows of `data`, whose first row is row `start` of the table.
+
+    Returns the highest position of the rows up to the last of these; `last` is that of the rows before them.
+    """
+    count = data.num_messages
+    here = flags[start : start + count]
+    here[:] = False
+    for index in checked_columns(data.layout):
+        program = ClpsProgram([data.column_at(index).operation(raw=True)], count)
+        row = 0
+        while row < count and (fault := program.check(row, count)) is not None:
+            row = fault[2]
+            here[row] = True
+            row += 1
+    positions = data.log_event_idx
+    if positions is None or not count:
+        return last
+    least = np.iinfo(np.int64).min
+    kept = np.where(here, least, np.asarray(positions))
+    highest = np.maximum.accumulate(np.concatenate(([least if last is None else last], kept)))
+    is_first = highest[:-1] == least  # nothing was before it
+    here |= (kept <= highest[:-1]) & ~is_first
+    top = int(highest[-1])
+    return None if top == least else top
+
+
+def without_rows(data: Buffer, faulty: FaultyRows) -> Iterator[bytes]:
+    """Yield the bytes of a table without its faulty rows; `data` are those of the whole table.
+
+    The variables that encoded strings refer to stay where they are.
+    """
+    view, rows = memoryview(data), len(faulty.flags)
+    types = faulty.layout.node_types
+    ends = located_columns(types, rows, lambda start, stop: view[start:stop], view)
+    assert ends is not None, "the table was read before"
+    for kind, start, end in zip(types, [0, *ends], ends, strict=False):
+        at = start
+        for number, width in enumerate(WIDTHS[kind]):
+            yield from _column_without(
+                view[at : at + width * rows], width, faulty.flags, number == 0 and kind in DELTAS
+            )
+            at += width * rows
+        yield bytes(view[at:end])
+
+
+def _column_without(data: memoryview, width: int, flags: Flags, is_delta: bool) -> Iterator[bytes]:
+    """Yield the items of `width` bytes without those that are flagged; deltas are summed up over these."""
+    total, before = 0, np.int64(0)
+    for start in range(0, len(flags), ROWS_AT_A_TIME):
+        kept = ~flags[start : start + ROWS_AT_A_TIME]
+        part = data[width * start : width * (start + len(kept))]
+        if not is_delta:
+            yield np.frombuffer(part, f"V{width}")[kept].tobytes()
+            continue
+        integers, _ = CLP_S_TABLE_COLUMNS[NodeType.INTEGER](
+            memoryview(clps_undelta(part, total)), 0, len(part), len(kept)
+        )
+        assert isinstance(integers, IntegerColumn)
+        summed = np.asarray(integers.values)
+        total = int(summed[-1])
+        values = np.concatenate(([before], summed[kept]))
+        before = values[-1]
+        with np.errstate(over="ignore"):  # deltas wrap around
+            yield np.diff(values).astype(summed.dtype).tobytes()
