@@ -106,6 +106,7 @@ FOREIGN = '''
 import gc
 import zlib
 from operator import itemgetter
+from types import FunctionType, ModuleType
 
 
 class EndError(LayoutError, EOFError):
@@ -411,12 +412,13 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: 
     for id, owner, name, number, slots in plan["getters"]:
         cls = getattr(modules[id], owner)
         setattr(cls, name, native.getter(number, vars(cls)[name], cls, slots))
+    plain = _interpreted(modules)
     readers = {}
     for id, name, number, names in plan["readers"]:
         if (id, name) in left:
             continue
         python = getattr(modules[id], name)
-        readers[python] = native.reader(number, python, names)
+        readers[python] = native.reader(number, getattr(plain[id], name), names)
         setattr(modules[id], name, readers[python])
     for id, owner, name in (one for one in plan["rows"] if (one[0], one[2]) not in left):
         getattr(modules[id], owner).__iter__ = _over(native.rows, vars(modules[id])[name])
@@ -429,6 +431,25 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: 
                 native.owns(one, "parent", "root")
                 if one._scan in readers:
                     one._scan = readers[one._scan]
+
+
+def _interpreted(modules: Any) -> dict[str, ModuleType]:
+    """The functions of readers in modules where they call each other, as Python: compiled ones that give up call those.
+
+    Such calls do not take the stack of the machine, so structures may be within each other as deep as in Python alone.
+    """
+    copies = {id: ModuleType(module.__name__) for id, module in modules.items()}
+    of = {module: copies[id] for id, module in modules.items()}
+    for module, copy in of.items():
+        names = vars(copy)
+        for name, value in vars(module).items():
+            if isinstance(value, FunctionType) and value.__globals__ is vars(module):
+                made = FunctionType(value.__code__, names, value.__name__, value.__defaults__, value.__closure__)
+                made.__kwdefaults__ = value.__kwdefaults__
+                names[name] = made
+            else:
+                names[name] = of.get(value, value) if isinstance(value, ModuleType) else value
+    return copies
 
 
 class Table:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from exhume.compiler.emit.extension.c_support import COLUMNS
 from exhume.compiler.emit.extension.calls import CALLS
+from exhume.compiler.emit.extension.depth import guarded
 from exhume.compiler.emit.extension.expressions import UncoveredError
 from exhume.compiler.emit.extension.functions import Function
 from exhume.compiler.emit.extension.kinds import Source, Table, sources
@@ -65,11 +66,11 @@ def extension(texts: Mapping[str, str]) -> Extension:
         left += [(f"{id}.{name}", why) for (id, name), why in wrong.items()]
         found = {key: one for key, one in found.items() if key not in wrong}
     # One C function per reader.
-    circles = _circles(every, found)
+    deep = guarded(_calls(every, found))
     for key, name in found.items():
         one = Function(every[key[0]], every, table, every[key[0]].functions[key[1]])
         one.readers = found
-        out += ["", "", *one.compiled(name, key in circles)]
+        out += ["", "", *one.compiled(name, key in deep)]
         plan["readers"].append((*key, len(plan["readers"]), tuple(one.arguments_[3:])))
     plan["rows"] = list(_rows(every, found))
     # One C function per property; those that cannot be compiled stay in Python.
@@ -125,26 +126,15 @@ def _uncovered(every: dict[str, Source], found: dict[tuple[str, str], str]) -> d
     return wrong
 
 
-def _circles(every: dict[str, Source], found: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
-    """The readers that may call themselves, through others."""
+def _calls(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[tuple[str, str], set[tuple[str, str]]]:
+    """The readers that each reader calls."""
     calls: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for key in found:
         one = Function(every[key[0]], every, Table(), every[key[0]].functions[key[1]])
         one.readers = found
         called = (one.reader_of(node) for node in ast.walk(one.node) if isinstance(node, ast.Call))
         calls[key] = {other for other in called if other is not None}
-    circles = set()
-    for key in found:
-        seen: set[tuple[str, str]] = set()
-        waiting = list(calls[key])
-        while waiting:
-            here = waiting.pop()
-            if here not in seen:
-                seen.add(here)
-                waiting += calls[here]
-        if key in seen:
-            circles.add(key)
-    return circles
+    return calls
 
 
 def package_texts(made: Extension) -> dict[str, str]:

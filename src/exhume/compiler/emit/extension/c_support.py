@@ -13,7 +13,6 @@ C = r"""
 #include <string.h>
 #include <stdlib.h>
 #include <structmember.h>
-#include <pythread.h>
 #define FARTHEST ((int64_t)1 << 62)
 #define PLACE ((int64_t)1 << 56)
 #define SMALL ((int64_t)1 << 31)

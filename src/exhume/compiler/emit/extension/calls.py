@@ -36,48 +36,26 @@ cdef struct Call:
     int collects
 
 
-cdef unsigned long active = 0
-"""The thread that is in compiled code; of another one, it is only not known that one call is within another."""
-cdef int interpreting = 0
-"""Whether an interpreted reader was asked: what it asks is interpreted too, so that nothing is tried twice within."""
-cdef int deep = 0
-"""How many structures are within each other."""
-
 cdef enum:
-    DEEPEST = 200
     MANY = 1000
     LONG = 65536
-    NO_THREAD = 0
-
-
-cdef inline int deeper() except -1:
-    global deep
-    deep += 1
-    if deep > DEEPEST:
-        again()
-    return 0
-
-
-cdef inline void shallower() noexcept:
-    global deep
-    deep -= 1
 
 
 cdef bint enter(Call *call, object view, const uint8_t **p, Py_ssize_t *n, object io, object run):
     """Begins a call from Python; whether it is for compiled code.  Notes what is left, and where reading is."""
     global active, deep
-    if interpreting or deep >= DEEPEST or (view is not None and not bytes_of(view, p, n)):
+    if interpreting or deep >= DEEPEST or is_stack_low() or (view is not None and not bytes_of(view, p, n)):
         return False
     if type(run) is Run:
         call.steps, call.held, call.most = (<Run> run).steps, (<Run> run).held, (<Run> run).most
     if type(io) is Stream:
         call.at, call.left = (<Stream> io).at, (<Stream> io).left
-    call.outermost = active == NO_THREAD
+    call.outermost = not active
     call.deep = deep
     deep += 1
     call.collects = False
     if call.outermost:
-        active = PyThread_get_thread_ident()
+        active = True
         call.collects = PyGC_Disable()  # what is being read is not garbage
     return True
 
@@ -86,27 +64,28 @@ cdef inline void leave(Call *call) noexcept:
     global active, deep
     deep = call.deep
     if call.outermost:
-        active = NO_THREAD
+        active = False
     if call.collects:
         PyGC_Enable()
 
 
 cdef int fail(Call *call, object io, object run, object error) except -1:
     """Ends a call that gave up; raises `Again` when it is within another, which gives up as well."""
-    cdef bint within = not call.outermost and active == PyThread_get_thread_ident()
     leave(call)
     if type(run) is Run:
         (<Run> run).steps, (<Run> run).held, (<Run> run).most = call.steps, call.held, call.most
     if type(io) is Stream:
         (<Stream> io).at, (<Stream> io).left = call.at, call.left
-    if within or not isinstance(error, (Exception, Again)):
+    if not call.outermost or not isinstance(error, (Exception, Again)):
         raise error
     return 0
 
 
 cdef object interpreted(object function, tuple given, dict named):
-    """What the interpreted reader says."""
+    """What the interpreted reader says; what it asks is interpreted too, so that nothing is tried twice within."""
     global interpreting
+    if is_stack_low():
+        raise RecursionError
     interpreting += 1
     try:
         return function(*given, **named)

@@ -178,12 +178,12 @@ class Function(Statements):
 
     # The functions.
 
-    def compiled(self, name: str, recursive: bool) -> list[str]:
-        """The function that compiled code calls."""
+    def compiled(self, name: str, guarded: bool) -> list[str]:
+        """The function that compiled code calls; one that is `guarded` examines the stack."""
         self.infer()
         given, parameters = self._arguments()
         self.lines: Lines = Lines()
-        if recursive:
+        if guarded:
             self.lines.add("deeper()")
             self.shallower = True
             self.body(self.node.body)

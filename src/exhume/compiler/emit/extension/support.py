@@ -9,8 +9,10 @@ from __future__ import annotations
 import textwrap
 
 from exhume.compiler import refusal
+from exhume.compiler.emit.extension.c_ownership import OWNERSHIP_C
 from exhume.compiler.emit.extension.c_support import C
-from exhume.compiler.emit.extension.ownership import OWNERSHIP_C, OWNERSHIP_NAMES
+from exhume.compiler.emit.extension.depth import DEPTH, DEPTH_C, DEPTH_NAMES
+from exhume.compiler.emit.extension.ownership import OWNERSHIP_NAMES
 
 SUPPORT = r'''# cython: language_level=3, boundscheck=True, wraparound=True, cdivision=False, binding=False
 # cython: always_allow_keywords=True, optimize.use_switch=True, infer_types=False, nonecheck=True
@@ -43,7 +45,6 @@ cdef extern from *:
     bint PyLong_Check(object)
     bint PyLong_CheckExact(object)
     long long PyLong_AsLongLongAndOverflow(object, int *) except? -1
-    unsigned long PyThread_get_thread_ident()
     int PyGC_Disable()
     int PyGC_Enable()
     int64_t FARTHEST
@@ -384,5 +385,5 @@ cdef inline Run run_of(int64_t size):
 '''
 for _name, _value in vars(refusal).items():
     SUPPORT = SUPPORT.replace(f"<{_name}>", str(_value))
-SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C + OWNERSHIP_C, "    ").rstrip())
-SUPPORT = SUPPORT.replace("<names>", OWNERSHIP_NAMES.lstrip("\n"))
+SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C + DEPTH_C + OWNERSHIP_C, "    ").rstrip())
+SUPPORT = SUPPORT.replace("<names>", (DEPTH_NAMES + OWNERSHIP_NAMES.lstrip("\n")).lstrip("\n")) + DEPTH

@@ -1,0 +1,305 @@
+"""C that makes and frees structures, and counts who refers to whom: the lower part of `ownership`.
+
+No file decides how much of the stack this takes: at most `NESTED` structures and lists within each other are freed by
+functions that call themselves.  Those that are nested deeper, or freed where the stack is short, are settled in a loop
+(`settle_down`), and left to Python, which frees what is nested without the stack.
+"""
+
+from __future__ import annotations
+
+OWNERSHIP_C = r"""
+typedef struct {
+    PyObject_HEAD
+    Py_ssize_t lent, met;     /* uncounted references to it; those found while a tree is examined */
+    int parent, root;         /* offsets of the fields whose references are uncounted; 0 if counted */
+    int loose, kept;
+} Owned;
+typedef struct {
+    PyListObject list;
+    PyObject *above[2];       /* uncounted */
+    PyObject *held;           /* a tuple of the same, counted */
+    PyObject *others[4];
+    int64_t places[2];
+} Elements;
+static PyTypeObject *elements_type = NULL;
+static void tree_dealloc(PyObject *self);
+static int is_alone(PyObject *self, int deep);
+static void drop(PyObject *self);
+static inline int is_owned(PyObject *one) { return Py_TYPE(one)->tp_dealloc == tree_dealloc; }
+#define AT(self, offset) ((PyObject **)((char *)(self) + (offset)))
+#define FIELDS(self, type, p) for (p = AT(self, sizeof(Owned)); p < AT(self, (type)->tp_basicsize); p++)
+#define IS_AT(self, p, offset) ((offset) && (char *)(p) == (char *)(self) + (offset))
+static inline int is_list(PyObject *one) { return PyList_CheckExact(one) || Py_TYPE(one) == elements_type; }
+/* Structures that were freed, by size, to be used again. */
+#define NESTED 60
+#define SIZES 40
+#define SPARES 128
+static PyObject *spares[SIZES][SPARES];
+static int spare_many[SIZES];
+static PyObject *slot_make(PyObject *cls) {
+    PyTypeObject *type = (PyTypeObject *)cls;
+    size_t size = type->tp_basicsize / sizeof(PyObject *);
+    PyObject *made;
+    if (type->tp_dealloc != tree_dealloc) return PyType_GenericAlloc(type, 0);
+    if (size < SIZES && spare_many[size]) {
+        made = spares[size][--spare_many[size]];
+        PyObject_Init(made, type);
+    } else {
+        made = PyType_GenericAlloc(type, 0);
+        if (made == NULL) return NULL;
+        PyObject_GC_UnTrack(made);
+    }
+    ((Owned *)made)->loose = 1;
+    return made;
+}
+/* Free a structure whose fields are NULL. */
+static void slot_free(PyObject *self) {
+    Owned *of = (Owned *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    size_t size = type->tp_basicsize / sizeof(PyObject *);
+    of->lent = 0;
+    of->parent = of->root = of->loose = of->kept = 0;
+    if (is_owned(self) && size < SIZES && spare_many[size] < SPARES) spares[size][spare_many[size]++] = self;
+    else type->tp_free(self);
+    Py_DECREF(type);
+}
+/* One uncounted reference less to a structure. */
+static void give_back(PyObject *target) {
+    Owned *of = (Owned *)target;
+    if (--of->lent == 0 && of->kept) { of->kept = 0; Py_DECREF(target); }
+}
+/* Whether anything in a field or list refers to structures, as lists that are nested deeply are taken to do. */
+static int has_owned(PyObject *one, int deep) {
+    Py_ssize_t i;
+    if (one == NULL) return 0;
+    if (is_owned(one)) return 1;
+    if (is_list(one)) {
+        if (deep >= NESTED) return 1;
+        for (i = 0; i < PyList_GET_SIZE(one); i++) if (has_owned(PyList_GET_ITEM(one, i), deep + 1)) return 1;
+    }
+    return 0;
+}
+static int is_alone_in(PyObject *one, int deep) {
+    Py_ssize_t i;
+    if (one == NULL) return 1;
+    if (is_owned(one)) {
+        if (!((Owned *)one)->loose) return 1;
+        return Py_REFCNT(one) == 1 && is_alone(one, deep + 1);
+    }
+    if (!is_list(one)) return 1;
+    if (Py_REFCNT(one) != 1) return !has_owned(one, deep) && Py_TYPE(one) != elements_type;
+    if (deep >= NESTED) return 0;
+    for (i = 0; i < PyList_GET_SIZE(one); i++) if (!is_alone_in(PyList_GET_ITEM(one, i), deep + 1)) return 0;
+    if (Py_TYPE(one) == elements_type) {
+        for (i = 0; i < 2; i++) if (((Elements *)one)->above[i]) ((Owned *)((Elements *)one)->above[i])->met++;
+    }
+    return 1;
+}
+/* Whether only a loose structure itself refers to what is in it, and what is in it alone refers to it uncounted. */
+static int is_alone(PyObject *self, int deep) {
+    Owned *of = (Owned *)self;
+    PyObject **p;
+    if (deep >= NESTED) return 0;
+    of->met = 0;
+    if (of->parent) ((Owned *)SLOT(self, of->parent))->met++;
+    if (of->root) ((Owned *)SLOT(self, of->root))->met++;
+    FIELDS(self, Py_TYPE(self), p) {
+        if (IS_AT(self, p, of->parent) || IS_AT(self, p, of->root)) continue;
+        if (!is_alone_in(*p, deep)) return 0;
+    }
+    return of->met == of->lent;
+}
+static void let_go(PyObject *list) {
+    int i;
+    PyObject *target;
+    for (i = 0; i < 2; i++) {
+        if ((target = ((Elements *)list)->above[i]) != NULL) {
+            ((Elements *)list)->above[i] = NULL;
+            give_back(target);
+        }
+    }
+}
+static void drop_in(PyObject *one) {
+    Py_ssize_t i, many;
+    if (one == NULL) return;
+    if (Py_REFCNT(one) == 1) {
+        if (is_owned(one) && ((Owned *)one)->loose) { drop(one); return; }
+        if (is_list(one)) {
+            many = PyList_GET_SIZE(one);
+            Py_SET_SIZE((PyVarObject *)one, 0);
+            for (i = 0; i < many; i++) drop_in(((PyListObject *)one)->ob_item[i]);
+            if (Py_TYPE(one) == elements_type) let_go(one);
+        }
+    }
+    Py_DECREF(one);
+}
+/* Free a structure that is alone, and all that is in it. */
+static void drop(PyObject *self) {
+    Owned *of = (Owned *)self;
+    PyObject **p, *one, *parent = NULL, *root = NULL;
+    if (of->parent) { parent = SLOT(self, of->parent); SLOT(self, of->parent) = NULL; }
+    if (of->root) { root = SLOT(self, of->root); SLOT(self, of->root) = NULL; }
+    FIELDS(self, Py_TYPE(self), p) {
+        one = *p;
+        *p = NULL;
+        drop_in(one);
+    }
+    if (parent) give_back(parent);
+    if (root) give_back(root);
+    Py_SET_REFCNT(self, 0);
+    slot_free(self);
+}
+/* Structures whose fields are still to be settled follow each other through `met`, which has no other use meanwhile. */
+static void settle_later(PyObject *one, Owned **waiting) {
+    Owned *of = (Owned *)one;
+    if (!of->loose) return;
+    of->loose = 0;
+    of->met = (Py_ssize_t)*waiting;
+    *waiting = of;
+}
+static void settle_in(PyObject *one, Owned **waiting, int deep) {
+    Py_ssize_t i;
+    int j;
+    if (one == NULL) return;
+    if (is_owned(one)) settle_later(one, waiting);
+    else if (is_list(one) && deep < NESTED) {
+        for (i = 0; i < PyList_GET_SIZE(one); i++) settle_in(PyList_GET_ITEM(one, i), waiting, deep + 1);
+        if (Py_TYPE(one) == elements_type && ((Elements *)one)->above[0] && ((Elements *)one)->held == Py_None) {
+            PyObject *held = PyTuple_New(2);
+            if (held == NULL) { PyErr_Clear(); return; } /* nothing is freed that is referred to */
+            for (j = 0; j < 2; j++) {
+                PyObject *target = ((Elements *)one)->above[j];
+                if (target == NULL) target = Py_None;
+                Py_INCREF(target);
+                PyTuple_SET_ITEM(held, j, target);
+            }
+            Py_SETREF(((Elements *)one)->held, held);
+            let_go(one);
+        }
+    }
+}
+static void settle_field(PyObject *self, int *offset) {
+    PyObject *target;
+    if (!*offset) return;
+    target = SLOT(self, *offset);
+    *offset = 0;
+    Py_INCREF(target);
+    give_back(target);
+}
+/* Settle all structures that wait, and what is in them. */
+static void settle_waiting(Owned *waiting) {
+    while (waiting != NULL) {
+        Owned *of = waiting;
+        PyObject *self = (PyObject *)of, **p;
+        waiting = (Owned *)of->met;
+        settle_field(self, &of->parent);
+        settle_field(self, &of->root);
+        PyObject_GC_Track(self);
+        FIELDS(self, Py_TYPE(self), p) settle_in(*p, &waiting, 0);
+        if (of->lent > 0 && !of->kept) { of->kept = 1; Py_INCREF(self); }
+    }
+}
+static void settle_down(PyObject *self) {
+    Owned *waiting = NULL;
+    int collects = PyGC_Disable(); /* what it calls could change what is being settled */
+    settle_later(self, &waiting);
+    settle_waiting(waiting);
+    if (collects) PyGC_Enable();
+}
+static void settle_tree(PyObject *one, int deep) {
+    Py_ssize_t i;
+    PyObject *above;
+    Owned *waiting = NULL;
+    if (one != NULL && is_list(one) && deep < NESTED) {
+        for (i = 0; i < PyList_GET_SIZE(one); i++) settle_tree(PyList_GET_ITEM(one, i), deep + 1);
+        settle_in(one, &waiting, deep);
+        settle_waiting(waiting);
+    }
+    while (one != NULL && is_owned(one) && ((Owned *)one)->loose) {
+        above = ((Owned *)one)->parent ? SLOT(one, ((Owned *)one)->parent) : NULL;
+        settle_down(one);
+        one = above;
+    }
+}
+/* Settle the tree of each structure in a field or list. */
+static void settle(PyObject *one) {
+    int collects = PyGC_Disable();
+    settle_tree(one, 0);
+    if (collects) PyGC_Enable();
+}
+/* Put a structure into another that it is not in, or anything else. */
+static void slot_keep(PyObject *self, Py_ssize_t offset, PyObject *value) {
+    if (has_owned(value, 0) || PyTuple_Check(value)) {
+        settle(value);
+        settle(self);
+    }
+    slot_put(self, offset, value);
+}
+static void lend(PyObject *self, Py_ssize_t offset, PyObject *target, int *place) {
+    if (((Owned *)self)->loose && target != Py_None) {
+        PyObject *before = SLOT(self, offset);
+        if (is_owned(target) && ((Owned *)target)->loose && (before == NULL || before == Py_None)) {
+            SLOT(self, offset) = target;
+            Py_XDECREF(before);
+            ((Owned *)target)->lent++;
+            *place = (int)offset;
+            return;
+        }
+        settle(self); /* it may be in a circle through what is not a structure */
+    }
+    slot_put(self, offset, target);
+}
+static void lend_parent(PyObject *self, Py_ssize_t offset, PyObject *target) {
+    if (is_owned(self)) lend(self, offset, target, &((Owned *)self)->parent);
+    else slot_put(self, offset, target);
+}
+static void lend_root(PyObject *self, Py_ssize_t offset, PyObject *target) {
+    if (is_owned(self)) lend(self, offset, target, &((Owned *)self)->root);
+    else slot_put(self, offset, target);
+}
+static void tree_dealloc(PyObject *self) {
+    Owned *of = (Owned *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject **p;
+    if (of->loose) {
+        if (!is_stack_low() && is_alone(self, 0)) { drop(self); return; }
+        Py_SET_REFCNT(self, 1);
+        settle_down(self);
+        Py_DECREF(self);
+        return;
+    }
+    if (type->tp_finalize != NULL && is_owned(self) && PyObject_CallFinalizerFromDealloc(self) < 0) return;
+    PyObject_GC_UnTrack(self);
+    while (type->tp_dealloc != tree_dealloc) type = type->tp_base;
+    Py_TRASHCAN_BEGIN(self, tree_dealloc)
+    FIELDS(self, type, p) Py_CLEAR(*p);
+    slot_free(self);
+    Py_TRASHCAN_END
+}
+static Py_ssize_t basic_size(PyObject *cls) { return ((PyTypeObject *)cls)->tp_basicsize; }
+static void own(PyObject *cls) { ((PyTypeObject *)cls)->tp_dealloc = tree_dealloc; }
+/* Make columns that only the reader refers to loose. */
+static void loosen(PyObject *self) {
+    Owned *of = (Owned *)self;
+    if (of->loose || !is_owned(self) || of->lent || PyObject_GC_IsTracked(self) == 0 || of->kept) return;
+    PyObject_GC_UnTrack(self);
+    of->loose = 1;
+}
+/* The elements of a list, which is left empty, as a list of another type. */
+static void take_elements(PyObject *into, PyObject *from) {
+    PyListObject *made = (PyListObject *)into, *old = (PyListObject *)from;
+    Py_ssize_t many = Py_SIZE(old), room = old->allocated;
+    PyObject **items = old->ob_item;
+    Py_SET_SIZE((PyVarObject *)old, 0);
+    old->ob_item = NULL;
+    old->allocated = 0;
+    made->ob_item = items;
+    made->allocated = room;
+    Py_SET_SIZE((PyVarObject *)made, many);
+}
+static void lend_above(PyObject *list, int place, PyObject *target) {
+    ((Elements *)list)->above[place] = target;
+    ((Owned *)target)->lent++;
+}
+static inline int is_loose(PyObject *one) { return is_owned(one) && ((Owned *)one)->loose; }
+"""

@@ -1,0 +1,107 @@
+"""How deep compiled code goes: as far as the stack of its thread reaches, part of every extension module.
+
+Readers of structures within structures call themselves, and a file decides how often.  So each of them that could go
+deep (`guarded`) begins with `deeper`, which ends compiled reading where less than a reserve of the stack is left: the
+interpreted readers, which do not need the stack, start over.  Where the system does not report where the stack ends,
+the first call of a thread is taken to have `ASSUMED` bytes left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from graphlib import TopologicalSorter
+from typing import TypeVar
+
+EVERY = 4
+"""One of so many readers that call each other examines how much of the stack is left."""
+
+DEPTH_C = r"""
+#include <pthread.h>
+#if defined(__FreeBSD__)
+#include <pthread_np.h>
+#endif
+#define RESERVE ((size_t)64 << 10)
+#define ASSUMED ((size_t)64 << 10)
+/* What a thread is doing: how many structures are within each other, whether compiled code runs, how many */
+/* interpreted readers it waits for, and the address below which the reserve of its stack begins. */
+static __thread struct { int deep, active, interpreting; char *floor; } doing;
+static char *stack_floor(char *here) {
+    void *low = NULL;
+    size_t size = 0, guard = 0, reserve;
+#if defined(__APPLE__)
+    size = pthread_get_stacksize_np(pthread_self());
+    low = (char *)pthread_get_stackaddr_np(pthread_self()) - size;
+#elif defined(__linux__) || defined(__FreeBSD__)
+    pthread_attr_t of;
+#if defined(__linux__)
+    int known = pthread_getattr_np(pthread_self(), &of) == 0;
+#else
+    int known = pthread_attr_init(&of) == 0 && pthread_attr_get_np(pthread_self(), &of) == 0;
+#endif
+    if (known) {
+        if (pthread_attr_getstack(&of, &low, &size) != 0 || pthread_attr_getguardsize(&of, &guard) != 0) low = NULL;
+        pthread_attr_destroy(&of);
+    }
+#endif
+    reserve = size / 4 < RESERVE ? size / 4 : RESERVE;
+    if (low == NULL || here < (char *)low || (size_t)(here - (char *)low) > size) return here - ASSUMED;
+    return (char *)low + guard + reserve;
+}
+/* Whether little of the stack is left. */
+static int is_stack_low(void) {
+    char here;
+    if (doing.floor == NULL) doing.floor = stack_floor(&here);
+    return (char *)&here < doing.floor;
+}
+"""
+
+DEPTH_NAMES = """
+    int deep "doing.deep"
+    int active "doing.active"
+    int interpreting "doing.interpreting"
+    bint is_stack_low()
+"""
+
+DEPTH = r"""
+
+cdef enum:
+    DEEPEST = 200
+
+
+cdef inline int deeper() except -1:
+    global deep
+    deep += 1
+    if deep > DEEPEST or is_stack_low():
+        again()
+    return 0
+
+
+cdef inline void shallower() noexcept:
+    global deep
+    deep -= 1
+"""
+
+Reader = TypeVar("Reader", bound=Hashable)
+
+
+def guarded(calls: Mapping[Reader, set[Reader]]) -> set[Reader]:
+    """The readers that examine the stack, by the ones that each calls.
+
+    Those are all that may call themselves, through others, and every `EVERY`-th in a chain of calls.
+    """
+    found = set()
+    for key, called in calls.items():
+        seen: set[Reader] = set()
+        waiting = list(called)
+        while waiting:
+            here = waiting.pop()
+            if here not in seen:
+                seen.add(here)
+                waiting += calls[here]
+        if key in seen:
+            found.add(key)
+    others = {key: called - found for key, called in calls.items() if key not in found}
+    heights: dict[Reader, int] = {}
+    for key in TopologicalSorter(others).static_order():  # what a reader calls comes before it
+        heights[key] = 1 + max((heights[one] for one in others[key]), default=0)
+    return found | {key for key, height in heights.items() if height % EVERY == 0}

@@ -1,0 +1,144 @@
+"""Extension modules and the stack: structures within structures are read and freed on the stack of any thread."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exhume.compiler.emit.extension.depth import EVERY, guarded
+from exhume.layout.foreign import compile_ksy
+
+compiler = pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="no C compiler")
+NESTED = """meta: {id: nested, endian: le, encoding: ASCII}
+seq: [{id: top, type: part}]
+types:
+  part:
+    seq:
+      - {id: many, type: u1}
+      - {id: word, type: str, size: 1}
+      - {id: parts, type: part, repeat: expr, repeat-expr: many}
+    instances: {next: {pos: 0, type: part}}
+"""
+LINKS = 80
+LONG = f"""meta: {{id: long, endian: le}}
+seq: [{{id: rows, type: t{LINKS}, repeat: eos}}]
+types:
+  t0: {{seq: [{{id: end, type: u1}}, {{id: text, type: strz, encoding: ASCII}}]}}
+""" + "".join(f"  t{n}: {{seq: [{{id: t, type: t{n - 1}}}]}}\n" for n in range(1, LINKS + 1))
+READ = """
+import gc, sys, threading
+from exhume.layout.foreign import compile_ksy
+
+nested, long = (compile_ksy(f"{sys.argv[1]}/{name}.ksy", native=True) for name in ("nested", "long"))
+failed = []
+
+
+def deep(many):
+    top = nested.read(b"\\1a" * many + b"\\0b").top
+    part = top
+    for _ in range(many):
+        part = part.parts[0]
+    assert part.word == "b" and repr(part) and part._parent.word == "a"
+    return top, part
+
+
+def work():
+    for many in (10, 100, 190, 250, 400, 900):
+        top, part = deep(many)
+        above = part._parent  # which a program keeps
+        del top, part
+        gc.collect()
+        while above._parent is not None:
+            above = above._parent
+        assert above.top.word == "a"
+    try:
+        nested.read(b"\\1a" * 5000)
+    except ValueError as error:
+        assert "more within each other than fit" in str(error), error
+    else:
+        raise AssertionError("it reads structures without an end")
+    # A chain of instances, each within the last, and lists that a program nests.
+    part = start = nested.read(b"\\0a").top
+    for _ in range(4000):
+        part = part.next
+    part._parent = part._parent
+    del part
+    assert start.next.next.many == 0
+    del start
+    outer = None
+    for _ in range(4000):
+        value = nested.read(b"\\1a\\0b").top
+        value.parts.append([outer])
+        outer = value
+    del value, outer
+    gc.collect()
+    data = b"\\7a\\0" * 100
+    rows = long.read(data).rows
+    assert len(rows) == 100
+    part = rows[99]
+    while hasattr(part, "t"):
+        part = part.t
+    assert part.text == "a"
+    del rows, part
+
+
+def watched():
+    try:
+        work()
+    except BaseException as error:
+        failed.append(error)
+
+
+threading.stack_size(int(sys.argv[2]) << 10)
+thread = threading.Thread(target=watched)
+thread.start()
+thread.join()
+if failed:
+    raise failed[0]
+print("read")
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two specifications and their extension modules, built in a hurry."""
+    folder = tmp_path_factory.mktemp("deep")
+    (folder / "nested.ksy").write_text(NESTED, encoding="utf-8")
+    (folder / "long.ksy").write_text(LONG, encoding="utf-8")
+    return folder
+
+
+@compiler
+@pytest.mark.parametrize("kilobytes", [128, 256, 512, 8192])
+def test_structures_within_structures_fit_any_stack(folder: Path, kilobytes: int) -> None:
+    environment = {
+        **os.environ,
+        "EXHUME_CACHE": str(folder / "cache"),
+        "EXHUME_NATIVE_FLAGS": os.environ.get("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(folder), str(kilobytes)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "read\n"), done.stderr[-2000:]
+
+
+def test_readers_that_go_deep_examine_the_stack() -> None:
+    chain = {n: {n - 1} if n else set() for n in range(10 * EVERY)}
+    assert len(guarded(chain)) == 10
+    assert guarded({0: {1}, 1: {2}, 2: {1}, 3: {0, 3}}) == {1, 2, 3}
+
+
+def test_a_long_chain_of_types_is_guarded(folder: Path) -> None:
+    from exhume.compiler.emit.extension import extension
+
+    text = extension(compile_ksy(folder / "long.ksy").texts).text
+    assert text.count("\n    deeper()") >= LINKS // EVERY
