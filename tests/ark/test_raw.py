@@ -17,7 +17,6 @@ from exhume.formats.ark import query
 from exhume.formats.ark.layout import MESSAGE_FOOTER_SIZE
 from exhume.formats.ark.lines import RawQuery, raw_of
 from exhume.formats.ark.reader import ArkArchive
-from exhume.native.compiled import KERNEL
 
 Cli = Callable[..., Any]
 
@@ -126,7 +125,6 @@ def test_the_command(log: Path, exhume_cli: Cli) -> None:
         assert (ran.code, ran.out) == (0, data)
 
 
-@pytest.mark.skipif(KERNEL is None, reason="without the compiled kernel, jobs are processes")
 def test_threads_share_the_reading(tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     with exhume.ark.create(tmp_path / "log") as writer:
         channel = writer.channel("/alone")

@@ -13,7 +13,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Finding
-from exhume.formats.ark import parallel_query, verify
+from exhume.formats.ark import verify
 from exhume.formats.ark.filters import Acceptance, Filter
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.reader import ArkArchive
@@ -29,26 +29,16 @@ from tests.sizes import some
 CASES = broken("ark")
 
 
-def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Iterator[Any]:
-    """Instead of processes: everything here, by functions, items and results that travelled."""
-    function = pickle.loads(pickle.dumps(function))
-    for item in items:
-        yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(item)))))
-
-
-def in_one_way(path: Path, monkeypatch: pytest.MonkeyPatch, kernel: object, jobs: int, **options: Any) -> list[Finding]:
+def in_one_way(path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, **options: Any) -> list[Finding]:
     """The findings of messages one by one."""
     with monkeypatch.context() as patch:  # undone here: what is broken may have bounds of its own
         patch.setattr(verify, "PIECE_BYTES", 1)
-        patch.setattr(parallel_query, "WORTH", 0)
-        patch.setattr(parallel_query, "map_processes", here)
-        patch.setattr(parallel_query, "KERNEL", kernel)
         return list(exhume.verify(path, format="ark", jobs=jobs, **options))
 
 
 def in_every_way(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Iterator[list[Finding]]:
-    """The findings of messages one by one: by threads, by processes, by one job."""
-    return (in_one_way(path, monkeypatch, kernel, jobs, **options) for kernel in (object(), None) for jobs in (1, 2))
+    """The findings of messages one by one: by one job, and by two."""
+    return (in_one_way(path, monkeypatch, jobs, **options) for jobs in (1, 2))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -70,9 +60,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
             taken.append(item)
             yield function(item)
 
-    monkeypatch.setattr(parallel_query, "KERNEL", object())
     monkeypatch.setattr(verify, "map_ordered", share)
-    monkeypatch.setattr(parallel_query, "map_ordered", share)
     return taken
 
 
@@ -107,18 +95,6 @@ def test_a_split_without_messages_is_one_piece(
     assert taken == [(0, 0, 1)]
 
 
-def test_processes_are_for_what_has_no_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: list[tuple[int, int, int]]
-) -> None:
-    log = Log(tmp_path / "log")
-    monkeypatch.setattr(parallel_query, "map_pieces", lambda function, items, jobs: pytest.fail("processes are asked"))
-    assert list(exhume.verify(log.root)) == []
-    monkeypatch.setattr(parallel_query, "KERNEL", None)
-    assert list(exhume.verify(log.root, quick=True)) == []
-    assert list(exhume.verify(tree_of(log.root, BytesSource), format="ark")) == []
-    assert taken == [(0, 0, 1)] * 3
-
-
 def test_a_split_that_several_sections_name_is_checked_once(tmp_path: Path, taken: list[tuple[int, int, int]]) -> None:
     log = Log(tmp_path / "log")
     sections(log, 3)
@@ -126,15 +102,12 @@ def test_a_split_that_several_sections_name_is_checked_once(tmp_path: Path, take
     assert taken == [(0, 0, 1)]
 
 
-@pytest.mark.slow
-def test_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_messages_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log(tmp_path / "log", "zstd")
     with_filter(log, deny=("/x.*",))
     garble(log)
     expected = list(exhume.verify(log.root))
     monkeypatch.setattr(verify, "PIECE_BYTES", 1)
-    monkeypatch.setattr(parallel_query, "WORTH", 0)
-    monkeypatch.setattr(parallel_query, "KERNEL", None)
     assert list(exhume.verify(log.root, jobs=2)) == expected
     assert len(expected) == 6
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import UnsupportedOperationError, WriterError
 from exhume.formats.clp_s.write.inputs import BadRecordError, InputKind, recognize
-from exhume.formats.clp_s.write.pykernel import PureEncoder
+from exhume.formats.clp_s.write.pykernel import ClpsEncoder as PureEncoder
 from exhume.formats.clp_s.write.stamps import FOLLOWS, FORMS, STRICT, Form
 from exhume.formats.clp_s.write.textlog import PureTextLog, TextLog, original, text_log
 from exhume.formats.clp_s.write.timestamps import TimeDialect, parse_timestamp

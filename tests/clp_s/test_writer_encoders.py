@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.formats.clp_s.reader import open_archive
+from exhume.formats.clp_s.write import pykernel
 from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.jsonscan import Status
-from exhume.formats.clp_s.write.kernel import count_lines, make_encoder
-from exhume.formats.clp_s.write.pykernel import PureEncoder, clps_count_lines
+from exhume.formats.clp_s.write.kernel import ClpsEncoder, clps_count_lines
+from exhume.formats.clp_s.write.pykernel import ClpsEncoder as PureEncoder
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.clp_s.writer import create
@@ -123,16 +124,16 @@ def feed(encoder: Encoder, data: bytes, *, final: bool, single: bool = False) ->
 
 @pytest.fixture(scope="module", autouse=True)
 def _needs_both() -> None:
-    if make_encoder_is_pure():
+    if encoder_is_pure():
         pytest.skip("the compiled kernel is not built: there is only one encoder")
 
 
-def make_encoder_is_pure() -> bool:
+def encoder_is_pure() -> bool:
     return KERNEL is None
 
 
 def agree(chosen: dict[str, Any], data: bytes, *, final: bool, single: bool = False) -> None:
-    compiled, ids = build(make_encoder, chosen)
+    compiled, ids = build(ClpsEncoder, chosen)
     pure, pure_ids = build(PureEncoder, chosen)
     assert not isinstance(compiled, PureEncoder)
     reported = feed(compiled, data, final=final, single=single)
@@ -145,9 +146,15 @@ CUT = '{"a\\"\\u00e9é":"\\\\\\ud83d\\ude00",\n"b":[true,false,null,-1.5e3],"c":
 
 @pytest.mark.parametrize("final", [False, True])
 def test_text_that_is_cut_short_is_refused_at_the_same_place(final: bool) -> None:
-    chosen = {"core": True, "structurize": True, "retain_floats": True, "time_nodes": True, "lossy": True}
+    chosen: dict[str, Any] = {
+        "core": True,
+        "structurize": True,
+        "retain_floats": True,
+        "time_nodes": True,
+        "lossy": True,
+    }
     for size in some(range(len(CUT))):
-        compiled, pure = (build(make, {**chosen, "log_order_type": None})[0] for make in (make_encoder, PureEncoder))
+        compiled, pure = (build(make, {**chosen, "log_order_type": None})[0] for make in (ClpsEncoder, PureEncoder))
         told = compiled.feed(CUT[:size], 0, final, NO_END, False)
         assert told == pure.feed(CUT[:size], 0, final, NO_END, False)
         assert told[2] <= size
@@ -189,7 +196,7 @@ def test_same_wherever_the_data_end(chosen: dict[str, Any], record: dict[str, An
 def test_a_document_is_never_taken_before_it_is_whole(line: bytes) -> None:
     chosen = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": False}
     for end in some(range(1, len(line))):
-        for make in (make_encoder, PureEncoder):
+        for make in (ClpsEncoder, PureEncoder):
             encoder, _ = build(make, {**chosen, "log_order_type": 11})
             assert encoder.feed(line[:end], 0, False, NO_END, False)[0] == Status.MORE, line[:end]
             assert encoder.feed(line[:end], 0, True, NO_END, False)[0] >= Status.BAD_JSON, line[:end]
@@ -206,7 +213,7 @@ def test_many_keys_schemas_and_values() -> None:
 
 def test_refused_records_leave_no_trace() -> None:
     chosen = {"core": True, "structurize": True, "retain_floats": True, "time_nodes": True, "lossy": False}
-    encoder, ids = build(make_encoder, {**chosen, "log_order_type": 11})
+    encoder, ids = build(ClpsEncoder, {**chosen, "log_order_type": 11})
     feed(encoder, b'{"a":{"b":1},"c":[{"d":2}]}', final=True)
     before = state(encoder, ids)
     for number in range(200):
@@ -214,7 +221,7 @@ def test_refused_records_leave_no_trace() -> None:
         assert feed(encoder, bad, final=True)[0][0] == Status.DUPLICATE_KEY
     assert state(encoder, ids) == before
     feed(encoder, b'{"a":{"q":1},"new7":3}', final=True)
-    fresh, fresh_ids = build(make_encoder, {**chosen, "log_order_type": 11})
+    fresh, fresh_ids = build(ClpsEncoder, {**chosen, "log_order_type": 11})
     feed(fresh, b'{"a":{"b":1},"c":[{"d":2}]}{"a":{"q":1},"new7":3}', final=True)
     assert state(encoder, ids) == state(fresh, fresh_ids)
 
@@ -269,8 +276,14 @@ def test_no_second_way_in_while_encoding() -> None:
     def resolve(text: bytes, quoted: bool) -> None:
         encoder.feed(b'{"a":1}', 0, True, NO_END, False)
 
-    chosen = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": False}
-    encoder = make_encoder(
+    chosen: dict[str, Any] = {
+        "core": True,
+        "structurize": False,
+        "retain_floats": True,
+        "time_nodes": True,
+        "lossy": False,
+    }
+    encoder = ClpsEncoder(
         **chosen,
         log_order_type=11,
         max_document=1000,
@@ -289,7 +302,7 @@ def test_no_second_way_in_while_encoding() -> None:
 )
 def test_lines_are_counted(data: bytes, bounds: tuple[int, int]) -> None:
     start, stop = bounds
-    for count in (clps_count_lines, count_lines):
+    for count in (clps_count_lines, pykernel.clps_count_lines):
         if start <= stop <= len(data):
             assert count(data, start, stop) == list(data[start:stop]).count(10)
         else:

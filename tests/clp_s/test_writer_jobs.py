@@ -15,8 +15,8 @@ from exhume.archive import Progress
 from exhume.formats.clp_s.write import series
 from exhume.formats.clp_s.write.inputs import BadRecordError
 from exhume.formats.clp_s.write.jsonscan import Status
-from exhume.formats.clp_s.write.kernel import make_encoder
-from exhume.formats.clp_s.write.pykernel import PureEncoder
+from exhume.formats.clp_s.write.kernel import ClpsEncoder
+from exhume.formats.clp_s.write.pykernel import ClpsEncoder as PureEncoder
 from exhume.formats.clp_s.writer import ClpSWriter, create
 from exhume.native.compiled import KERNEL
 from tests.clp_s.strategies import dumps, records
@@ -33,13 +33,13 @@ lines = stamped | records.map(lambda record: dumps(record).encode())
 @given(options, st.lists(st.lists(lines, max_size=4).map(b"\n".join), max_size=5), st.integers(1, 3))
 def test_pieces_taken_over_are_as_if_encoded_there(chosen: dict[str, Any], texts: list[bytes], several: int) -> None:
     whole, ids = build(PureEncoder, chosen)
-    master, patterns = build(make_encoder, chosen)
-    workers = [build(make_encoder, chosen) for _ in range(several)]
+    master, patterns = build(ClpsEncoder, chosen)
+    workers = [build(ClpsEncoder, chosen) for _ in range(several)]
     for number, text in enumerate(texts):
         worker, local = workers[number % several]
         status, document, *_ = worker.feed(text, 0, True, NO_END, False)
         if status != Status.DONE:
-            workers[number % several] = build(make_encoder, chosen)
+            workers[number % several] = build(ClpsEncoder, chosen)
             text = text[:document]
             worker, local = workers[number % several]
             assert worker.feed(text, 0, True, NO_END, False)[0] == Status.DONE
@@ -51,7 +51,7 @@ def test_pieces_taken_over_are_as_if_encoded_there(chosen: dict[str, Any], texts
             assert worker.records == 0
         else:  # met nodes in another order
             assert master.feed(text, 0, True, NO_END, False)[0] == Status.DONE
-            workers[number % several] = build(make_encoder, chosen)
+            workers[number % several] = build(ClpsEncoder, chosen)
     assert state(master, patterns) == state(whole, ids)
 
 
@@ -59,7 +59,7 @@ def test_pieces_taken_over_are_as_if_encoded_there(chosen: dict[str, Any], texts
 def test_a_piece_that_met_nodes_in_another_order_is_not_taken_over() -> None:
     """The strings of a record are numbered in the order of its nodes, and that is here `b`, `a`."""
     chosen = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": True}
-    master, worker = (build(make_encoder, {**chosen, "log_order_type": None})[0] for _ in range(2))
+    master, worker = (build(ClpsEncoder, {**chosen, "log_order_type": None})[0] for _ in range(2))
     whole = build(PureEncoder, {**chosen, "log_order_type": None})[0]
     first, second = b'{"b":"v"}', b'{"a":"z","b":"w"}'
     for encoder in (master, whole):
@@ -77,7 +77,7 @@ def test_a_piece_that_met_nodes_in_another_order_is_not_taken_over() -> None:
 @needs_kernel
 def test_nothing_is_taken_over_where_encoding_might_have_stopped() -> None:
     chosen = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": False}
-    master, other, worker = (build(make_encoder, {**chosen, "log_order_type": 11})[0] for _ in range(3))
+    master, other, worker = (build(ClpsEncoder, {**chosen, "log_order_type": 11})[0] for _ in range(3))
     worker.feed(b'{"a":"b c 17"}', 0, True, NO_END, False)
     assert not KERNEL.clps_absorb(master, worker, [], worker.size)
     assert (master.records, master.dictionary(0)[0], worker.records) == (0, 0, 1)

@@ -320,7 +320,7 @@ def clps_query(data: bytes) -> None:
 
 def _encoder(how: int) -> Any:
     patterns = TimestampPatterns(TimeDialect.BACKSLASH if how & 1 else TimeDialect.PERCENT, lossy=bool(how & 2))
-    return write.make_encoder(
+    return write.ClpsEncoder(
         core=bool(how & 1 or how & 4), structurize=bool(how & 8), retain_floats=bool(how & 16),
         time_nodes=bool(how & 1), lossy=bool(how & 2), max_document=10_000,
         log_order_type=2 if how & 32 else None, path=(b"t",), root=b"",

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.formats.clp_s.write.encoder import Encoder
-from exhume.formats.clp_s.write.kernel import make_encoder
-from exhume.formats.clp_s.write.pykernel import PureEncoder
+from exhume.formats.clp_s.write.kernel import ClpsEncoder
+from exhume.formats.clp_s.write.pykernel import ClpsEncoder as PureEncoder
 from exhume.formats.kv_ir import pykernel
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import build_integer, build_real, build_text
@@ -78,14 +78,14 @@ def encoded(data: bytes, way: str, decoder: Callable[[], Any], make: Callable[..
 @given(events=st.lists(st.tuples(pairs, pairs), min_size=1, max_size=6))
 def test_both_kernels_build_the_same(way: str, events: Sequence[tuple[list[Pair], list[Pair]]]) -> None:
     data = b"".join(KEYS) + b"".join(event(of_logger, of_user) for of_logger, of_user in events)
-    ours = encoded(data, way, KvIrDecoder, make_encoder)
+    ours = encoded(data, way, KvIrDecoder, ClpsEncoder)
     assert repr(ours) == repr(encoded(data, way, pykernel.KvIrDecoder, PureEncoder))  # as text: NaN differs from itself
 
 
 @pytest.mark.parametrize("twin", [False, True])
 @pytest.mark.parametrize("space", [auto, user])
 def test_floats_are_stored_with_every_digit(space: Callable[..., bytes], twin: bool) -> None:
-    kernel = (pykernel.KvIrDecoder, PureEncoder) if twin else (KvIrDecoder, make_encoder)
+    kernel = (pykernel.KvIrDecoder, PureEncoder) if twin else (KvIrDecoder, ClpsEncoder)
     found = [(1, build_real(number)) for number in FLOATS]
     data = space(Tags.NODE_REAL, b"x") + b"".join(
         event([pair], []) if space is auto else event([], [pair]) for pair in found

@@ -12,7 +12,7 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 import exhume
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.clp_s.write.encoder import Encoder
-from exhume.formats.clp_s.write.kernel import make_encoder
+from exhume.formats.clp_s.write.kernel import ClpsEncoder
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.kv_ir import chunks, passes, pykernel, stream
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
@@ -199,8 +199,8 @@ def test_a_decoder_serves_one_thread_at_a_time() -> None:
 
 def begin(options: WriterOptions, resolve: Any) -> Encoder:
     """An encoder with a function of ours for times."""
-    return make_encoder(
+    return ClpsEncoder(
         core=True, structurize=False, retain_floats=True, time_nodes=True, lossy=False, max_document=1 << 20,
         log_order_type=None, path=options.key_path, root=options.key_root, resolve_timestamp=resolve,
-        encode_float=None,
+        encode_float=lambda text: None,
     )  # fmt: skip

@@ -122,7 +122,7 @@ Values = tuple[list[tuple[str, int, bytes]], int]
 def lines_of(log: ArkLog, query: dict[str, Any], *, findings: list[Finding], jobs: int = 1) -> Iterator[Lines]:
     """The lines of all messages of a query, in order; `jobs` share the work (0: one per core).
 
-    They are threads where the kernel is compiled, otherwise processes.  Skipped messages add to `findings`.  Raises the
+    They are threads.  Skipped messages add to `findings`.  Raises the
     error of a damaged message after the lines of those before it.
     """
     for part in read_each(log, LineQuery, query, findings=findings, jobs=jobs):

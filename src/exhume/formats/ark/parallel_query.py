@@ -26,7 +26,6 @@ from exhume.io.local import LocalTree
 from exhume.io.parallel import map_ordered
 from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
-from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
@@ -59,14 +58,6 @@ def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Ite
             yield from map(function, first)
             raise
     yield from map_processes(function, chain(first, source), jobs if len(first) > WORTH else 1)
-
-
-def share_work(function: Callable[[T], R], items: Iterable[T], jobs: int, *, in_kernel: bool = True) -> Iterator[R]:
-    """Map over work on messages, in order: by threads where the compiled kernel does it, which releases the
-    interpreter's lock; otherwise by processes, if there is enough to do.
-    """
-    share = map_ordered if in_kernel and KERNEL is not None else map_pieces
-    return share(function, items, jobs)
 
 
 def is_reopenable(log: ArkLog) -> bool:
@@ -209,12 +200,10 @@ def read_each(
 ) -> Iterator[Any]:
     """Yield the results of a kind of `Query` for all of `log.messages(**query)`, in order.
 
-    `jobs` are threads where the kernel is compiled, otherwise processes. Skipped messages add to `findings`. Raises as
-    `make_each` does.
+    `jobs` are threads: the kernel does the work, and compiled it releases the interpreter's lock. A log that is not in
+    a directory of this machine is read by one. Skipped messages add to `findings`. Raises as `make_each` does.
     """
-    if KERNEL is None and (jobs or cpu_count()) > 1:
-        return read_spans(log, partial(read_query, kind), query, findings=findings, jobs=jobs)
-    return read_query(kind, log, query, findings, jobs if KERNEL is not None and is_reopenable(log) else 1)
+    return read_query(kind, log, query, findings, jobs if is_reopenable(log) else 1)
 
 
 def read_query(

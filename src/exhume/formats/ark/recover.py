@@ -30,10 +30,11 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
-from exhume.formats.ark.parallel_query import PIECE_BYTES, PIECE_MESSAGES, is_packed, is_reopenable, share_work
+from exhume.formats.ark.parallel_query import PIECE_BYTES, PIECE_MESSAGES, is_packed, is_reopenable, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, Split, places_of
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
+from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 
 if TYPE_CHECKING:
@@ -172,7 +173,8 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
 
     # Decompressing messages takes turns at the interpreter; the kernel, which checks those of a type, does not.
     shared = jobs if is_reopenable(reader) else 1
-    checked = share_work(_MessageChecker(reader, list(references)), parts(), shared, in_kernel=not is_packed(reader))
+    share = map_pieces if is_packed(reader) else map_ordered
+    checked = share(_MessageChecker(reader, list(references)), parts(), shared)
     try:
         for reference in references:
             damaged: list[tuple[int, ExhumeError]] = []

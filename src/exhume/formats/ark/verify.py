@@ -54,7 +54,7 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
-from exhume.formats.ark.parallel_query import PIECE_BYTES, is_reopenable, share_work
+from exhume.formats.ark.parallel_query import PIECE_BYTES, is_reopenable
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts
 from exhume.formats.ark.unindexed import MessageCheck, num_unindexed
@@ -92,13 +92,12 @@ def verify_log(
 def _check_splits(reader: ArkLog, references: list[SplitReference], quick: bool, jobs: int) -> Iterator[list[Finding]]:
     """The findings of each split.
 
-    Messages in files of this machine are shared chunk by chunk: by threads if the kernel is compiled, otherwise by
-    processes.
+    Messages in files of this machine are shared chunk by chunk.
     """
     whole = quick or not is_reopenable(reader)
     numbers = [1 if whole else _num_pieces(reader, each) for each in references]
     pieces = ((split, piece, count) for split, count in enumerate(numbers) for piece in range(count))
-    found = (map_ordered if whole else share_work)(partial(_check_piece, reader, references, quick), pieces, jobs)
+    found = map_ordered(partial(_check_piece, reader, references, quick), pieces, jobs)
     for count in numbers:
         together = CappedFindings()
         for some in islice(found, count):

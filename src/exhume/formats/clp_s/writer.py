@@ -27,7 +27,7 @@ from exhume.formats.clp_s.write.inputs import (
     recognize,
 )
 from exhume.formats.clp_s.write.jsonscan import Status
-from exhume.formats.clp_s.write.kernel import count_lines
+from exhume.formats.clp_s.write.kernel import clps_count_lines
 from exhume.formats.clp_s.write.options import (
     DEFAULT_DOCUMENT_SIZE,
     DEFAULT_TABLE_SIZE,
@@ -368,7 +368,7 @@ class ClpSWriter(Writer):
 
     def _advance(self, data: bytes, start: int, stop: int) -> int:
         """Count the bytes and lines of consumed input."""
-        self._line += count_lines(data, start, stop)
+        self._line += clps_count_lines(data, start, stop)
         self._offset += stop - start
         if self._series.part is not None:
             self._series.part.consumed += stop - start

@@ -117,7 +117,7 @@ cdef int enc_compare_ids(const void* a, const void* b) noexcept nogil:
 
 
 cdef class ClpsEncoder:
-    """Encodes JSON documents; see `exhume.formats.clp_s.write.pykernel.PureEncoder`."""
+    """Encodes JSON documents; see `exhume.formats.clp_s.write.pykernel.ClpsEncoder`."""
 
     cdef bint core, structurize, retain_floats, time_nodes, lossy
     cdef uint8_t log_type

@@ -1,17 +1,12 @@
-"""Chooses the encoder: the compiled one when it was built, else the interpreted one."""
+"""The encoder of records: that of the compiled kernel if there is one, else that of `pykernel`."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from exhume.formats.clp_s.write.encoder import Encoder
-from exhume.formats.clp_s.write.pykernel import PureEncoder, clps_count_lines
-from exhume.native.compiled import KERNEL
+from exhume.native.compiled import bind
 
-count_lines = clps_count_lines if KERNEL is None else KERNEL.clps_count_lines
-
-
-def make_encoder(**options: Any) -> Encoder:
-    """An encoder: the compiled one when it was built, else the interpreted one."""
-    encoder: Encoder = (PureEncoder if KERNEL is None else KERNEL.ClpsEncoder)(**options)
-    return encoder
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.write.pykernel import *  # noqa: F403
+else:
+    __getattr__ = bind(__name__)

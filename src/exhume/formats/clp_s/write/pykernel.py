@@ -106,7 +106,7 @@ def clps_count_lines(data: bytes, start: int, stop: int) -> int:
     return data.count(b"\n", start, stop)
 
 
-class PureEncoder:
+class ClpsEncoder:
     """The encoder in pure Python; see `Encoder`."""
 
     saw_integer_time: bool

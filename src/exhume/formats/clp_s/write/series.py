@@ -21,7 +21,7 @@ from exhume.formats.clp_s.write.build import reserve
 from exhume.formats.clp_s.write.encoder import Encoder, SpillFile
 from exhume.formats.clp_s.write.inputs import InputKind, recognized
 from exhume.formats.clp_s.write.jsonscan import Status
-from exhume.formats.clp_s.write.kernel import make_encoder
+from exhume.formats.clp_s.write.kernel import ClpsEncoder
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
@@ -184,7 +184,7 @@ def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:
     """The encoder and the patterns of a new archive."""
     version = options.version_tuple
     patterns = TimestampPatterns(TimeDialect.of_version(version), lossy=options.allow_loss)
-    encoder = make_encoder(
+    encoder: Encoder = ClpsEncoder(
         core=Dialect.of_version(version) is Dialect.CORE,
         structurize=options.structurize_arrays,
         retain_floats=options.keeps_floats,
@@ -201,6 +201,10 @@ def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:
 
 
 _NO_TARGET = (1 << 63) - 1
+
+ENCODES_AHEAD: Final = KERNEL is not None
+"""Whether blocks are encoded on their own: only the compiled encoder takes over what another has encoded, and only it
+works while other threads do."""
 
 
 @dataclass(slots=True)
@@ -307,15 +311,15 @@ class BlockEncoders:
     def encode(self, data: bytes | TextPart | StreamPart | None) -> InputBlock:
         """Encode a block on its own.
 
-        Without the compiled kernel it is returned as it is: threads would only wait for each other.
+        Without `ENCODES_AHEAD` it is returned as it is.
         """
         if isinstance(data, StreamPart):
-            into = None if KERNEL is None else data.encode(partial(begin, self._options))
+            into = data.encode(partial(begin, self._options)) if ENCODES_AHEAD else None
             return InputBlock(data.portion.data, *into, data) if into else InputBlock(data.portion.data)
         text = isinstance(data, TextPart)
         if isinstance(data, TextPart):
             data = data.data
-        if data is None or KERNEL is None:
+        if data is None or not ENCODES_AHEAD:
             return InputBlock(data, text=text)
         try:
             encoder, patterns = self._idle.pop()
