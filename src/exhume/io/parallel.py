@@ -1,17 +1,18 @@
-"""Ordered parallel maps over threads: bounded look-ahead, results in input order, the first error raised in its place.
+"""Work in threads: ordered maps, reading ahead, and work that pays only where a thread is free.
 
-Threads, not processes: zlib, lzma, zstd, hashing and `pread` all release the GIL, and nothing has to be pickled.
+All have bounded look-ahead, results in the order of the input, and the first error raised in its place.  Threads, not
+processes: zlib, lzma, zstd, hashing and `pread` all release the GIL, and nothing has to be pickled.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import Empty, Full, Queue, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from exhume.limits import cpu_count
@@ -202,6 +203,82 @@ def map_ordered(
             raise failure
         finally:
             del failure
+
+
+def iterate_ahead(sources: Iterable[Iterable[T]], threads: int, *, ahead: int = 4) -> Iterator[Iterator[T]]:
+    """The items of each source, one source after another, while `threads` threads go through it and those after it.
+
+    Each holds at most `ahead` items that were not taken.  An error of a source is raised in its place.  A source has to
+    be read to its end before the next; abandoning the iterator ends the threads, after the item that they are at.
+    """
+    stop = threading.Event()
+    begun: deque[Queue[tuple[T, None] | BaseException | None]] = deque()
+    waiting = iter(sources)
+
+    def begin() -> None:
+        for source in waiting:
+            begun.append(Queue(maxsize=ahead))
+            threading.Thread(target=_fill, args=(source, begun[-1], stop), name="exhume-input", daemon=True).start()
+            return
+
+    def taken(out: Queue[tuple[T, None] | BaseException | None]) -> Iterator[T]:
+        while (item := out.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item[0]
+
+    try:
+        for _ in range(threads):
+            begin()
+        while begun:
+            yield taken(begun.popleft())
+            begin()
+    finally:
+        stop.set()
+
+
+def _fill(source: Iterable[T], out: Queue[tuple[T, None] | BaseException | None], stop: threading.Event) -> None:
+    """Put the items of a source into a queue, each in a tuple, then None or the error that was raised, until `stop`."""
+    last: BaseException | None = None
+    try:
+        for item in source:
+            if not _put(out, (item, None), stop):
+                return
+    except BaseException as error:
+        last = error
+    _put(out, last, stop)
+
+
+def _put(out: Queue[T], item: T, stop: threading.Event) -> bool:
+    """Put an item into a queue; return False if `stop` was set before there was space."""
+    while not stop.is_set():
+        try:
+            out.put(item, timeout=0.1)
+        except Full:
+            continue
+        return True
+    return False
+
+
+class SpareThreads:
+    """Up to `count` threads for work that pays only where one of them is free, such as reading what may be needed."""
+
+    def __init__(self, count: int) -> None:
+        self._free = threading.Semaphore(count)
+
+    def start(self, work: Callable[[], object]) -> bool:
+        """Run `work` in a thread of its own if one is free, and return whether it is; `work` must not raise."""
+
+        def run() -> None:
+            try:
+                work()
+            finally:
+                self._free.release()
+
+        if not self._free.acquire(blocking=False):
+            return False
+        threading.Thread(target=run, name="exhume-spare", daemon=True).start()
+        return True
 
 
 def _next_call(todo: SimpleQueue[_Call[T, R] | None]) -> _Call[T, R] | None:

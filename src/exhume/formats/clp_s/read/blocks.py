@@ -29,6 +29,7 @@ from exhume.formats.clp_s.read.windows import (
     takes_passes,
 )
 from exhume.io.caching import cached_property
+from exhume.io.parallel import SpareThreads
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ class Prefetcher:
 
     def __init__(self, archive: TableArchive, jobs: int) -> None:
         self._archive = archive
-        self._free = threading.Semaphore(0 if archive.source.cost.wait else (jobs or cpu_count()) - 1)
+        self._spare = SpareThreads(0 if archive.source.cost.wait else (jobs or cpu_count()) - 1)
 
     def table(self, table: Table, nodes: Collection[int] | None = None, *, variables: bool = False) -> None:
         """Decompress a table: its stream, or what the columns of these nodes take of it.
@@ -346,12 +347,8 @@ class Prefetcher:
         """Run `works` in a thread of its own if one is free; otherwise they are done where they are needed."""
 
         def run() -> None:
-            try:
-                for work in works:
-                    with suppress(ExhumeError, MemoryError):  # it is raised again where the result is requested
-                        work()
-            finally:
-                self._free.release()
+            for work in works:
+                with suppress(ExhumeError, MemoryError):  # it is raised again where the result is requested
+                    work()
 
-        if self._free.acquire(blocking=False):
-            threading.Thread(target=run, name="exhume read-ahead", daemon=True).start()
+        self._spare.start(run)

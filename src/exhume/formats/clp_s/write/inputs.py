@@ -5,13 +5,10 @@ Files and standard input come as decompressed chunks, read ahead in threads on r
 
 from __future__ import annotations
 
-import collections
 import enum
 import json
 import os
-import queue
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -26,6 +23,7 @@ from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.kv_ir.ingest import is_kv_ir
 from exhume.io.files import open_input
 from exhume.io.opening import is_url, open_stream
+from exhume.io.parallel import iterate_ahead
 from exhume.limits import cpu_count
 from exhume.redaction import redact
 
@@ -192,66 +190,16 @@ def _decompressed(source: Input) -> Iterator[bytes]:
         raise SourceError(f"cannot read: {error.strerror or error}", span=Span(name, 0, 0)) from error
 
 
-_END: Final = object()
-"""What a queue ends with when all has gone well."""
-
-
-def _fill(source: Input, out: queue.Queue[Any], stop: threading.Event, as_is: bool) -> None:
-    """Put the chunks of an input into a queue, followed by the end mark or the exception that was raised, until `stop`
-    is set.
-    """
-    last: Any = _END
-    try:
-        for piece in read_pieces(source, as_is=as_is):
-            if not _put(out, piece, stop):
-                return
-    except BaseException as error:
-        last = error
-    _put(out, last, stop)
-
-
-def _put(out: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
-    """Put an item into a queue; return False if `stop` was set before there was space."""
-    while not stop.is_set():
-        try:
-            out.put(item, timeout=0.1)
-        except queue.Full:
-            continue
-        return True
-    return False
-
-
 def read_ahead(sources: Iterable[Input], jobs: int, *, as_is: bool = False) -> Iterator[bytes | None]:
     """Yield the chunks of several inputs in order, as `read_pieces` does, read by other threads with bounded
-    read-ahead.
+    read-ahead, and None after each input.
 
     An error of an input is raised in its place.
     """
-    stop = threading.Event()
-    ahead: collections.deque[queue.Queue[Any]] = collections.deque()
     threads = max(1, (jobs or cpu_count()) - 1)
-    waiting = iter(sources)
-
-    def start_one() -> None:
-        for source in waiting:
-            out: queue.Queue[Any] = queue.Queue(maxsize=4)
-            threading.Thread(target=_fill, args=(source, out, stop, as_is), name="exhume-input", daemon=True).start()
-            ahead.append(out)
-            return
-
-    try:
-        for _ in range(threads):
-            start_one()
-        while ahead:
-            current = ahead.popleft()
-            while (piece := current.get()) is not _END:
-                if isinstance(piece, BaseException):
-                    raise piece
-                yield piece
-            start_one()
-            yield None
-    finally:
-        stop.set()
+    for pieces in iterate_ahead((read_pieces(source, as_is=as_is) for source in sources), threads):
+        yield from pieces
+        yield None
 
 
 LOOKED_AT: Final = 1 << 16
