@@ -19,7 +19,7 @@ from exhume.cli.run import Run
 from exhume.engines.extract import extract
 from exhume.export.members import export_zip
 from exhume.io.output.tree import OutputTree, TarSink
-from exhume.io.parallel import BackgroundRunner, OrderedCalls, map_ordered
+from exhume.io.parallel import BackgroundRunner, OrderedCalls, SpareThreads, iterate_ahead, map_ordered
 
 
 @pytest.mark.parametrize("leave", [False, True], ids=["waits", "leaves"])
@@ -250,6 +250,61 @@ def test_an_output_that_fails_leaves_no_thread(
             write(bundle, tmp_path / "output")
         assert [one for one in set(threading.enumerate()) - before if one.name == "exhume"] == []
         assert caught.tb is not None
+
+
+def counting(up_to: int, error: Exception | None = None) -> Iterator[int]:
+    """Numbers, then the error if there is one."""
+    yield from range(up_to)
+    if error is not None:
+        raise error
+
+
+@pytest.mark.parametrize("threads", [1, 2, 9])
+def test_sources_are_read_ahead_one_after_another(threads: int) -> None:
+    found = [list(items) for items in iterate_ahead(map(counting, (3, 0, 7, 1)), threads)]
+    assert found == [list(range(count)) for count in (3, 0, 7, 1)]
+    assert list(iterate_ahead([], threads)) == []
+
+
+def test_an_error_of_a_source_is_raised_in_its_place() -> None:
+    sources = [counting(2), counting(1, OSError("cut")), counting(2)]
+    found: list[int] = []
+    with pytest.raises(OSError, match="cut"):
+        for items in iterate_ahead(sources, 3):
+            found.extend(items)
+    assert found == [0, 1, 0]
+
+
+def test_reading_ahead_is_bounded_and_ends_with_the_reader() -> None:
+    taken: list[int] = []
+    ended = threading.Event()
+
+    def endless() -> Iterator[int]:
+        try:
+            while True:
+                taken.append(len(taken))
+                yield taken[-1]
+        finally:
+            ended.set()
+
+    sources = iterate_ahead([endless()], 1, ahead=2)
+    assert isinstance(sources, Generator)
+    assert next(next(sources)) == 0
+    sources.close()
+    assert ended.wait(10)
+    assert len(taken) <= 5
+
+
+def test_spare_threads_are_used_only_while_they_are_free() -> None:
+    go_on, done = threading.Event(), threading.Event()
+    spare = SpareThreads(1)
+    assert spare.start(lambda: go_on.wait(10))
+    assert not spare.start(done.set)
+    go_on.set()
+    while not spare.start(done.set):
+        pass
+    assert done.wait(10)
+    assert not SpareThreads(0).start(done.set)
 
 
 def test_the_error_of_a_command_does_not_keep_itself() -> None:

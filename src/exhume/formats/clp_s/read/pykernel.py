@@ -6,7 +6,6 @@ against each.  Operations and faults are those of `program`.
 
 from __future__ import annotations
 
-import heapq
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
@@ -44,6 +43,7 @@ from exhume.formats.clp_s.read.pytables import ClpsMerged as ClpsMerged
 from exhume.formats.clp_s.read.pytables import ClpsPatterns as ClpsPatterns
 from exhume.formats.clp_s.read.pytables import ClpsTables as ClpsTables
 from exhume.formats.clp_s.read.pytables import clps_civil as clps_civil
+from exhume.formats.clp_s.read.pytables import merged
 
 Buffer = bytes | bytearray | memoryview
 
@@ -455,17 +455,4 @@ def clps_merge_order(keys: Sequence[Buffer]) -> array[int]:
 
     `keys` are buffers of int64, one per table; ties go to the table that comes first.
     """
-    views = [_view(key, "q") for key in keys]
-    heap = [(view[0], index) for index, view in enumerate(views) if len(view)]
-    heapq.heapify(heap)
-    at = [0] * len(views)
-    out = array("I")
-    while heap:
-        _, index = heap[0]
-        out.append(index)
-        at[index] += 1
-        if at[index] < len(views[index]):
-            heapq.heapreplace(heap, (views[index][at[index]], index))
-        else:
-            heapq.heappop(heap)
-    return out
+    return merged({table: _view(key, "q") for table, key in enumerate(keys)})

@@ -21,6 +21,25 @@ class RowPrinter(Protocol):
         """The text of each of the rows, and the fault that ended it or None."""
 
 
+def merged(keys: Mapping[int, Sequence[int]]) -> array[int]:
+    """Which of several ascending sequences each number of the merged order comes from (uint32); of equal ones the
+    sequence with the lowest key.
+    """
+    heap = [(numbers[0], key) for key, numbers in keys.items() if len(numbers)]
+    heapq.heapify(heap)
+    at = dict.fromkeys(keys, 0)
+    out = array("I")
+    while heap:
+        _, key = heap[0]
+        out.append(key)
+        at[key] += 1
+        if at[key] < len(keys[key]):
+            heapq.heapreplace(heap, (keys[key][at[key]], key))
+        else:
+            heapq.heappop(heap)
+    return out
+
+
 class ClpsTables:
     """The tables of an archive: columns of the schema tree, the schemas and the tables.
 
@@ -141,19 +160,7 @@ class ClpsMerged:
                 keys[table].frombytes(bytes(found))
             if len(keys[table]) != count:
                 raise ValueError("a buffer whose size does not match the table")
-        heap = [(view[0], table) for table, view in keys.items() if len(view)]
-        heapq.heapify(heap)
-        at = dict.fromkeys(keys, 0)
-        out = array("I")
-        while heap:
-            _, table = heap[0]
-            out.append(table)
-            at[table] += 1
-            if at[table] < len(keys[table]):
-                heapq.heapreplace(heap, (keys[table][at[table]], table))
-            else:
-                heapq.heappop(heap)
-        return out
+        return merged(keys)
 
     def advance(self, order: Sequence[int], start: int, stop: int, cursors: array[int]) -> None:
         """Count the rows `[start, stop)` of the order in the cursors of their tables."""
