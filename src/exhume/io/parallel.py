@@ -1,4 +1,4 @@
-"""Work in threads: ordered maps, reading ahead, and work that pays only where a thread is free.
+"""Work in threads: ordered maps, reading in advance, and work that pays only where a thread is free.
 
 All have bounded look-ahead, results in the order of the input, and the first error raised in its place.  Threads, not
 processes: zlib, lzma, zstd, hashing and `pread` all release the GIL, and nothing has to be pickled.
@@ -209,7 +209,7 @@ def iterate_ahead(sources: Iterable[Iterable[T]], threads: int, *, ahead: int = 
     """The items of each source, one source after another, while `threads` threads go through it and those after it.
 
     Each holds at most `ahead` items that were not taken.  An error of a source is raised in its place.  A source has to
-    be read to its end before the next; abandoning the iterator ends the threads, after the item that they are at.
+    be read completely before the next; abandoning the iterator ends the threads, after the item that they are at.
     """
     stop = threading.Event()
     begun: deque[Queue[tuple[T, None] | BaseException | None]] = deque()

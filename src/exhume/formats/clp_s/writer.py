@@ -6,26 +6,16 @@ Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`, "Write".
 from __future__ import annotations
 
 import collections
-import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
-from exhume.formats.clp_s.write.inputs import (
-    STDIN,
-    BadRecordError,
-    Input,
-    InputKind,
-    name_of,
-    read_ahead,
-    read_pieces,
-    recognize,
-)
+from exhume.formats.clp_s.write.inputs import STDIN, BadRecordError, Input, InputKind, name_of, recognize
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import clps_count_lines
 from exhume.formats.clp_s.write.options import (
@@ -38,12 +28,11 @@ from exhume.formats.clp_s.write.options import (
     WriterOptions,
     check_properties,
 )
-from exhume.formats.clp_s.write.series import BlockEncoders, InputBlock, OpenArchive, Series, cut_apart
+from exhume.formats.clp_s.write.series import BlockEncoders, InputBlock, OpenArchive, Series
 from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.kv_ir.ingest import Ingest, StreamPart
 from exhume.formats.kv_ir.units import Status as IrStatus
 from exhume.io.files import keep_freed_memory
-from exhume.io.parallel import map_ordered
 from exhume.io.values import Gathering
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
@@ -164,7 +153,7 @@ class ClpSWriter(Writer):
         """Add the documents of a file as one ingestion unit; see `add_files`."""
         self.unit(name or name_of(source), properties)
         done = 0
-        for block in self._blocks([source]):
+        for block in self._encoders.blocks([source]):
             self._add_block(block)
             if block.data is not None:
                 done += len(block.data)
@@ -186,7 +175,7 @@ class ClpSWriter(Writer):
         first = next(waiting, None)
         if first is not None:
             self.unit(name_of(first))
-        for block in self._blocks(listed):
+        for block in self._encoders.blocks(listed):
             self._add_block(block)
             if block.data is None:
                 following = next(waiting, None)
@@ -195,14 +184,6 @@ class ClpSWriter(Writer):
             else:
                 done += len(block.data)
                 progress(done, None, "bytes")
-
-    def _blocks(self, sources: Iterable[Input]) -> Iterator[InputBlock]:
-        """The blocks of the sources, encoded already where several jobs do that."""
-        with contextlib.closing(self._pieces(sources)) as pieces:
-            if self.options.jobs == 1:
-                yield from map(InputBlock, pieces)
-            else:
-                yield from map_ordered(self._encoders.encode, cut_apart(pieces, self.options), self.options.jobs)
 
     def _add_block(self, block: InputBlock) -> None:
         """Add the documents of a block, which may begin or end within one."""
@@ -232,16 +213,6 @@ class ClpSWriter(Writer):
         self._events.pass_over(part)
         self._series.current().consumed += len(data)
         self._line, self._offset = self._events.events, self._events.at
-
-    def _pieces(self, sources: Iterable[Input]) -> Generator[bytes | None]:
-        """The content of the sources in chunks, with None after each source."""
-        jobs, as_is = self.options.jobs, self.options.input in ("text", "json")
-        if jobs == 1:
-            for source in sources:
-                yield from read_pieces(source, as_is=as_is)
-                yield None
-        else:
-            yield from read_ahead(sources, jobs, as_is=as_is)
 
     def _ingest(self, piece: bytes | None) -> None:
         """Encode the complete documents of a piece; None ends the unit."""

@@ -8,7 +8,8 @@ the one before it: the archive is identical for any number of jobs, and so are t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -19,7 +20,7 @@ from exhume.errors import WriterError
 from exhume.formats.clp_s.write.assemble import write_archive
 from exhume.formats.clp_s.write.build import reserve
 from exhume.formats.clp_s.write.encoder import Encoder, SpillFile
-from exhume.formats.clp_s.write.inputs import InputKind, recognized
+from exhume.formats.clp_s.write.inputs import Input, InputKind, read_ahead, read_pieces, recognized
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import ClpsEncoder
 from exhume.formats.clp_s.write.options import WriterOptions
@@ -28,6 +29,7 @@ from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.kv_ir.ingest import StreamPart, cut_stream
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.parallel import map_ordered
 from exhume.native.compiled import KERNEL
 
 _PENDING: Final = 100
@@ -307,6 +309,25 @@ class BlockEncoders:
     def __init__(self, options: WriterOptions) -> None:
         self._options = options
         self._idle: list[tuple[Encoder, TimestampPatterns]] = []
+
+    def blocks(self, sources: Iterable[Input]) -> Iterator[InputBlock]:
+        """The blocks of inputs, one without data after each input; encoded already where several jobs do that."""
+        jobs = self._options.jobs
+        with closing(self._pieces(sources)) as pieces:
+            if jobs == 1:
+                yield from map(InputBlock, pieces)
+            else:
+                yield from map_ordered(self.encode, cut_apart(pieces, self._options), jobs)
+
+    def _pieces(self, sources: Iterable[Input]) -> Generator[bytes | None]:
+        """The content of the inputs in chunks, with None after each input."""
+        jobs, as_is = self._options.jobs, self._options.input in ("text", "json")
+        if jobs == 1:
+            for source in sources:
+                yield from read_pieces(source, as_is=as_is)
+                yield None
+        else:
+            yield from read_ahead(sources, jobs, as_is=as_is)
 
     def encode(self, data: bytes | TextPart | StreamPart | None) -> InputBlock:
         """Encode a block on its own.
