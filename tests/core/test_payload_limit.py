@@ -309,6 +309,31 @@ def test_records_in_the_order_of_their_log(tmp_path: Path, exhume_cli: Callable[
         assert (limited.code, limited.out) == (0, usual.out), limited.err
 
 
+@pytest.mark.parametrize("name", ["clp-ir", "kv-ir"])
+def test_streams_name_the_events_above_the_limit_and_give_the_others(
+    name: str, tmp_path: Path, exhume_cli: Callable[..., Ran]
+) -> None:
+    target, limit = tmp_path / "made", ("--limit", "payload_size=200K")
+    LARGE[name](target)
+    few = [one for one in exhume_cli("cat", target, "--ndjson").text.splitlines() if len(one) < 500_000]
+    for more in ((), ("--json",), ("--ndjson",)):
+        limited = exhume_cli("cat", target, *more, *limit)
+        assert limited.code == 3
+        assert limited.err.startswith(f"exhume: unchecked: {target}: limit payload_size exceeded at ")
+        assert limited.err.endswith("exhume: unchecked: 1 more event above the limit\n")
+    assert limited.text.splitlines() == few, "with their numbers"
+    for ending in ("csv", "jsonl", "parquet"):
+        limited = exhume_cli("export", target, "-o", tmp_path / f"out.{ending}", *limit)
+        lost = "exhume: lost: events: limit payload_size exceeded [EX-501]: 2"
+        assert (limited.code, limited.err.splitlines()) == (3, ["exhume: 4 rows", lost])
+    if name == "kv-ir":  # held in memory by a search anyway
+        limited = exhume_cli("search", target, "row: 5", *limit)
+        assert (limited.code, limited.out) == (0, exhume_cli("search", target, "row: 5").out)
+    else:
+        limited = exhume_cli("search", target, "word5", "--count", *limit)
+        assert (limited.code, limited.out) == (3, b"0\n")
+
+
 # ---------------------------------------------------------------------------------------- more than the limit allows
 
 PART = size(8, 1)

@@ -119,6 +119,6 @@ def test_a_second_stream_is_raised_after_the_last_event(jobs: int, tmp_path: Pat
         with pytest.raises(exhume.ExhumeError, match="after the end"):
             table.read_next_batch()
         told: list[str] = []
-        archive.after_end = lambda error: told.append(error.code)
+        archive.left_out = lambda error: told.append(error.code)
         assert len(list(archive.events())) == 1
         assert told == ["KVIR-309"]

@@ -251,7 +251,7 @@ def test_a_unit_above_the_limit_is_passed_over(
             writer.write({"row": row, "text": text if row in (1, 4) else "small", "more": {"a": [row]}})
     usual = exhume_cli("cat", path).out.splitlines()
     limited = exhume_cli("cat", path, "--jobs", jobs, *few)
-    assert (limited.code, limited.out.splitlines()) == (1, [usual[row] for row in (0, 2, 3, 5)])
+    assert (limited.code, limited.out.splitlines()) == (3, [usual[row] for row in (0, 2, 3, 5)])
     assert "payload_size" in limited.err
     checked = json.loads(exhume_cli("verify", path, "--jobs", jobs, "--json", *few).out)
     assert checked["verdict"] == "incomplete"

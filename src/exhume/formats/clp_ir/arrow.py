@@ -39,8 +39,8 @@ def to_arrow(
     A batch has at most `batch_rows` rows, and ends with the row that makes it 16 MiB.
 
     Raises `EntryNotFoundError` for another column, and `MissingDependencyError` without pyarrow; damage is raised
-    after a batch of the rows before it.  Bytes after the end of the stream are counted in `losses`, and raised only
-    without it.
+    after a batch of the rows before it.  Events above a limit, and bytes after the end of the stream, are counted in
+    `losses`, and raised only without it.
     """
     pa = import_pyarrow()
     check_rows(batch_rows)

@@ -12,7 +12,7 @@ from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
 from exhume.cli.params import Choice as ChoiceType
 from exhume.cli.runtime import Run
-from exhume.formats.kv_ir.cli import FOLLOW, Trailing, refuse_with_follow
+from exhume.formats.kv_ir.cli import FOLLOW, LeftOut, refuse_with_follow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.reader import Choice, ClpIrArchive
@@ -74,9 +74,9 @@ def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: CatOpt
     """
     if names:
         raise click.UsageError("events of an IR stream have no names")
-    trailing = Trailing(run, [archive])
+    left_out = LeftOut(run, [archive])
     _cat(run, archive, options)
-    return trailing.outcome(None)
+    return left_out.outcome(None)
 
 
 def _cat(run: Run, archive: ClpIrArchive, options: CatOptions) -> None:
@@ -140,8 +140,8 @@ def search(run: Run, archives: list[ClpIrArchive], query: str, options: ClpIrSea
     if begin is not None and end is not None and begin > end:
         raise click.UsageError("--tge is after --tle")
     choice = choose((query,), begin_ms=begin, end_ms=end, ignore_case=options.ignore_case, whole=options.whole)
-    trailing = Trailing(run, archives)
-    return trailing.outcome(_search(run, archives, query, choice, options))
+    left_out = LeftOut(run, archives)
+    return left_out.outcome(_search(run, archives, query, choice, options))
 
 
 def _search(

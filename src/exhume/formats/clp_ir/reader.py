@@ -309,7 +309,8 @@ class ClpIrArchive(StreamArchive):
         while not units.ended:
             try:
                 for event in units.texts():
-                    yield units.stream.span(decoder.start, decoder.end), decoder.events - 1, TextEvent(*event)
+                    number = decoder.events - 1 + units.passed
+                    yield units.stream.span(decoder.start, decoder.end), number, TextEvent(*event)
             except UnitError as trouble:
                 units.pass_over(trouble)
         units.close()

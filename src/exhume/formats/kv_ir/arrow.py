@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from exhume.errors import ExhumeError, SourceError
+from exhume.errors import ExhumeError, LimitExceededError, SourceError
 from exhume.formats.kv_ir.chunks import make_ahead
 from exhume.formats.kv_ir.info import SPACES, escaped, paths, walk
 from exhume.formats.kv_ir.kernel import KvIrDecoder
@@ -202,8 +202,8 @@ def to_arrow(
     however many), and unless `columns` are named, rows are maps.
 
     Raises `EntryNotFoundError` for a column that no event can have, and `MissingDependencyError` without pyarrow;
-    damage is raised after a batch of the rows before it.  Bytes after the end of the stream are counted in `losses`,
-    and raised only without it.
+    damage is raised after a batch of the rows before it.  Events above a limit, and bytes after the end of the stream,
+    are counted in `losses`, and raised only without it.
     """
     pa = import_pyarrow()
     check_rows(batch_rows)
@@ -237,15 +237,18 @@ def to_arrow(
 
 
 def counting_rest(units: U, losses: Counter[str] | None) -> U:
-    """A pass over the units that counts bytes after the end as lost, if losses are counted."""
+    """A pass over the units that counts events above a limit and bytes after the end as lost, if losses are counted."""
     if losses is not None:
 
         def count(error: ExhumeError) -> None:
+            if isinstance(error, LimitExceededError):
+                losses[f"events: {error.message} [{error.code}]"] += 1
+                return
             assert error.span is not None
             start, stop = error.span.payload or error.span[1:3]
             losses[f"{error.message} [{error.code}]"] += stop - start
 
-        units.after_end = count
+        units.left_out = count
     return units
 
 

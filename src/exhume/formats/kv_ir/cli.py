@@ -86,25 +86,37 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return {"jobs": options.pop("jobs")} if "jobs" in options else {}
 
 
-class Trailing:
-    """Says on standard error that bytes follow the end of a stream, which makes the outcome a loss."""
+class LeftOut:
+    """Reports on standard error the first event of a stream above a limit, how many more there are, and bytes after
+    the end of a stream; any of them makes the outcome a loss.
+    """
 
     def __init__(self, run: Run, archives: Iterable[StreamArchive]) -> None:
-        self.run, self.found = run, False
+        self.run, self.found, self.large = run, False, 0
         for archive in archives:
-            archive.after_end = self.tell
+            archive.left_out = self.tell
 
     def tell(self, error: ExhumeError) -> None:
-        """Reports such bytes."""
+        """Report an event or such bytes."""
         from exhume.cli.advice import advice_on
+        from exhume.errors import LimitExceededError
+        from exhume.findings import Finding
 
         self.found = True
-        self.run.note(f"warning: {error.one_line(advice_on(error.code, (), ''))}")
+        if isinstance(error, LimitExceededError):
+            self.large += 1
+            if self.large > 1:
+                return
+        severity = Finding.from_error(error).severity
+        self.run.note(f"{severity}: {error.one_line(advice_on(error.code, (), ''))}")
 
     def outcome(self, outcome: T) -> T | ExitCode:
-        """The outcome of a verb, given what it is without such bytes."""
+        """The outcome of a verb, given what it is if nothing is left out."""
         from exhume.cli.exit_code import ExitCode
+        from exhume.counts import counted
 
+        if self.large > 1:
+            self.run.note(f"unchecked: {counted(self.large - 1, 'more events')} above the limit")
         return ExitCode.LOSS if self.found else outcome
 
 
@@ -115,9 +127,9 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: CatOpti
     """
     if names:
         raise click.UsageError("events of a KV-IR stream have no names")
-    trailing = Trailing(run, [archive])
+    left_out = LeftOut(run, [archive])
     _cat(run, archive, options)
-    return trailing.outcome(None)
+    return left_out.outcome(None)
 
 
 def _cat(run: Run, archive: KvIrArchive, options: CatOptions) -> None:
@@ -232,9 +244,9 @@ def search(run: Run, archives: list[KvIrArchive], query: str, options: KvIrSearc
         if len(archives) > 1 or run.several:
             raise click.UsageError("--follow takes one stream")
         found = _FollowedEvents(run, archives[0], key)
-    trailing = Trailing(run, archives)
+    left_out = LeftOut(run, archives)
     wanted = options.replaced(ordered=True, roots=ROOTS[options.pairs])
-    return trailing.outcome(cli_search.search(run, found, query, wanted, "kv-ir"))
+    return left_out.outcome(cli_search.search(run, found, query, wanted, "kv-ir"))
 
 
 def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: KvIrSearchOptions) -> ExitCode:

@@ -22,7 +22,7 @@ class OpenStream(Protocol):
     stream: Stream
     preamble: Preamble
     metadata: dict[str, Any]
-    after_end: Callable[[ExhumeError], object]
+    left_out: Callable[[ExhumeError], object] | None
 
     @property
     def name(self) -> str:

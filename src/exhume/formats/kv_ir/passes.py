@@ -48,11 +48,6 @@ class HeldError(Exception):
     """A key is declared, and the decoder was asked to stop there."""
 
 
-def raise_error(error: ExhumeError) -> NoReturn:
-    """Raise it."""
-    raise error
-
-
 class Units:
     """One pass over the units of a stream; after each step, `decoder` has the output for the events.
 
@@ -60,8 +55,9 @@ class Units:
         preamble: What precedes the units.
         at: Where the next unit starts.
         ended: Whether the end of the stream was reached.
-        unreadable: The error of the first event that `pass_over` left out.
-        after_end: Called by `close` with the error of `trailing`; raises it unless another is set.
+        passed: How many events `pass_over` left out; the decoder does not count them.
+        unreadable: The error of the first event that `pass_over` left out, for `close` to raise.
+        left_out: Called with the error of each event above a limit and of `trailing`; without it, `close` raises them.
         keep: If set before the first step, it is called with the bytes of all units that are accepted, but not with
             the end of the stream.
     """
@@ -71,8 +67,9 @@ class Units:
         self.stream, self.limits = stream, limits
         self._most = max(limits.payload_size, TOKEN)
         self.ended: bool = False
+        self.passed = 0
         self.unreadable: ExhumeError | None = None
-        self.after_end: Callable[[ExhumeError], object] = raise_error
+        self.left_out: Callable[[ExhumeError], object] | None = None
         self.damage: ExhumeError | None = None
         self._pieces = stream.pieces()
         self.keep: Callable[[bytes], object] | None = None
@@ -343,11 +340,14 @@ class Units:
     def pass_over(self, trouble: UnitError) -> None:
         """Continue after an event that cannot be read, or raise its error where the next unit cannot be found.
 
-        Later, `close` raises the error of the first such event.
+        Later, `close` raises the error of the first such event that `left_out` was not called with.
         """
         if trouble.after < 0 or trouble.status in checks.LOSES_COUNT:
             raise trouble.error from None
-        if self.unreadable is None:
+        self.passed += 1
+        if self.left_out is not None and isinstance(trouble.error, LimitExceededError):
+            self.left_out(trouble.error)
+        elif self.unreadable is None:
             self.unreadable = trouble.error
         self.skip(trouble.after)
 
@@ -356,7 +356,9 @@ class Units:
         if self.unreadable is not None:
             raise self.unreadable
         if self.ended and (error := self.trailing()) is not None:
-            self.after_end(error)
+            if self.left_out is None:
+                raise error
+            self.left_out(error)
 
     def insert(self, raw: bytes) -> None:
         """Pass bytes that are not in the stream to `keep`, before the next unit."""

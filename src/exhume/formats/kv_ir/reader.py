@@ -14,7 +14,7 @@ from exhume.choices import check_choice, check_keywords
 from exhume.errors import ExhumeError, QueryError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import Preamble, parse_metadata
-from exhume.formats.kv_ir.passes import Event, UnitError, Units, lines, raise_error, read_preamble
+from exhume.formats.kv_ir.passes import Event, UnitError, Units, lines, read_preamble
 from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
@@ -50,8 +50,9 @@ class StreamArchive(RecordArchive):
         stream: The `Stream` that the bytes come from.
         preamble: The start of the stream, before the units.
         metadata: All metadata of the stream.
-        after_end: Called with the error of bytes after the end of the stream, such as those of a second stream, once
-            everything before them was read; raises it unless another is set.
+        left_out: Called with the error of each event above a limit and, once everything before them was read, of bytes
+            after the end of the stream, such as those of a second stream.  Without it, such an error is raised, after
+            all that can be read.
     """
 
     schema: str
@@ -59,15 +60,15 @@ class StreamArchive(RecordArchive):
     stream: Stream
     preamble: Preamble
     metadata: dict[str, Any]
-    after_end: Callable[[ExhumeError], object] = staticmethod(raise_error)
+    left_out: Callable[[ExhumeError], object] | None = None
 
     @abc.abstractmethod
     def units(self) -> Units:
         """A new pass over the units."""
 
     def told(self, units: U) -> U:
-        """A pass over the units that reports bytes after the end to `after_end`."""
-        units.after_end = self.after_end
+        """A pass over the units that reports what it leaves out to `left_out`."""
+        units.left_out = self.left_out
         return units
 
     def sections(self, *, jobs: int = 1) -> SectionMap:

@@ -24,7 +24,7 @@ from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import AUTO, USER, Status
 from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource
-from exhume.limits import cpu_count
+from exhume.limits import DEFAULT_LIMITS, cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.model import OpenStream
@@ -55,6 +55,8 @@ def archives(
 
     `pieces` are those of a stream that grows: an empty one yields what came before it as an archive.
     """
+    # What these archives hold was in memory: a lower limit would only keep a sound event from being searched.
+    limits = stream.limits._replace(payload_size=max(stream.limits.payload_size, DEFAULT_LIMITS.payload_size))
     options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size, jobs=jobs)
     events = Ingest(stream.name, exact=True)
     encoders = BlockEncoders(options)
@@ -66,7 +68,7 @@ def archives(
         ranges: list[tuple[int, int, dict[str, Any]]] = [(0, made.encoder.records, {"_filename": stream.name})]
         head, sections = parts_of_archive(made.encoder, made.patterns, options, ranges, 0)
         data = b"".join([head, *(piece for pieces in sections for piece in pieces)])
-        return ClpSArchive(BytesSource(data, stream.name), limits=stream.limits)
+        return ClpSArchive(BytesSource(data, stream.name), limits=limits)
 
     pauses = False
     source = Stream(stream.source) if pieces is None else None
@@ -126,7 +128,9 @@ def _expect_end(
         span = stream.stream.span(start, start + size)
         error = checks.TRAILING_BYTES.error(span=span, actual=counted(size, "bytes"))
     if error is not None:
-        stream.after_end(error)
+        if stream.left_out is None:
+            raise error
+        stream.left_out(error)
 
 
 def _growing(pieces: Iterator[bytes]) -> Iterator[InputBlock | ExhumeError]:
