@@ -289,9 +289,9 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-113", both(drop("000006.log"), put("OPTIONS-000009", b"[DBOptions]\n  wal_dir=/var/logs\n"))),
     ("LDB-114", both(put("OPTIONS-000009", b'[CFOptions "default"]\n  inplace_update_support=true\n'), log(build_log(
         [build_batch(7, [(PUT, b"k", b"1"), (15, b"a", b"z"), (PUT, b"k", b"2")])])))),
-    ("LDB-310", both(drop("000006.log"), put("OPTIONS-000009", b"[DBOptions]\n  wal_dir=\n"))),
+    ("LDB-115", both(drop("000006.log"), put("OPTIONS-000009", b"[DBOptions]\n  wal_dir=\n"))),
+    ("LDB-115", drop("000006.log")),
     ("LDB-310", drop("000005.ldb")),
-    ("LDB-310", drop("000006.log")),
     ("LDB-310", both(blobs(), drop("000009.blob"))),
     ("LDB-311", lambda f: f.update({"000005.ldb": b"more" + f["000005.ldb"]})),
     ("LDB-312", both(table_of((GOOD, KEY)), lambda f: retable(f, large=InternalKey(b"j", 1, 1).build()))),

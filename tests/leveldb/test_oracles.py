@@ -15,13 +15,14 @@ import pytest
 
 import exhume
 from exhume.findings import Severity
+from exhume.findings import Verdict as FoundVerdict
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import Role, Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.io.local import LocalTree
 from exhume.testing.damage import flip
-from tests.oracles import apart, need
+from tests.oracles import apart, compared, need
 
 from .producers import Rows, random_writes, rocksdb_options, write_rocksdb
 
@@ -240,3 +241,57 @@ def test_dfindexeddb_agrees_on_raw_entries(tmp_path: Path) -> None:
     mine = [[v.place.file, v.sequence, v.key.hex(), v.value.hex()] for v in Database(LocalTree(path)).versions()]
     with apart("dfindexeddb", Path(__file__).with_name("dfindexeddb_worker.py")) as oracle:
         assert sorted(oracle.ask(folder=str(path))) == sorted(mine)
+
+
+@pytest.mark.parametrize("closed", [True, False], ids=["empty", "with rows"])
+@pytest.mark.parametrize("engine", ["plyvel", "rocksdict"])
+def test_a_database_without_its_log(tmp_path: Path, engine: str, closed: bool, exhume_cli: Callable[..., Any]) -> None:
+    """The engines open it with the rows of its tables, and so do we; but what the log had is not known."""
+    first = [(b"key %d" % number, b"value") for number in range(9)]
+    later = [] if closed else [(b"key 1", b"new"), (b"more", b"value")]
+    path, copy, without = tmp_path / "db", tmp_path / "copy", tmp_path / "without"
+    if engine == "plyvel":
+        plyvel = need("plyvel")
+        with plyvel.DB(str(path), create_if_missing=True) as database:
+            for key, value in first:
+                database.put(key, value)
+        with plyvel.DB(str(path)) as database:  # which writes a table of them
+            for key, value in later:
+                database.put(key, value)
+    else:
+        rocksdict = need("rocksdict")
+        database = rocksdict.Rdict(str(path), rocksdb_options("none", 5))
+        for key, value in first:
+            database[key] = value
+        database.flush()
+        for key, value in later:
+            database[key] = value
+        database.flush_wal(True)
+        shutil.copytree(path, without)
+        database.close()
+    if not without.exists():
+        shutil.copytree(path, without)
+    logs = [log for log in without.glob("*.log") if log.unlink() is None]
+    assert logs
+    shutil.copytree(without, copy)
+    if engine == "plyvel":
+        with plyvel.DB(str(copy), paranoid_checks=True) as database:
+            rows = dict(database)
+    else:
+        database = rocksdict.Rdict(str(copy), rocksdb_options("none", 5))
+        rows = dict(database.items())
+        database.close()
+    assert rows == dict(first)
+    with LevelDbArchive(LocalTree(without)) as archive:
+        assert dict(archive.database.scan()) == rows
+    checked = exhume.verify(without)
+    problems = [(one.code, one.severity) for one in checked if one.is_problem]
+    assert (problems, checked.verdict) == ([("LDB-115", Severity.UNCHECKED)], FoundVerdict.INCOMPLETE)
+    compared("databases")
+    for verb in (("cat",), ("list",), ("search", "key"), ("cat", "--json"), ("list", "--all-versions")):
+        ran = exhume_cli(verb[0], without, *verb[1:])
+        assert ran.code == 3
+        assert ran.err.count("[LDB-115]") == 1
+    ran = exhume_cli("export", without, "-o", tmp_path / "rows.jsonl")
+    assert (ran.code, "lost: log that is absent (" in ran.err) == (3, True)
+    assert exhume.salvage(without, tmp_path / "saved").lost == {"logs": 1}

@@ -254,7 +254,7 @@ def test_a_table_of_range_deletions_alone_is_not_lost(tmp_path: Path) -> None:
     assert (report.recovered, report.lost, report.notes) == ({"rows": 6}, {}, [])
 
 
-@pytest.mark.parametrize(("folder", "code"), [("/var/logs", "LDB-113"), ("", "LDB-310")])
+@pytest.mark.parametrize(("folder", "code"), [("/var/logs", "LDB-113"), ("", "LDB-115")])
 def test_a_log_that_is_not_there_is_lost(tmp_path: Path, folder: str, code: str) -> None:
     """It is missing, or in another directory (RocksDB's `wal_dir`), which does not count as damage."""
     files = build_database() | {"OPTIONS-000009": f"[DBOptions]\n  wal_dir={folder}\n".encode()}
@@ -271,7 +271,7 @@ def test_a_directory_that_was_moved_has_its_logs(tmp_path: Path) -> None:
     files = build_database() | {"OPTIONS-000009": b"[DBOptions]\n  wal_dir=/var/lib/db\n"}
     del files[LOG]
     write_files(tmp_path / "db", files)
-    assert [f.code for f in exhume.verify(tmp_path / "db") if f.is_problem] == ["LDB-310"]
+    assert [f.code for f in exhume.verify(tmp_path / "db") if f.is_problem] == ["LDB-115"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 60])

@@ -99,10 +99,10 @@ def to_arrow(
     """A streaming `pyarrow.RecordBatchReader`, one row per entry.
 
     Live rows by column family and key, chosen by `start <= key < stop` and `prefix` through the index, raising at the
-    first damage.  `sequence` selects the state as of that sequence number, and `all_versions` every version that any
-    file still holds; both read the whole database and skip what is damaged, which `losses` counts.  `jobs` threads
-    share an undamaged database, with the same batches (0: one per core).  Raises `QueryError` when
-    `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
+    first damage; a log that is absent is counted in `losses`.  `sequence` selects the state as of that sequence number,
+    and `all_versions` every version that any file still holds; both read the whole database and skip what is damaged,
+    which `losses` counts.  `jobs` threads share an undamaged database, with the same batches (0: one per core).  Raises
+    `QueryError` when `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
     """
     pa = import_pyarrow()
     check_rows(batch_rows)
@@ -128,13 +128,12 @@ def to_arrow(
     def pieces() -> Iterator[tuple[Any, Any]]:
         """Yield (batch, row sizes) for the selected rows, in order."""
         database, report = archive.database, checks.collector(unread)
+        _count_problems(database, losses)
         if all_versions:
-            _count_problems(database, losses)
             yield from database.map_versions(made, report, jobs=jobs)
         elif sequence is None:
             yield from database.map_live(made, start, stop, jobs=jobs, lean=True)
         else:
-            _count_problems(database, losses)
             found = database.state(sequence, report=report, unreferenced=True)
             for family, versions in groupby(found, attrgetter("column_family")):
                 while part := list(islice(versions, BATCH_ROWS)):
@@ -149,8 +148,13 @@ def to_arrow(
 
 
 def _count_problems(database: Database, losses: Counter[str] | None) -> None:
+    """Count as lost what the directory lacks; only an absent log does not keep the live state from being read."""
     if losses is not None:
-        losses["files of the database that could not be read"] += sum(one.is_problem for one in database.problems)
+        absent = database.absent_log is not None
+        if absent:
+            losses[f"log that is absent ({database.missing_log})"] += 1
+        others = sum(one.is_problem for one in database.problems) - absent
+        losses["files of the database that could not be read"] += others
 
 
 def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:

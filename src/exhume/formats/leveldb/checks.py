@@ -130,6 +130,15 @@ LOGS_ELSEWHERE = _rule(
     error=UnsupportedFeatureError,
     hint="Copy the logs into the directory of the database: otherwise their rows are not read.",
 )
+LOG_ABSENT = _rule(
+    115,
+    "log that the manifest names is not in the directory",
+    spec="LevelDB db/db_impl.cc, DBImpl::Recover",
+    severity=Severity.UNCHECKED,
+    error=UnsupportedFeatureError,
+    hint="The engines open such a database with the rows of its tables. Rows and deletions that were only in the log "
+    "are not known; published copies and backups of closed databases have none there.",
+)
 IN_PLACE = _rule(
     114,
     "value may be hidden by a range deletion",

@@ -101,6 +101,8 @@ class DatabaseDirectory:
             self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log", "blob") else f for f in self.files]
         self.missing_log: str | None = None
         """The log that the manifest names, where it is not among the files."""
+        self.absent_log: ExhumeError | None = None
+        """The error about that, unless the logs are elsewhere: as for the engines, it does not prevent reading."""
         self._check_logs(report)
         self._tables: dict[str, Table] = {}
         self._logs: dict[str, LoadedLog] | None = None
@@ -143,7 +145,8 @@ class DatabaseDirectory:
         if folder and PurePath(folder).name != PurePath(self.tree.name).name:  # it may have been moved, not renamed
             report(checks.LOGS_ELSEWHERE, span=span, actual=folder)
         else:
-            report(checks.MISSING_FILE, "the log that the manifest names", span=span)
+            self.absent_log = checks.LOG_ABSENT.error(span=span)
+            self.problems.append(checks.LOG_ABSENT.finding(span=span))
 
     def _options(self) -> str:
         """The newest OPTIONS; empty without one."""
