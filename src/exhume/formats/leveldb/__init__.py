@@ -3,6 +3,7 @@ writer of sorted tables."""
 
 from __future__ import annotations
 
+from exhume_ksy.facts.leveldb_blob_file import FileHeader as BlobHeader
 from exhume_ksy.facts.leveldb_footer import LeveldbFooter
 
 from exhume.registry import Format, Signature
@@ -13,11 +14,15 @@ FORMAT = Format(
     package=__name__,
     container="directory",
     content="records",
-    extensions=("ldb", "sst", "log"),
+    extensions=("ldb", "sst", "log", "blob"),
     aliases=("rocksdb",),
     signatures=(
         Signature(LeveldbFooter.means.is_leveldb, note="last eight bytes of a LevelDB table"),
         Signature(LeveldbFooter.means.is_rocksdb, note="last eight bytes of a RocksDB table"),
+        Signature(
+            BlobHeader.magic + BlobHeader.version.to_bytes(4, "little"),
+            note="first eight bytes of a RocksDB blob file",
+        ),
     ),
     codecs=("none", "snappy", "zlib", "deflate", "bz2", "lz4", "zstd"),
     create=None,

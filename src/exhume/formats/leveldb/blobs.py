@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
-from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
+from exhume.errors import CodecError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.findings import Check, CheckOutcome
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import block_codec, codec_name, decode_block
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.files import DbFile
+from exhume.formats.leveldb.kernel import LogItems
 from exhume.formats.leveldb.large import HEAD, LARGE, large_content
 from exhume.formats.leveldb.layout_facts import (
     BLOB_FOOTER,
@@ -23,6 +25,8 @@ from exhume.formats.leveldb.layout_facts import (
     BLOB_HEADER,
     BLOB_RECORD,
 )
+from exhume.formats.leveldb.model import Place, ValueTypes, Verdict
+from exhume.formats.leveldb.replay import LoadedLog
 from exhume.io.caching import cached_property
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
@@ -31,6 +35,7 @@ from exhume.limits import Limits
 SIZED = 2
 """The version of tables whose blocks are compressed as values of blob files are."""
 _WINDOW = 1 << 20
+_TOP = (1 << 64) - 1
 
 
 class BlobRecord(NamedTuple):
@@ -178,6 +183,39 @@ class BlobFile:
             yield record
             at = record.end
 
+    def sealed_records(self) -> Iterator[BlobRecord]:
+        """The records up to the first whose three numbers do not match their checksum: there the file ends, in an
+        image.  Raises LDB-341 for a wrong header.
+        """
+        at, size = self.header and BLOB_HEADER, self.source.size
+        while at + BLOB_RECORD <= size:
+            data = self.source.read_at(at, BLOB_RECORD)
+            head = layout.parse_blob_head(data)
+            end = at + BLOB_RECORD + head.len_key + head.len_value
+            if head.head_checksum != masked_crc32c(data[:BLOB_HEAD_CHECKED]) or end > size:
+                return
+            self.limits.check("payload_size", head.len_key, self.source.span(at, end))
+            yield BlobRecord(at, self.source.read_at(at + BLOB_RECORD, head.len_key), head.len_value, head)
+            at = end
+
+    def verify(self, report: Report, *, quick: bool = False) -> None:
+        """Report every checksum that does not match, and a wrong number of values; `quick` compares no values.
+
+        Raises LDB-341 for a wrong header.
+        """
+        count = 0
+        for record in self.records(report):
+            count += 1
+            for name in ("head_checksum",) if quick else ("head_checksum", "checksum"):
+                check = self.check_record(record, name)
+                if check.outcome is CheckOutcome.MISMATCH:
+                    span = self.source.span(record.offset, record.end)
+                    report(checks.BLOB_CRC, span=span, field_path=name, expected=check.expected, actual=check.actual)
+        if self.footer is not None and self.footer.num_blobs != count:
+            span = self.source.span(self.room, self.source.size)
+            report(checks.BLOB_FILE, "number of values does not match its footer", span=span,
+                   expected=self.footer.num_blobs, actual=count)  # fmt: skip
+
     def check_footer(self) -> Check:
         """The checksum of the footer, computed and compared."""
         data = self.source.read_at(self.room, BLOB_FOOTER)
@@ -194,6 +232,30 @@ class BlobFile:
             piece = self.source.read_at(at, min(_WINDOW, record.end - at))
             total, at = crc32c(piece, total), at + len(piece)
         return Check.compare(f"{record.head.checksum:08x}", f"{mask_crc32c(total):08x}")
+
+
+def rows_of(source: Source, file: DbFile, limits: Limits) -> LoadedLog:
+    """The records of a blob file without a database, as a log that refers to them.
+
+    They have no sequence numbers: of several records of a key, the first counts, as files are written newest first.
+    """
+    log, blobs = LoadedLog(file.number, evidence="a blob file has no sequence numbers"), BlobFile(source, limits)
+    items = LogItems(Place, (source.name, file.number, Verdict.GOOD, True, ()))
+    try:
+        for rank, record in enumerate(blobs.records(log.recorded)):
+            limits.check("entries", rank + 1, source.span(record.offset, record.end))
+            sound = blobs.check_record(record, "head_checksum").outcome is not CheckOutcome.MISMATCH
+            place = Place(
+                source.name, file.number, None, record.offset, record.end, Verdict.GOOD if sound else Verdict.BAD,
+                codec=codec_name(blobs.header.compression),
+            )  # fmt: skip
+            index = layout.build_blob_index(file.number, record.value_at, record.len_value, blobs.header.compression)
+            items.append((record.key, _TOP - ValueTypes.BLOB_INDEX, rank, 0, index, place))
+    except (FormatError, UnsupportedFeatureError) as error:
+        log.error = error
+    items.sort()
+    log.items, log.records, log.kinds = {0: items}, len(items), {int(ValueTypes.BLOB_INDEX)}
+    return log
 
 
 class BlobStore:

@@ -152,7 +152,7 @@ def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
 
     database = archive.database
     causes: dict[str, list[Finding]] = {}
-    if (absent := database.absent_log) is not None and not archive.is_incomplete:  # then it was told
+    if (absent := database.absent_log) is not None and not archive.is_incomplete:  # then it was reported
         causes[absent.code] = [Finding.from_error(absent)]
     for _, error in database.unread:
         causes.setdefault(error.code, []).append(Finding.from_error(error))

@@ -81,6 +81,7 @@ class DatabaseDirectory:
     ) -> None:
         """`standalone`: there is neither CURRENT nor a manifest, and all files count as live."""
         self.tree = tree
+        self._standalone = standalone
         self._pool = SourcePool(tree)
         self.limits = limits
         self.sequence_rule = sequence_rule
@@ -297,8 +298,14 @@ class DatabaseDirectory:
         return [f for f in self.files if f.kind == "table" and f.role in roles]
 
     def logs(self, *roles: Role) -> list[DbFile]:
-        """Logs in these roles, oldest first."""
-        return [f for f in self.files if f.kind == "log" and f.role in roles]
+        """Logs in these roles, oldest first; a blob file without a database takes the place of a log."""
+        kind = "blob" if self._is_blob_file else "log"
+        return [f for f in self.files if f.kind == kind and f.role in roles]
+
+    @cached_property
+    def _is_blob_file(self) -> bool:
+        """Whether there is nothing but a blob file."""
+        return self._standalone and all(file.kind == "blob" for file in self.files)
 
     def load_log(self, file: DbFile, report: Report = checks.strict) -> LoadedLog:
         """A log as sorted items.  Live ones are read together, once, since transactions may span several."""
@@ -314,9 +321,17 @@ class DatabaseDirectory:
         with self._lock:
             if self._logs is None:
                 replay = self._replay()
-                self._logs = {file.name: replay.load(self.source(file.name), file) for file in self.logs(Role.LIVE)}
+                self._logs = {file.name: self._loaded(file, replay) for file in self.logs(Role.LIVE)}
                 self._prepared = list(replay.prepared())
             return self._logs
+
+    def _loaded(self, file: DbFile, replay: Replay) -> LoadedLog:
+        """The rows of a log, or of what takes its place."""
+        if file.kind == "blob":
+            from exhume.formats.leveldb.blobs import rows_of
+
+            return rows_of(self.source(file.name), file, self.limits)
+        return replay.load(self.source(file.name), file)
 
     def unused_items(self, report: Report = checks.strict) -> Iterator[Unused]:
         """The items of logs that are not part of the state: what live logs have besides, then all of other logs."""

@@ -49,7 +49,7 @@ from exhume.formats.leveldb.layout_facts import (
 )
 from exhume.formats.leveldb.model import BlobCounts, Footer, TableFile, VersionEdit
 from exhume.formats.leveldb.probe import UNREAD_TABLES
-from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey, build_varint
 from exhume.layout.fast import FAILURES, read, reading, refused
 
 NEWEST_VERSION = 7
@@ -375,6 +375,14 @@ def blob_footer_checksum(data: bytes) -> int:
 def parse_blob_head(data: bytes) -> BlobHead:
     """The numbers at the start of a record, not yet checked."""
     return BlobHead(*BLOB_HEAD.unpack_from(data))
+
+
+def build_blob_index(number: int, offset: int, size: int, compression: int) -> bytes:
+    """The reference to a value that does not expire: the number of its file, its place there, and its codec."""
+    from exhume_ksy.facts.leveldb_blob_index import Kinds
+
+    places = b"".join(map(build_varint, (number, offset, size)))
+    return bytes([Kinds.BLOB]) + places + bytes([compression])
 
 
 def parse_blob_index(stored: bytes) -> BlobIndex:

@@ -1,4 +1,4 @@
-"""Tables inside raw bytes: found from the magic number at their end."""
+"""Tables and blob files inside raw bytes, by the magic number that ends a table and begins a blob file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 from exhume.errors import FormatError
 from exhume.findings import NOT_CHECKED, Finding, Rule, Severity
-from exhume.formats.leveldb import checks
+from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.layout import BLOCK_TRAILER
-from exhume.formats.leveldb.layout_facts import MAGIC_SIZE, ROCKSDB_FOOTER
+from exhume.formats.leveldb.layout_facts import BLOB_FOOTER, BLOB_HEADER, BLOB_MAGIC, MAGIC_SIZE, ROCKSDB_FOOTER
 from exhume.formats.leveldb.table import Table
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -18,11 +19,14 @@ _LARGEST = 1 << 40
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
-    """The table whose footer ends with the magic number at `hit`; None when the footer makes no sense.
+    """The table whose footer ends with the magic number at `hit`, or the blob file that begins with it; None when the
+    footer, or the first record, makes no sense.
 
     Raises `LimitExceededError` when the metaindex, which leads to the start, is larger than is allowed, and
     `UnsupportedFeatureError` for a table version that is not supported.
     """
+    if source.read_up_to(hit, BLOB_HEADER).startswith(BLOB_MAGIC):
+        return _locate_blobs(source, hit, limits)
     end = hit + MAGIC_SIZE
     size = _size(source, end, limits)
     if size is None or size > _LARGEST:
@@ -45,6 +49,26 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     verdict = CarveVerdict.of(bad, proof)
     confidence = 0.3 if verdict is CarveVerdict.DAMAGED and not index else 0.99
     return CarvedArchive("leveldb", span, verdict, confidence, bad[:10], proof)
+
+
+def _locate_blobs(source: Source, start: int, limits: Limits) -> CarvedArchive | None:
+    """The blob file that begins at `start`; None without an intact header of a record.
+
+    One without a footer was not closed, or is cut: its end is not known.
+    """
+    end = max(
+        (record.end for record in BlobFile(source.window(start, source.size), limits).sealed_records()), default=0
+    )
+    if not end:
+        return None
+    footer = source.read_up_to(start + end, BLOB_FOOTER)
+    is_closed = len(footer) == BLOB_FOOTER and layout.parse_blob_footer(footer) is not None
+    end += BLOB_FOOTER if is_closed else 0
+    found: list[Finding] = []
+    BlobFile(source.window(start, start + end), limits).verify(checks.collector(found.append))
+    bad = tuple(finding for finding in found if finding.is_problem)
+    verdict = CarveVerdict.of(bad, VerifiedBy.CHECKSUMS) if is_closed or bad else CarveVerdict.PARTIAL
+    return CarvedArchive("leveldb", source.span(start, start + end), verdict, 0.99, bad[:10], VerifiedBy.CHECKSUMS)
 
 
 def _size(source: Source, end: int, limits: Limits) -> int | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
-from exhume.findings import CappedFindings, CheckOutcome, Finding, Rule
+from exhume.findings import CappedFindings, Finding, Rule
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.checks import Report
@@ -96,21 +96,7 @@ def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Find
     report = checks.collector(found.append)
     blobs = BlobFile(database.source(file.name), database.limits)
 
-    def walk() -> None:
-        count = 0
-        for record in blobs.records(report):
-            count += 1
-            for name in ("head_checksum",) if quick else ("head_checksum", "checksum"):
-                check = blobs.check_record(record, name)
-                if check.outcome is CheckOutcome.MISMATCH:
-                    span = blobs.source.span(record.offset, record.end)
-                    report(checks.BLOB_CRC, span=span, field_path=name, expected=check.expected, actual=check.actual)
-        if blobs.footer is not None and blobs.footer.num_blobs != count:
-            span = blobs.source.span(blobs.room, blobs.source.size)
-            report(checks.BLOB_FILE, "number of values does not match its footer", span=span,
-                   expected=blobs.footer.num_blobs, actual=count)  # fmt: skip
-
-    _guard(found, walk)
+    _guard(found, lambda: blobs.verify(report, quick=quick))
     return found.findings()
 
 
