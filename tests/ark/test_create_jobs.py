@@ -20,6 +20,7 @@ from exhume.formats.ark.jsonform import import_jsonl
 from exhume.formats.ark.mcap_import import import_mcap
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.writer import ArkWriter, Compression
+from exhume.limits import DEFAULT_LIMITS
 
 Cli = Callable[..., Any]
 
@@ -111,13 +112,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same(
-    tmp_path: Path, source: Path, codec: Compression | None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, source: Path, codec: Compression | None, monkeypatch: pytest.MonkeyPatch, **more: Any
 ) -> dict[str, bytes] | str:
     """The output made in parts, which equals the output made at once."""
-    parts = made(tmp_path / "parts", source, 2, codec)
+    parts = made(tmp_path / "parts", source, 2, codec, **more)
     for module in (jsonform, mcap_import):
         monkeypatch.setattr(module, "PART_BYTES", 1 << 30)
-    assert made(tmp_path / "one", source, 1, codec) == parts
+    assert made(tmp_path / "one", source, 1, codec, **more) == parts
     return parts
 
 
@@ -176,7 +177,6 @@ BROKEN = {
 @pytest.mark.parametrize("what", BROKEN)
 def test_the_first_error_is_reported(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where lines that follow, perhaps in the same part, are broken in another way."""
-    monkeypatch.setattr(jsonform, "LONGEST_LINE", 9000)
     lines = json_lines(200).splitlines()
     for number, row in enumerate((20, 120, 121, 126, 170)):
         broken = [
@@ -190,7 +190,9 @@ def test_the_first_error_is_reported(what: str, tmp_path: Path, monkeypatch: pyt
         source = tmp_path / "in.jsonl"
         source.write_text("\n".join(broken))
         (tmp_path / str(number)).mkdir()
-        told = same(tmp_path / str(number), source, None, monkeypatch)
+        told = same(
+            tmp_path / str(number), source, None, monkeypatch, limits=DEFAULT_LIMITS._replace(structure_size=9000)
+        )
         assert isinstance(told, str)
         assert "line " not in told or f"line {row + 1} " in told
         monkeypatch.setattr(jsonform, "PART_BYTES", 1500)

@@ -16,11 +16,11 @@ from typing import Any
 import click
 import pytest
 
+from exhume.cli import run as running
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.main import ending, main
-from exhume.formats.ark import jsonform
-from exhume.formats.kv_ir import lines
 from exhume.formats.zs import writer as zs_writer
+from exhume.limits import DEFAULT_LIMITS
 from exhume.registry import formats
 from tests.conftest import ROOT
 from tests.sizes import size, some
@@ -104,8 +104,7 @@ def place(tmp_path: Path, samples: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     (tmp_path / "noise").write_bytes(b"just some text\n" * 9)
     os.mkfifo(tmp_path / "fifo")
     monkeypatch.setattr(zs_writer, "LARGEST_RECORD", 1 << 20)
-    monkeypatch.setattr(jsonform, "LONGEST_LINE", 1 << 20)
-    monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(running, "DEFAULT_LIMITS", DEFAULT_LIMITS._replace(structure_size=1 << 20))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -65,6 +65,11 @@ def plain_options(function: F) -> F:
     return _with(function, {name: _COMMON_OPTIONS[name] for name in _PLAIN})
 
 
+def bounded_options(function: F) -> F:
+    """The same for a verb whose input is bounded by limits: a record, line or event of an input."""
+    return _with(function, {name: _COMMON_OPTIONS[name] for name in (*_PLAIN, "limit")})
+
+
 def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
     """Return the command with the common options, called with a `Run` made from their values."""
 
@@ -97,7 +102,7 @@ def _warn_of_kernel(run: Run) -> None:
         run.note(f"kernel: {KERNELS[compiled.STATE]}")
 
 
-__all__ = ["Output", "Run", "common_options", "is_binary", "plain_options"]
+__all__ = ["Output", "Run", "bounded_options", "common_options", "is_binary", "plain_options"]
 
 
 def check_container(run: Run, opened: Source | Tree, progress: Progress, *, unless: str = "") -> bool:

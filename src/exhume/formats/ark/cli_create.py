@@ -9,7 +9,7 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb
-from exhume.cli.runtime import plain_options
+from exhume.cli.runtime import bounded_options
 from exhume.counts import counted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--type", "types", multiple=True, metavar="CHANNEL=TYPE", help="JSON lines: type of a channel (repeatable)."
 )
-@plain_options
+@bounded_options
 def create(
     run: Run,
     inputs: tuple[str, ...],
@@ -100,9 +100,11 @@ def create(
     ):
         for path in map(Path, inputs):
             if path.suffix.lower() == ".mcap":
-                report.add(import_mcap(path, log, progress=progress, jobs=jobs))
+                report.add(import_mcap(path, log, progress=progress, jobs=jobs, limits=run.limits))
             else:
-                made = import_jsonl(path, log, registry=registry, types=chosen, progress=progress, jobs=jobs)
+                made = import_jsonl(
+                    path, log, registry=registry, types=chosen, progress=progress, jobs=jobs, limits=run.limits
+                )
                 report.written["messages"] += made
     # Report.
     manifest = f"{output}/manifests/{log.identifier}"

@@ -19,7 +19,7 @@ from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter, MessagePacking, no_schema
 from exhume.io.files import open_input
-from exhume.limits import DEFAULT_LIMITS
+from exhume.limits import DEFAULT_LIMITS, Limits
 
 FOREIGN_IDL: Final = """namespace exhume;
 schema Json { string json; }
@@ -102,9 +102,6 @@ def to_bytes(value: Any) -> bytes:
     return bytes.fromhex(value)
 
 
-LONGEST_LINE = DEFAULT_LIMITS.structure_size
-"""The most bytes of one line."""
-
 PART_BYTES: Final = 2 << 20
 """Bytes of lines that a process converts to messages at a time."""
 
@@ -117,20 +114,21 @@ def import_jsonl(
     types: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
     jobs: int = 1,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write the messages of a JSON-lines file to a log; return their number.
 
     Each line has `time_ns`, `channel`, and `value` (JSON form) or `data` (bytes).  `types` maps channel names to types
     of `registry`; channels without one keep their values as JSON text (`exhume::Json`).  `jobs` processes share the
-    work (0: one per core).  Raises `FormatError` with the number of a line that is not such an object, `WriterError`
-    for a value that does not fit its type.
+    work (0: one per core).  `limits` bound a line (`structure_size`).  Raises `FormatError` with the number of a line
+    that is not such an object, `WriterError` for a value that does not fit its type.
     """
     known = dict(types or {}) if registry is not None else {}
     channels: dict[str, ChannelWriter] = {}
     count = 0
     with open_input(path) as file:
         make = _Lines(str(path), registry, known, log.packing("main"))
-        for rows, error in map_pieces(make, _parts(path, file), jobs):
+        for rows, error in map_pieces(make, _parts(path, file, limits.structure_size), jobs):
             for name, has_value, time_ns, stored in rows:
                 # The first row of a channel declares it, with the type that is known, or a general one.
                 writer = channels.get(name)
@@ -152,18 +150,18 @@ def import_jsonl(
     return count
 
 
-def _parts(path: Path, file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
+def _parts(path: Path, file: BinaryIO, longest: int) -> Iterator[tuple[int, list[bytes]]]:
     """The lines of a file, in parts with the number of their first line.  Raises `FormatError` for an endless line."""
     lines: list[bytes] = []
     size = 0
-    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), 1):
-        if len(line) > LONGEST_LINE:
+    for number, line in enumerate(iter(partial(file.readline, longest + 1), b""), 1):
+        if len(line) > longest:
             if lines:
                 yield number - len(lines), lines
             raise FormatError(
                 f"line {number} is too long",
                 span=Span(str(path), 0, 0),
-                expected=f"at most {LONGEST_LINE} bytes",
+                expected=f"at most {longest} bytes (limit structure_size)",
             )
         lines.append(line)
         size += len(line)

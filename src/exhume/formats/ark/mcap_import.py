@@ -36,6 +36,7 @@ from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter, MessagePacking
 from exhume.io.files import open_input
+from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.tabular.report import ExportReport
 
 TIMED_IDL: Final = """namespace exhume;
@@ -50,7 +51,14 @@ ATTACHED: Final = 16 << 20
 _OURS: Final = ("ark.identifier", "ark.latched", "ark.column", "ark.compression", "ark.type", "ark.registry")
 
 
-def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress, jobs: int = 1) -> ExportReport:
+def import_mcap(
+    path: Path,
+    log: ArkWriter,
+    *,
+    progress: Progress = no_progress,
+    jobs: int = 1,
+    limits: Limits = DEFAULT_LIMITS,
+) -> ExportReport:
     """Write everything in an MCAP file to a log, messages in the file's order; return the report of losses.
 
     Channels with rbuf messages come back as they were (name, type, registry, GUID, column, latched).  Messages of other
@@ -58,14 +66,15 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
     `exhume::TimedForeign` where they have publish times or sequence numbers.  Header, schemas, metadata of channels,
     metadata records and attachments become metadata of the log.  `jobs` processes share the chunks (0: one per core).
 
-    A truncated file is read up to the cut.  Whatever is damaged, not supported or has no place in a log is counted as
-    lost.  Raises `FormatError` for a file that is not MCAP or contradicts itself.
+    A truncated file is read up to the cut. Whatever is damaged, not supported or has no place in a log is counted as
+    lost, and so is a chunk that is larger than `limits` allow.  Raises `FormatError` for a file that is not MCAP or
+    contradicts itself.
     """
     report = ExportReport()
     with open_input(path) as file:
-        found = survey(file, str(path), report, jobs=jobs, part_bytes=PART_BYTES)
+        found = survey(file, str(path), report, jobs=jobs, part_bytes=PART_BYTES, limits=limits)
         channels = {number: _kind_of(found, number, report) for number in found.channels}
-        make = _Chunks(found.channels, channels, _packings(log, found.channels))
+        make = _Chunks(found.channels, channels, _packings(log, found.channels), limits)
         adding = _BatchAdder(log, make)
         for portion, error in map_pieces(make, parts(file, found.units, PART_BYTES), jobs):
             adding.add(portion)
@@ -147,19 +156,23 @@ class _Chunks:
     """
 
     def __init__(
-        self, channels: dict[int, Any], kinds: dict[int, _Kind], packings: dict[int, MessagePacking | None]
+        self,
+        channels: dict[int, Any],
+        kinds: dict[int, _Kind],
+        packings: dict[int, MessagePacking | None],
+        limits: Limits,
     ) -> None:
-        self.channels, self.kinds, self.packings = channels, kinds, packings
+        self.channels, self.kinds, self.packings, self._limits = channels, kinds, packings, limits
         self._convert: dict[int, Callable[[Any], bytes]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Chunks, (self.channels, self.kinds, self.packings)
+        return _Chunks, (self.channels, self.kinds, self.packings, self._limits)
 
     def __call__(self, units: list[tuple[Unit, bytes]]) -> tuple[MessageBatch, ExhumeError | None]:
         rows = _Rows()
         try:
             for unit, data in units:
-                self._add(rows, unit_records(unit.is_chunk, data, cut=unit.is_cut))
+                self._add(rows, unit_records(unit.is_chunk, data, cut=unit.is_cut, limits=self._limits))
         except ExhumeError as error:
             return rows.portion(), error
         return rows.portion(), None

@@ -23,7 +23,7 @@ from exhume.codecs.zstd import zstd_partial
 from exhume.errors import FormatError, MissingDependencyError, UnsupportedFeatureError, shorten
 from exhume.io.output.scratch import Spool
 from exhume.io.values import LargeValue
-from exhume.limits import DEFAULT_LIMITS
+from exhume.limits import DEFAULT_LIMITS, Limits
 
 ENCODING: Final = "rbuf"
 LIBRARY: Final = "exhume"
@@ -86,7 +86,7 @@ def parsed(name: str, content: bytes) -> Any:
         return None
 
 
-def unit_records(is_chunk: bool, data: bytes, *, cut: bool = False) -> bytes:
+def unit_records(is_chunk: bool, data: bytes, *, cut: bool = False, limits: Limits = DEFAULT_LIMITS) -> bytes:
     """The records of the content of a chunk, or those outside of chunks, which are `data` itself.
 
     With `cut`, returns those that can be decompressed.  Raises `FormatError` for a damaged chunk,
@@ -97,7 +97,7 @@ def unit_records(is_chunk: bool, data: bytes, *, cut: bool = False) -> bytes:
     chunk = parsed("Chunk", data)
     if chunk is None:
         raise FormatError("damaged chunk")
-    most = DEFAULT_LIMITS.payload_size
+    most = limits.payload_size
     codec = {"": "none", "zstd": "zstd", "lz4": "lz4-frame"}.get(chunk.compression)
     if codec is None:
         raise UnsupportedFeatureError(f"the compression {shorten(chunk.compression)!r} is not supported")

@@ -30,6 +30,7 @@ from exhume.formats.ark.mcap_records import (
     unit_records,
 )
 from exhume.formats.ark.parallel_query import map_pieces
+from exhume.limits import Limits
 from exhume.tabular.report import ExportReport
 
 SKIPPED: Final = frozenset(
@@ -92,11 +93,14 @@ class UnitFinds(NamedTuple):
 class UnitReader:
     """Reads units for what they declare and for how many messages they have; picklable, for processes."""
 
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
     def __call__(self, units: list[tuple[Unit, bytes]]) -> UnitFinds:
         seen = UnitFinds([], [], Counter(), set(), set(), Counter(), [])
         for unit, data in units:
             try:
-                records = unit_records(unit.is_chunk, data, cut=unit.is_cut)
+                records = unit_records(unit.is_chunk, data, cut=unit.is_cut, limits=self._limits)
             except ExhumeError as error:
                 seen.damaged.append((unit.start, error.message))
                 continue
@@ -127,7 +131,9 @@ class UnitReader:
                 seen.lost["damaged records" if kind == Kind.MESSAGE else "records of unknown kinds"] += 1
 
 
-def survey(file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_bytes: int) -> McapSurvey:
+def survey(
+    file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_bytes: int, limits: Limits
+) -> McapSurvey:
     """Read all records of a file; losses are counted in the report.
 
     `jobs` processes share the units, each at least `part_bytes` at a time.  Raises `FormatError` for a file that is not
@@ -151,7 +157,7 @@ def survey(file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_b
                 found.units.append(Unit(False, begin, stop))
         elif kind not in SKIPPED:
             _record(file, kind, start, stop, found, report)
-    _look(found, parts(file, found.units, part_bytes), report, jobs)
+    _look(found, parts(file, found.units, part_bytes), report, jobs, limits)
     # Losses that only the whole file shows: missing messages, channels and schemas.
     stated = found.statistics.message_count if found.statistics is not None else 0
     if (missing := stated - found.counts.total()) > 0:
@@ -252,10 +258,12 @@ def _record(file: BinaryIO, kind: int, start: int, stop: int, found: McapSurvey,
         found.metadata.append(record)
 
 
-def _look(found: McapSurvey, read: Iterable[list[tuple[Unit, bytes]]], report: ExportReport, jobs: int) -> None:
+def _look(
+    found: McapSurvey, read: Iterable[list[tuple[Unit, bytes]]], report: ExportReport, jobs: int, limits: Limits
+) -> None:
     """Read all units and merge their results into `found`; units that cannot be read are removed from it."""
     damaged: dict[int, str] = {}
-    for seen in map_pieces(UnitReader(), read, jobs):
+    for seen in map_pieces(UnitReader(limits), read, jobs):
         for schema in seen.schemas:
             found.enter(found.schemas, schema)
         for channel in seen.channels:

@@ -8,7 +8,7 @@ import click
 
 from exhume.cli.params import Choice, Verb
 from exhume.cli.run import with_total
-from exhume.cli.runtime import Run, plain_options
+from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
 from exhume.formats.clp_s.cli import listing
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-@plain_options
+@bounded_options
 @listing
 def create(
     run: Run,
@@ -73,6 +73,7 @@ def create(
             inputs,
             keys=(timestamp_key, message_key),
             progress=with_total(progress, *(one.path for one in inputs)),
+            limits=run.limits,
         )
     body = {"format": "clp-ir", "output": output, "events": writer.events}
     if run.machine:

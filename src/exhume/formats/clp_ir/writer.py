@@ -19,6 +19,7 @@ from exhume.formats.clp_s.write.inputs import Input
 from exhume.formats.kv_ir.layout import build_preamble
 from exhume.formats.kv_ir.lines import Lines, cut_lines, parse_object
 from exhume.formats.kv_ir.writer import Codec, StreamWriter, chosen_codec
+from exhume.limits import DEFAULT_LIMITS, Limits
 
 Encoding = Literal["four-byte", "eight-byte"]
 
@@ -156,14 +157,15 @@ def write_lines(
     *,
     keys: tuple[str, str] = ("timestamp", "message"),
     progress: Progress = no_progress,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> None:
     """Write each line of the inputs as an event, empty lines left out.
 
     `keys` are those of the time, a number of milliseconds since the epoch or a string of ISO 8601, and of the message.
-    Raises `WriterError`, with the line, for a line without them, with others, or that cannot be written; and
-    `SourceError`.
+    `limits` bound a line (`structure_size`).  Raises `WriterError`, with the line, for a line without them, with
+    others, or that cannot be written; and `SourceError`.
     """
-    for lines in cut_lines(inputs, progress, "clp-ir"):
+    for lines in cut_lines(inputs, progress, "clp-ir", limits):
         if lines.number == 1:
             _check_kind(lines)
         _write(writer, lines, keys)

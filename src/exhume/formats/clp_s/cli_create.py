@@ -11,7 +11,7 @@ from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Jobs, Verb
 from exhume.cli.render import human_size, printable
 from exhume.cli.run import with_total
-from exhume.cli.runtime import Run, plain_options
+from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
 from exhume.formats.clp_s.cli import INPUT, listing
 
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 @click.option(cls=Jobs)
 @click.option("--directory", is_flag=True, help="Write a directory, one file per section, as clp-s c does.")
 @click.option("--overwrite", is_flag=True, help="Replace existing archives.")
-@plain_options
+@bounded_options
 @listing
 def create(
     run: Run,
@@ -125,7 +125,7 @@ def create(
         if writer.skipped <= SHOWN:
             run.note(f"skipped: {printable(error.name)}: line {error.line}: {error.reason}")
 
-    writer.on_bad_record = report
+    writer.on_bad_record, writer.limits = report, run.limits
     with run.progress("create") as progress, writer:
         writer.add_files(inputs, progress=with_total(progress, *(one.path for one in inputs)))
     # Report.

@@ -34,6 +34,7 @@ from exhume.formats.kv_ir.ingest import Ingest, StreamPart
 from exhume.formats.kv_ir.units import Status as IrStatus
 from exhume.io.files import keep_freed_memory
 from exhume.io.values import Gathering
+from exhume.limits import DEFAULT_LIMITS
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 
@@ -50,6 +51,7 @@ class ClpSWriter(Writer):
         losses: Values that do not come back the same (`allow_loss=True`).
         paths: The archives, once finished.
         on_bad_record: Called with the `BadRecordError` of each record that is skipped.
+        limits: What an event of an IR stream may cost (`payload_size`); JSON has `max_document_size`.
     """
 
     def __init__(self, target: str | os.PathLike[str], options: WriterOptions) -> None:
@@ -59,6 +61,7 @@ class ClpSWriter(Writer):
         self.skipped: int = 0
         self.reasons: collections.Counter[str] = collections.Counter()
         self.on_bad_record: Callable[[BadRecordError], None] | None = None
+        self.limits = DEFAULT_LIMITS
         self._line = self._offset = 0
         self._held, self._wanted = Gathering(), 0
         self._skipping = False
@@ -153,7 +156,7 @@ class ClpSWriter(Writer):
         """Add the documents of a file as one ingestion unit; see `add_files`."""
         self.unit(name or name_of(source), properties)
         done = 0
-        for block in self._encoders.blocks([source]):
+        for block in self._encoders.blocks([source], self.limits):
             self._add_block(block)
             if block.data is not None:
                 done += len(block.data)
@@ -175,7 +178,7 @@ class ClpSWriter(Writer):
         first = next(waiting, None)
         if first is not None:
             self.unit(name_of(first))
-        for block in self._encoders.blocks(listed):
+        for block in self._encoders.blocks(listed, self.limits):
             self._add_block(block)
             if block.data is None:
                 following = next(waiting, None)
@@ -224,7 +227,7 @@ class ClpSWriter(Writer):
                 return
             piece, self._lead = self._lead, b""
             if self._kind is InputKind.IR:
-                self._events = Ingest(self._series.unit.name if self._series.unit else STDIN)
+                self._events = Ingest(self._series.unit.name if self._series.unit else STDIN, limits=self.limits)
         if self._events is not None:
             self._ingest_events(self._events, piece or b"", final)
             return

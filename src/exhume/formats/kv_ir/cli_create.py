@@ -8,7 +8,7 @@ import click
 
 from exhume.cli.params import Choice, Jobs, Verb
 from exhume.cli.run import with_total
-from exhume.cli.runtime import Run, plain_options
+from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
 from exhume.errors import WriterError
 from exhume.formats.clp_s.cli import INPUT, listing
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @INPUT
 @click.option(cls=Jobs)
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-@plain_options
+@bounded_options
 @listing
 def create(
     run: Run,
@@ -65,6 +65,7 @@ def create(
             jobs=jobs,
             input=input,
             progress=with_total(progress, *(one.path for one in inputs)),
+            limits=run.limits,
         )
     body = {"format": "kv-ir", "output": output, "events": writer.events}
     if run.machine:

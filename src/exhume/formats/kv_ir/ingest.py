@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from exhume.errors import ExhumeError, Span
+from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.chunks import ALL, StreamChunks, UnitChunk, Worker
 from exhume.formats.kv_ir.kernel import KvIrDecoder
@@ -25,6 +25,7 @@ from exhume.formats.kv_ir.layout import (
 )
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.values import Gathering
+from exhume.limits import DEFAULT_LIMITS, Limits
 
 T = TypeVar("T")
 
@@ -126,9 +127,12 @@ class Ingest:
     at: int
     refused: int
 
-    def __init__(self, name: str, *, exact: bool = False) -> None:
-        """`exact`: floats keep all digits and pairs their order; `clp-s` prints six digits, in an order of its own."""
-        self.name, self._exact = name, exact
+    def __init__(self, name: str, *, exact: bool = False, limits: Limits = DEFAULT_LIMITS) -> None:
+        """`exact`: floats keep all digits and pairs their order; `clp-s` prints six digits, in an order of its own.
+
+        An event above the limit `payload_size` ends reading.
+        """
+        self.name, self._exact, self._most = name, exact, limits.payload_size
         self.metadata: dict[str, Any] | None = None
         self.at = self.start = self.refused = 0
         self.ended = self._at_end = False
@@ -209,6 +213,14 @@ class Ingest:
                 self.ended = True
                 span = Span(self.name, base + place, base + place + 1)
                 return Status.MORE, rule.error(span=span)
+            if status == Status.MORE and len(self._data) > self._most:
+                self.ended = True
+                return Status.MORE, LimitExceededError(
+                    "limit payload_size exceeded",
+                    span=Span(self.name, self.at, self.at + len(self._data)),
+                    expected=f"at most {self._most}",
+                    actual=len(self._data),
+                )
             self.ended = self._at_end = status == Status.END
             return Status(status), None
         # A faulty unit: skipped if its end is known and later units do not depend on it.

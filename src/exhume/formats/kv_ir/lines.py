@@ -17,16 +17,12 @@ from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource
 from exhume.io.values import Gathering
-from exhume.limits import DEFAULT_LIMITS, cpu_count
+from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.writer import Counts, Encoded, KvIrWriter, LineEncoders
 
 Pairs = dict[str, Any]
-
-
-LONGEST_LINE = DEFAULT_LIMITS.structure_size
-"""The most bytes of one line: input without line ends must not fill the memory."""
 
 
 class Lines(NamedTuple):
@@ -45,6 +41,7 @@ def write_lines(
     jobs: int = 1,
     input: str = "auto",
     progress: Progress = no_progress,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> None:
     """Write the inputs as events: lines of JSON (empty ones left out), text logs, and the events of other streams.
 
@@ -52,6 +49,7 @@ def write_lines(
     (`units.AUTO`, `units.USER`); an event of a plain-text log has the pairs that `textlog` of clp-s says.  The
     content determines what an input is, if `input` does not (`text`, `json` or `ir`).  So many `jobs` encode blocks of
     lines in parallel (0: one per core); the stream is that of one.  `progress` is called with the decompressed bytes.
+    `limits` bound an event of a stream (`payload_size`) and a line (`structure_size`).
 
     Raises `WriterError`, with the line, `SourceError`, and the fault in a stream.
     """
@@ -61,17 +59,20 @@ def write_lines(
     for one in inputs:
         name = name_of(one)
         try:
-            kind, pieces = recognized(count.pieces(read_pieces(one, as_is=input in ("text", "json"))), InputKind(input))
+            kind, pieces = recognized(
+                count.pieces(read_pieces(one, as_is=input in ("text", "json"), limits=limits)), InputKind(input)
+            )
         except WriterError as error:
             error.span = error.span or Span(name, 0, 0)
             raise
         if kind is InputKind.IR:
-            _copy(writer, Units(_ChunkStream(name, pieces)))
+            _copy(writer, Units(_ChunkStream(name, pieces), limits))
             continue
         is_text = kind is InputKind.TEXT
         if is_text and both:
             raise WriterError(f"a plain-text log has no {AUTO}", span=Span(name, 0, 0), format="kv-ir")
-        blocks = _events(name, pieces) if is_text else _cut(name, pieces)
+        longest = limits.structure_size
+        blocks = _events(name, pieces, longest) if is_text else _cut(name, pieces, longest)
         if encoders is None or not known:
             for lines in blocks if encoders is None else islice(blocks, 1):
                 _write(writer, lines, 0, both=both)
@@ -130,7 +131,7 @@ class _ChunkStream(Stream):
         return self._given
 
 
-def _events(name: str, pieces: Iterator[bytes]) -> Iterator[Lines]:
+def _events(name: str, pieces: Iterator[bytes], longest: int) -> Iterator[Lines]:
     """The events of a plain-text log as lines of JSON.  Raises `WriterError` for one that is too long."""
     log = text_log()
     held = Gathering()
@@ -146,23 +147,21 @@ def _events(name: str, pieces: Iterator[bytes]) -> Iterator[Lines]:
             number += data.count(b"\n", 0, end)
             begin += end
         size = len(data) - end
-        if size > LONGEST_LINE:
+        if size > longest:
             where = Span(name, begin, begin + size)
-            raise WriterError(
-                f"line {number}: an event is too long", span=where, expected=f"{LONGEST_LINE} bytes", format="kv-ir"
-            )
+            raise _too_long(f"line {number}: an event is too long", where, longest, "kv-ir")
         # An event is examined again only when twice as much of it is there.
         held, wanted = Gathering(data[end:]), 2 * size
 
 
-def cut_lines(inputs: Iterable[Input], progress: Progress, format: str = "kv-ir") -> Iterator[Lines]:
+def cut_lines(inputs: Iterable[Input], progress: Progress, format: str, limits: Limits) -> Iterator[Lines]:
     """The lines of inputs in blocks.  Raises `WriterError` for a line that is too long, and `SourceError`."""
     count = _CountedInputs(progress)
     for one in inputs:
-        yield from _cut(name_of(one), count.pieces(read_pieces(one)), format)
+        yield from _cut(name_of(one), count.pieces(read_pieces(one, limits=limits)), limits.structure_size, format)
 
 
-def _cut(name: str, pieces: Iterator[bytes], format: str = "kv-ir") -> Iterator[Lines]:
+def _cut(name: str, pieces: Iterator[bytes], longest: int, format: str = "kv-ir") -> Iterator[Lines]:
     """The lines of an input in blocks.  Raises `WriterError` for a line that is too long."""
     number, begin, held = 1, 0, Gathering()
     for piece in pieces:
@@ -174,11 +173,16 @@ def _cut(name: str, pieces: Iterator[bytes], format: str = "kv-ir") -> Iterator[
             number += lines.count(b"\n")
             begin += len(lines)
         held.add(piece[end:])
-        if held.size > LONGEST_LINE:
+        if held.size > longest:
             where = Span(name, begin, begin + held.size)
-            raise WriterError(f"line {number}: too long", span=where, expected=f"{LONGEST_LINE} bytes", format=format)
+            raise _too_long(f"line {number}: too long", where, longest, format)
     lines = held.take()
     yield Lines(lines, Span(name, begin, begin + len(lines)), number)
+
+
+def _too_long(message: str, where: Span, longest: int, format: str) -> WriterError:
+    """The error of a line that is too long: input without line ends must not fill the memory."""
+    return WriterError(message, span=where, expected=f"at most {longest} bytes (limit structure_size)", format=format)
 
 
 def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:

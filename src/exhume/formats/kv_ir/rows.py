@@ -58,7 +58,7 @@ def archives(
     # What these archives hold was in memory: a lower limit would only keep a sound event from being searched.
     limits = stream.limits._replace(payload_size=max(stream.limits.payload_size, DEFAULT_LIMITS.payload_size))
     options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size, jobs=jobs)
-    events = Ingest(stream.name, exact=True)
+    events = Ingest(stream.name, exact=True, limits=limits)
     encoders = BlockEncoders(options)
     made = OpenArchive(*begin(options))
     problem: ExhumeError | None = None

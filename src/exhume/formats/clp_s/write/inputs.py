@@ -24,7 +24,7 @@ from exhume.formats.kv_ir.ingest import is_kv_ir
 from exhume.io.files import open_input
 from exhume.io.opening import is_url, open_stream
 from exhume.io.parallel import iterate_ahead
-from exhume.limits import cpu_count
+from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
 from exhume.redaction import redact
 
 STDIN: Final = "-"
@@ -160,14 +160,14 @@ def name_of(source: Input) -> str:
     return name if isinstance(name, str) else STDIN
 
 
-def read_pieces(source: Input, *, as_is: bool = False) -> Iterator[bytes]:
+def read_pieces(source: Input, *, as_is: bool = False, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """The content of one input, decompressed, and of an IR stream of text the KV-IR stream that holds the same (not
     `as_is`).
 
     Raises `SourceError` and `CodecError`, and the problem with a stream of text.
     """
     pieces = _decompressed(source)
-    return pieces if as_is else as_key_values(name_of(source), pieces)
+    return pieces if as_is else as_key_values(name_of(source), pieces, limits)
 
 
 def _decompressed(source: Input) -> Iterator[bytes]:
@@ -190,14 +190,16 @@ def _decompressed(source: Input) -> Iterator[bytes]:
         raise SourceError(f"cannot read: {error.strerror or error}", span=Span(name, 0, 0)) from error
 
 
-def read_ahead(sources: Iterable[Input], jobs: int, *, as_is: bool = False) -> Iterator[bytes | None]:
+def read_ahead(
+    sources: Iterable[Input], jobs: int, *, as_is: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[bytes | None]:
     """Yield the chunks of several inputs in order, as `read_pieces` does, read by other threads with bounded
     read-ahead, and None after each input.
 
     An error of an input is raised in its place.
     """
     threads = max(1, (jobs or cpu_count()) - 1)
-    for pieces in iterate_ahead((read_pieces(source, as_is=as_is) for source in sources), threads):
+    for pieces in iterate_ahead((read_pieces(source, as_is=as_is, limits=limits) for source in sources), threads):
         yield from pieces
         yield None
 

@@ -27,9 +27,11 @@ from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
+from exhume.formats.kv_ir.chunks import LEAST_LIMIT
 from exhume.formats.kv_ir.ingest import StreamPart, cut_stream
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.parallel import map_ordered
+from exhume.limits import Limits
 from exhume.native.compiled import KERNEL
 
 _PENDING: Final = 100
@@ -277,9 +279,11 @@ def cut_text(pieces: Iterable[bytes], longest: int) -> Iterator[bytes | TextPart
     yield TextPart(b"".join((*held, *line)))
 
 
-def cut_apart(pieces: Iterator[bytes | None], options: WriterOptions) -> Iterator[bytes | TextPart | StreamPart | None]:
+def cut_apart(
+    pieces: Iterator[bytes | None], options: WriterOptions, limits: Limits
+) -> Iterator[bytes | TextPart | StreamPart | None]:
     """Yield chunks of inputs by their kind (None ends an input): JSON as `cut` does, text logs and KV-IR streams in
-    parts that can be encoded in parallel.
+    parts that can be encoded in parallel, unless the sizes of events have to be examined.
     """
     kind = InputKind(options.input)
     for head in pieces:
@@ -293,7 +297,7 @@ def cut_apart(pieces: Iterator[bytes | None], options: WriterOptions) -> Iterato
             yield from chain([head], rest, [None])
             continue
         if found is InputKind.IR:
-            yield from cut_stream(rest)
+            yield from cut_stream(rest) if limits.payload_size >= LEAST_LIMIT else rest
             yield None
         elif found is InputKind.TEXT:
             yield from cut_text(rest, options.max_document_size)
@@ -310,24 +314,24 @@ class BlockEncoders:
         self._options = options
         self._idle: list[tuple[Encoder, TimestampPatterns]] = []
 
-    def blocks(self, sources: Iterable[Input]) -> Iterator[InputBlock]:
+    def blocks(self, sources: Iterable[Input], limits: Limits) -> Iterator[InputBlock]:
         """The blocks of inputs, one without data after each input; encoded already where several jobs do that."""
         jobs = self._options.jobs
-        with closing(self._pieces(sources)) as pieces:
+        with closing(self._pieces(sources, limits)) as pieces:
             if jobs == 1:
                 yield from map(InputBlock, pieces)
             else:
-                yield from map_ordered(self.encode, cut_apart(pieces, self._options), jobs)
+                yield from map_ordered(self.encode, cut_apart(pieces, self._options, limits), jobs)
 
-    def _pieces(self, sources: Iterable[Input]) -> Generator[bytes | None]:
+    def _pieces(self, sources: Iterable[Input], limits: Limits) -> Generator[bytes | None]:
         """The content of the inputs in chunks, with None after each input."""
         jobs, as_is = self._options.jobs, self._options.input in ("text", "json")
         if jobs == 1:
             for source in sources:
-                yield from read_pieces(source, as_is=as_is)
+                yield from read_pieces(source, as_is=as_is, limits=limits)
                 yield None
         else:
-            yield from read_ahead(sources, jobs, as_is=as_is)
+            yield from read_ahead(sources, jobs, as_is=as_is, limits=limits)
 
     def encode(self, data: bytes | TextPart | StreamPart | None) -> InputBlock:
         """Encode a block on its own.
