@@ -267,6 +267,9 @@ class Comparison:
                 raise DifferenceError(path, f"{len(slow)} elements", len(fast))
             for number, (one, other) in enumerate(zip(slow, fast, strict=True)):
                 self.value(one, other, kind.of, f"{path}[{number}]")
+            columns = fast._if_any() if hasattr(fast, "_if_any") else None
+            if columns is not None:  # a second reading of the same elements
+                self.value(slow, columns, kind, f"{path}.columns")
         elif isinstance(slow, KaitaiStruct):
             type = type_of(slow)
             if type.scalar is not None:

@@ -548,6 +548,26 @@ def test_compressed_bytes_are_inflated_to_a_bound(compiled: Any) -> None:
         specification.read(zlib.compress(bytes(40 << 20)))
 
 
+@pytest.mark.parametrize("value", ["1 << 999999999", "(n + 1) << 99999", "(n << 8000) * (n << 8000)"])
+def test_numbers_above_a_budget_are_no_damage(compiled: Any, value: str) -> None:
+    with pytest.raises(LimitExceededError, match=r"field a: expected a number of at most .*, found more \[EX-501\]$"):
+        compiled(f"{SEQ}[{{id: n, type: u1}}, {{id: a, size: {value}}}]").read(b"\7")
+
+
+def test_values_that_cannot_be_computed_are_named(compiled: Any, tmp_path: Path, exhume_cli: Any) -> None:
+    compiled(SEQ + "[{id: n, type: u1}]\ninstances: {a: {value: 1 / n}, b: {value: a + 1}, c: {value: n + 1}}")
+    spec, file = tmp_path / "one.ksy", tmp_path / "file.bin"
+    file.write_bytes(b"\0")
+    shown = exhume_cli("explain", "--ksy", spec, file)
+    assert shown.code == 3
+    assert shown.out.count(b"parsing stops here: a at 0: expected a value, found ZeroDivisionError") == 2
+    info = exhume_cli("info", "--ksy", spec, file)
+    assert info.code == 3
+    assert info.out.count(b"cannot be read: a at 0: expected a value, found ZeroDivisionError") == 2
+    file.write_bytes(b"\1")
+    assert [exhume_cli(verb, "--ksy", spec, file).code for verb in ("explain", "info")] == [0, 0]
+
+
 @pytest.mark.slow
 def test_elements_that_take_nothing_do_not_fill_the_memory(compiled: Any) -> None:
     types = "types: {t: {instances: {x: {value: 1}}}}"

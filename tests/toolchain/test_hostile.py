@@ -179,7 +179,7 @@ KEYS = {
     "types: {__t: {seq: []}}": r"'__t' is not a name",
     "enums: {e: {1: '__doc__'}}": r"'__doc__' is not a name",
     "enums: {e: {1: \"a\\nb\"}}": r"is not a name",
-    "enums: {e: {'__import__(1)': a}}": r"is not an integer",
+    "enums: {e: {'__import__(1)': a}}": r"is not an integer of 64 bits",
     "enums: {__e: {1: a}}": r"'__e' is not a name",
     "params: [{id: __p, type: u1}]": r"'__p' is not a name",
     "seq: [{id: a, type: str, size: 1, encoding: hex}]": r"encoding 'hex' is not known",

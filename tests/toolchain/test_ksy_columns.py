@@ -222,6 +222,26 @@ def test_rows_of_parents_have_no_columns(tmp_path: Path) -> None:
     assert specification.to_arrow(b"\1\2\3", "rows").num_rows == 3
 
 
+@pytest.mark.parametrize(
+    ("field", "data"),
+    [
+        ("terminator: 10", b"a=1\nb=2\n"),
+        ("terminator: 10, eos-error: false", b"a=1\nb=2"),
+        ("terminator: 10, include: true, process: xor(0)", b"a=1\nb=2\n"),
+        ("size: 4, terminator: 10", b"a=1\nb=2\n"),
+    ],
+)
+def test_rows_up_to_a_terminator_stay_objects(tmp_path: Path, field: str, data: bytes) -> None:
+    text = "types: {row: {seq: [{id: k, type: str, terminator: 61}, {id: v, type: str, size: 1}]}}"
+    file = tmp_path / "one.ksy"
+    file.write_text(HEAD.replace("type: row", f"type: row, {field}") + text, encoding="utf-8")
+    specification = compile_ksy(file)
+    rows = specification.read(data).rows
+    assert not hasattr(rows, "columns")
+    assert [(row.k, row.v) for row in rows] == [("a", "1"), ("b", "2")]
+    assert specification.to_arrow(data, "rows").to_pylist() == [{"k": "a", "v": "1"}, {"k": "b", "v": "2"}]
+
+
 def test_lists_of_constant_bytes_stay_objects(tmp_path: Path) -> None:
     specification = compiled(CONSTANT, tmp_path)
     assert "scan_row" not in specification.texts["one.py"]

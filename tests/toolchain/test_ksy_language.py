@@ -28,6 +28,9 @@ from tests.sizes import some
 from tools import nodejs
 from tools.generate import relative_imports
 
+ENUM_KEYS = ["1_0", " 1", "+1", "-0x1", "0o17", "0X1", "\u0663", "0x1_0", "1.5", "x", "", "9" * 500, "0x1" + "0" * 16]
+"""Keys of enums that Kaitai's compiler does not take either."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -329,6 +332,26 @@ CASES = [
         "  few: {seq: [{id: x, type: u1}, {id: y, type: b3}]}}",
         "00010203040500010203040506e0",
         {"(r.s, r.t, r.u, r.v, r.w, r.x, r.a.own, r.y)": (6, 6, 7, 14, 11, 8, 6, 2)},
+    ),
+    Case(
+        "bits_of_both_orders",
+        "seq: [{id: a, type: half}, {id: b, type: half}, {id: c, type: low}, {id: d, type: low}, {id: e, type: b4},\n"
+        "  {id: f, type: u1}, {id: g, type: half, repeat: expr, repeat-expr: 2}, {id: h, type: b5le},\n"
+        "  {id: i, type: b3le}]\n"
+        "types: {half: {seq: [{id: q, type: b4}]}, low: {seq: [{id: q, type: b4le}]}}",
+        "123456789abc",
+        {
+            "(r.a.q, r.b.q, r.c.q, r.d.q, r.e, r.f)": (1, 2, 4, 3, 5, 0x78),
+            "([x.q for x in r.g], r.h, r.i)": ([9, 10], 0x1C, 5),
+        },
+    ),
+    Case(
+        "bits_of_both_orders_of_constant_number",
+        "seq: [{id: a, type: b1, repeat: expr, repeat-expr: 2 * 4}, {id: b, type: b12le}, {id: c, type: b4le},\n"
+        "  {id: d, type: t}, {id: e, type: b4}]\n"
+        "types: {t: {meta: {bit-endian: le}, seq: [{id: x, type: b4}, {id: n, type: u1}]}}",
+        "a52143056789",
+        {"(list(r.a), r.b, r.c, r.d.x, r.d.n, r.e)": ([1, 0, 1, 0, 0, 1, 0, 1], 0x321, 4, 5, 0x67, 8)},
     ),
     Case(
         "sizeof_as_stated",  # conditions and the bits before a whole byte do not count
@@ -702,6 +725,7 @@ def test_a_comma_may_follow_the_last_argument_of_a_type(tmp_path: Path) -> None:
         ("to-string: [a]", "an expression is expected, line 2, field one: to-string"),
         ("meta: {id: 5}", "5 is not a name"),
         ("instances: {a: {value: ''}}", "an expression is expected, line 2, field one.a: value"),
+        *((f"enums: {{e: {{'{key}': a}}}}", "is not an integer of 64 bits") for key in ENUM_KEYS),
         ("enums: {e: {1: {id: a, docs: x}}}", "`docs` is not a key here: did you mean `doc`"),
         ("meta: {id: one, ks-opaque-types: 1}", "`ks-opaque-types` is true or false"),
         ("meta: {id: one, ks-debug: yes}", "`ks-debug` is true or false"),
@@ -726,6 +750,11 @@ def test_a_documentation_is_text(tmp_path: Path, doc: str) -> None:
         "seq: [{id: a, type: b3le}, {id: b, type: b5}]",
         "seq: [{id: a, type: b3}, {id: b, type: u1, if: a == 0}, {id: c, type: b5le}]",
         "seq: [{id: a, type: b3}, {id: b, type: low}]\ntypes: {low: {seq: [{id: x, type: b5le}]}}",
+        "seq: [{id: n, type: u1}, {id: a, type: b2, repeat: expr, repeat-expr: n}, {id: b, type: b4le}]",
+        "seq: [{id: a, type: t, repeat: eos}]\ntypes: {t: {seq: [{id: x, type: b8}, {id: y, type: b4le}]}}",
+        "seq: [{id: a, type: t}, {id: b, type: t}]\ntypes: {t: {seq: [{id: x, type: b8}, {id: y, type: b4le}]}}",
+        "seq: [{id: n, type: u1}, {id: a, type: {switch-on: n, cases: {1: b4, 2: b4le}}}, {id: b, type: b4}]",
+        "seq: [{id: a, type: b4}]\ninstances: {b: {type: b4le}}",
     ],
 )
 def test_bits_of_both_orders_within_a_byte_are_refused(tmp_path: Path, spec: str) -> None:

@@ -158,7 +158,10 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
 
 
 def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> ExitCode:
-    """Say what a file has by its specification: single values, and lists with the numbers of their elements."""
+    """Say what a file has by its specification: single values, and lists with the numbers of their elements.
+
+    Values that cannot be read are named.
+    """
     from exhume.layout.foreign_values import described
     from exhume.layout.ksy_files import one_file
 
@@ -169,9 +172,10 @@ def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) ->
         title = specification.specs[specification.id]["meta"].get("title")
         if title:
             body["title"] = str(title)
-        body |= described(specification, value)
+        found, whole = described(specification, value)
+        body |= found
     if run.machine:
         run.document("info", body)
     else:
         run.print_values(body)
-    return ExitCode.DONE
+    return ExitCode.DONE if whole else ExitCode.LOSS

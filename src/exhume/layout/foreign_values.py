@@ -54,25 +54,29 @@ def json_pieces(specification: Specification, value: Any, omitted: dict[str, str
         yield dumps(shorten(value, SHOWN))
 
 
-def described(specification: Specification, value: Any) -> dict[str, Any]:
-    """The values and the lists of a structure and of those directly in it: lists by the number of their elements."""
+def described(specification: Specification, value: Any) -> tuple[dict[str, Any], bool]:
+    """The values and the lists of a structure and of those directly in it: lists by the number of their elements.
+
+    Also return whether all of them could be read.
+    """
     found: dict[str, Any] = {"fields": {}, "lists": {}}
-    _describe(specification, value, "", found, 2)
-    return {key: one for key, one in found.items() if one}
+    whole = _describe(specification, value, "", found, 2)
+    return {key: one for key, one in found.items() if one}, whole
 
 
-def _describe(specification: Specification, value: Any, path: str, found: dict[str, Any], depth: int) -> None:
+def _describe(specification: Specification, value: Any, path: str, found: dict[str, Any], depth: int) -> bool:
     """Add the values of a structure to `found["fields"]`, by path, and the lengths of lists to `found["lists"]`.
 
-    Structures within it are described to `depth` levels.
+    Structures within it are described to `depth` levels.  Return whether all of them could be read.
     """
-    type = specification.type_of(value)
+    type, whole = specification.type_of(value), True
     for field in type.fields() if type is not None else ():
         name = f"{path}{field.id}"
         try:
             one = getattr(value, slot(field.id))
         except RAISED as error:
             found["fields"][name] = f"cannot be read: {shorten(error, SHOWN)}"
+            whole = False
             continue
         if one is None:
             continue
@@ -80,10 +84,11 @@ def _describe(specification: Specification, value: Any, path: str, found: dict[s
             found["lists"][name] = len(one)
         elif specification.type_of(one) is not None:
             if depth > 1:
-                _describe(specification, one, f"{name}.", found, depth - 1)
+                whole &= _describe(specification, one, f"{name}.", found, depth - 1)
         elif isinstance(one, enum.Enum):
             found["fields"][name] = one.name
         elif isinstance(one, (bytes, memoryview)):
             found["fields"][name] = shorten(bytes(one[:SHOWN]), SHOWN)
         elif isinstance(one, (bool, int, float, str)):
             found["fields"][name] = shorten(one, SHOWN) if isinstance(one, str) else one
+    return whole

@@ -164,7 +164,7 @@ class Explainer:
                 self._traced_attribute(parsed, one.id, getattr(parsed, slot(one.id), None), docs, parent)
         for name in type_of(parsed).instances if self._left >= 0 else ():
             value, failure = self._instance(parsed, slot(name))
-            if (value is not None or name in parsed.PLACES) and self._is_room(parent):
+            if (value is not None or failure or name in parsed.PLACES) and self._is_room(parent):
                 self._traced_attribute(parsed, name, value, docs, parent)
                 if failure and not parent.children[-1].note:
                     parent.children[-1].note = f"{STOPPED}: {failure}"

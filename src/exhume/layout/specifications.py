@@ -14,7 +14,7 @@ from typing import Any
 
 from exhume.choices import hint
 from exhume.compiler.front.kinds import structures
-from exhume.compiler.front.model import Type
+from exhume.compiler.front.model import Type, enum_key
 from exhume.errors import EntryNotFoundError, MissingDependencyError, SpecificationError
 from exhume.layout.ksy_files import parse_yaml
 
@@ -129,7 +129,7 @@ def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, Field
             for key, item in values.items():
                 if isinstance(item, dict):
                     doc, checksum = _text(item.get("doc")), _text(item.get("-checksum"))
-                    texts[int(str(key), 0)] = FieldDoc(doc=doc, checksum=checksum)
+                    texts[enum_key(key)] = FieldDoc(doc=doc, checksum=checksum)
             found[name] = texts
     return found
 

@@ -126,7 +126,7 @@ def failed(error: Exception, at: int, value: Any = None) -> LayoutError:
         return error
     path = next((name for name in value._fields if not hasattr(value, name)), "") if value is not None else ""
     if isinstance(error, LayoutError):  # of a helper, which knows neither field nor place
-        return LayoutError(path, at, at, error.expected, error.found)
+        return type(error)(path, at, at, error.expected, error.found)
     if isinstance(error, RecursionError):
         return LayoutError(path, at, at, "structures that end", "more within each other than fit")
     return LayoutError(path, at, at, "a value", f"{type(error).__name__}: {error}"[:200])

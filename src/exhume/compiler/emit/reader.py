@@ -351,15 +351,11 @@ class Reader(Statements):
     def _read_loosely(self, number: int, field: Field) -> bool:
         """Return whether the bit field `number` is read by itself, not together with its run of bit fields.
 
-        That is so if one field of the run is repeated, conditional or checked by a rule that uses it. Raises
-        `UnsupportedError` for bits of both orders within a byte.
+        That is so if one field of the run is repeated, conditional or checked by a rule that uses it.
         """
         here, last = bit_order(field.one), bit_order(self.type.seq[number - 1].one) if number else None
         if here is not None and here == last:
             return self.loose
-        orders = {bit_order(one.one) for one in self.type.seq} - {None}
-        if here is not None and len(orders) > 1 and (self.counts or leaves_bits(self.type.seq[:number])):
-            raise UnsupportedError("bits of both orders within a byte are not supported")
         self.loose: bool = False
         if here is not None and (self.counts or self.traces):
             return True

@@ -239,6 +239,12 @@ class Field:
         return Sequence(self.one) if self.repeat else self.one
 
 
+def enum_key(key: Any) -> int:
+    """The number that a key of an enum is: decimal, or with the prefix `0x` or `0b`."""
+    text = str(key)
+    return int(text, 0 if text.startswith(("0x", "0b")) else 10)
+
+
 def _word(name: Any) -> str:
     """A name as the text that it is written as: YAML takes `true` for a truth value."""
     return str(name).lower() if isinstance(name, bool) else str(name)
@@ -300,7 +306,7 @@ class Type:
         for item in self.raw.get("params", ()):
             self.params.append(Field(item["id"], item, self, parameter=True))
         for id, item in self.raw.get("enums", {}).items():
-            names = {int(str(key), 0): one["id"] if isinstance(one, Mapping) else one for key, one in item.items()}
+            names = {enum_key(key): one["id"] if isinstance(one, Mapping) else one for key, one in item.items()}
             self.enums[id] = Enum(id, {key: _word(one) for key, one in names.items()}, self)
         for id, item in self.raw.get("types", {}).items():
             self.types[id] = Type(id, item, self, self.model)

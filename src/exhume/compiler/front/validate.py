@@ -14,7 +14,7 @@ from typing import Any
 from exhume.compiler import refusal
 from exhume.compiler.front.expressions import is_private
 from exhume.compiler.front.kinds import text_encoding
-from exhume.compiler.front.model import KNOWN
+from exhume.compiler.front.model import KNOWN, enum_key
 from exhume.compiler.refusal import UnsupportedError
 
 NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
@@ -22,6 +22,7 @@ TYPE = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*(\[\])?(\s*\(.*\))?", re.
 ENUM = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*", re.ASCII)
 _NOT_OF_FIELDS = re.compile(r"[us]1(le|be)|bytes|bool|io|any|struct|.*\[\]", re.DOTALL)
 _NOT_OF_PARAMETERS = re.compile(r"([usf][1248](le|be)|strz)(\[\])?")
+_ENUM_KEY = re.compile(r"-?[0-9]{1,20}|0x[0-9a-fA-F]{1,16}|0b[01]{1,64}")
 WIDEST = 64
 """Bits of one field."""
 
@@ -201,10 +202,8 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
     """Check that the keys of an enum are numbers, and its names differ.  Raises `UnsupportedError`."""
     taken = set()
     for key, said in raw.items():
-        try:
-            int(key, 0)
-        except ValueError:
-            raise UnsupportedError(f"{key!r:.60} is not an integer", where) from None
+        if _ENUM_KEY.fullmatch(key) is None or not -(1 << 63) <= enum_key(key) < 1 << 64:
+            raise UnsupportedError(f"{key!r:.60} is not an integer of 64 bits", where)
         found = said
         if isinstance(said, Mapping):
             _keys(_mapping(said, where), _MEMBER_KEYS, where)

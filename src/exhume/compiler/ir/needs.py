@@ -10,7 +10,8 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import DECIDED, REST, SOME_STRUCTURE, combined, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
-from exhume.compiler.ir.fixed import bit_order, shares_bytes
+from exhume.compiler.ir.bit_orders import check_bit_orders
+from exhume.compiler.ir.fixed import shares_bytes
 from exhume.compiler.refusal import UnsupportedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")
@@ -161,9 +162,7 @@ def find_needs(model: Model) -> dict[Type, ReaderNeeds]:
     if model.foreign:
         find_moving(model)
         model.shares = shares_bytes(needs)
-        bits = [one for type in needs for one in type.seq if bit_order(one.one) is not None]
-        if model.shares and len({bit_order(one.one) for one in bits}) > 1:
-            raise UnsupportedError("bits of both orders within a byte are not supported", bits[-1].where)
+        check_bit_orders(needs)
     if model.foreign:  # every structure knows the one around it, and its stream
         cut = any("parent" in field.raw for type in needs for field in type.fields())
         for type, need in needs.items():

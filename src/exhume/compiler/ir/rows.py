@@ -279,8 +279,8 @@ def is_list_of_rows(field: Field, model: Model) -> bool:
     if field.to_end or _is_few(field):
         return False
     size = set() if field.size is None else words(field.size)
-    coded = {"terminator", "pad-right", "process", "valid", "parent"}
-    alike = field.size is None or (model.moving is None and field.repeat != "until" and coded.isdisjoint(field.raw))
+    sized = model.moving is None and field.repeat != "until" and {"valid", "parent"}.isdisjoint(field.raw)
+    alike = CODED.isdisjoint(field.raw) and (field.size is None or sized)
     return alike and size.isdisjoint(("_", "_index", "_io"))
 
 

@@ -29,7 +29,7 @@ def element_bits(field: Field) -> int | None:
     if "contents" in field.raw:
         return 8 * len(contents(field))
     if field.size is not None:
-        size = _constant(field.size)
+        size = constant(field.size)
         return None if size is None else 8 * size
     if field.to_end or "terminator" in field.raw:
         return None
@@ -48,7 +48,7 @@ def _sum(type: Type) -> int | None:
     total = 0
     for field in type.seq:
         count = field.expr("repeat-expr")
-        many = 1 if not field.repeat else None if count is None else _constant(count)
+        many = 1 if not field.repeat else None if count is None else constant(count)
         bits = element_bits(field)
         if many is None or bits is None:
             return None
@@ -56,6 +56,7 @@ def _sum(type: Type) -> int | None:
     return total if not type.opaque and 0 <= total <= MOST else None
 
 
-def _constant(expr: ex.Expr) -> int | None:
+def constant(expr: ex.Expr) -> int | None:
+    """The value of an expression of constants; None for others."""
     found = ex.fold(expr)
     return found.value if isinstance(found, ex.Literal) and type(found.value) is int else None
