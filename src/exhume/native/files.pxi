@@ -1,4 +1,4 @@
-# Many small files at a time, without the GIL.  `exhume.io.small_files` has the pure-Python form and the documentation.
+# Many small files at a time, without the GIL.  `exhume.io.folders` has the pure-Python form and the documentation.
 
 from libc.errno cimport EINTR, errno
 from os import strerror as os_strerror
@@ -88,6 +88,7 @@ cdef int write_one(FileJob* job, const unsigned char* data) noexcept nogil:
 
 
 def write_files(list jobs not None, const unsigned char[::1] data not None):
+    """See `exhume.io.folders.py_write_files`."""
     cdef Py_ssize_t count = len(jobs), i, size = data.shape[0]
     cdef FileJob* table = <FileJob*>malloc((count or 1) * sizeof(FileJob))
     cdef const unsigned char* base = &data[0] if size else NULL
@@ -163,6 +164,7 @@ cdef Py_ssize_t read_one(Folder* folder, const char* path, Py_ssize_t size, char
 
 
 def read_files(list paths not None, list sizes not None):
+    """See `exhume.io.folders.py_read_files`."""
     cdef Py_ssize_t count = len(paths), i, total = 0, at = 0
     cdef FileJob* table
     cdef bytes name
@@ -200,6 +202,7 @@ def read_files(list paths not None, list sizes not None):
 
 
 def list_folder(bytes path not None):
+    """See `exhume.io.folders.py_list_folder`."""
     cdef files_dir_t* folder
     cdef files_entry_t* entry
     cdef files_stat_t found

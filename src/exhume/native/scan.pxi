@@ -60,6 +60,7 @@ cdef class ScanHits:
         free(self.hits)
 
     cdef int add(self, Py_ssize_t offset, Py_ssize_t index) except -1 nogil:
+        """Add a hit. Raises `MemoryError`."""
         cdef ScanHit* more
         if self.count == self.room:
             more = <ScanHit*>realloc(self.hits, (2 * self.room + 64) * sizeof(ScanHit))

@@ -250,6 +250,7 @@ cdef inline bint ark_before(ArkHead* one, ArkHead* other) noexcept nogil:
 
 
 cdef void ark_sink(ArkHead* heap, Py_ssize_t at, Py_ssize_t count) noexcept nogil:
+    """Move the head at `at` down in a heap of `count` heads until none below it comes before it."""
     cdef ArkHead moved = heap[at]
     cdef Py_ssize_t child = 2 * at + 1
     while child < count:

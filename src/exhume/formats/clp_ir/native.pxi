@@ -57,6 +57,7 @@ cdef struct CiToken:
     Py_ssize_t size
 
 cdef void ci_fill() noexcept:
+    """Fill the tables by byte: the class of a token, lower case, and how far the value of a token is to be shifted."""
     cdef ClpIrToken token
     cdef uint8_t[16] stored
     cdef int64_t after
@@ -396,6 +397,7 @@ cdef class ClpIrDecoder:
         return 0 if CI_FIRST <= self.time <= CI_LAST else IR_TIME
 
     cdef int give(self, IrLeaf* leaf, int how, int fault, const uint8_t* apart, Py_ssize_t apart_size) except -2 nogil:
+        """Make what `how` states of the event that was read, if it is one of the choice. Returns 0 or the fault."""
         cdef Out* into = &self.out
         cdef Py_ssize_t start, size = self.out.size
         cdef CiLogType* type
@@ -511,6 +513,9 @@ cdef class ClpIrDecoder:
         return 0
 
     cdef int find_clues_of(self, CiLogType* type, Py_ssize_t number) except -1 nogil:
+        """Collect where pattern `number` could begin in events of a log type, and what their variables must then
+        contain.
+        """
         cdef CiPattern* pattern = &(<CiPattern*>self.patterns.p)[number]
         cdef CiSegment* needle = &(<CiSegment*>self.segments.p)[pattern.needle]
         cdef CiPiece* piece = <CiPiece*>type.pieces.p
@@ -537,6 +542,7 @@ cdef class ClpIrDecoder:
 
     cdef int add_clue(self, CiLogType* type, Py_ssize_t variable, Py_ssize_t pattern, int where, Py_ssize_t first,
                       Py_ssize_t count) except -1 nogil:
+        """Note that a pattern needs some letters in a variable; a variable that is a number cannot contain others."""
         cdef CiSegment* needle = &(<CiSegment*>self.segments.p)[(<CiPattern*>self.patterns.p)[pattern].needle]
         cdef CiClue clue
         cdef Py_ssize_t i
@@ -601,6 +607,7 @@ cdef class ClpIrDecoder:
         return False
 
     cdef bint fits(self, CiPattern* pattern, const uint8_t* text, Py_ssize_t size) noexcept nogil:
+        """Whether a text matches a wildcard pattern: each segment is searched for after the one before it."""
         cdef CiSegment* segment = <CiSegment*>self.segments.p + pattern.first
         cdef Py_ssize_t start = 0, stop = size, i = 0, last = pattern.count
         if last == 0:

@@ -293,6 +293,9 @@ cdef class IrColumns:
         return 0
 
     cdef tuple take(self):
+        """The sizes of the rows since the last call, the buffers of each column, and what was lost; the columns are
+        empty then.
+        """
         cdef IrColumn* c
         cdef Py_ssize_t i
         cdef list found = [None] * self.count

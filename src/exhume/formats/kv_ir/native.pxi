@@ -54,6 +54,7 @@ cdef uint8_t[256] ir_size
 """Size of a token in bytes, by its tag; 0 if it depends on more."""
 
 cdef void ir_fill_classes() noexcept:
+    """Fill the tables by byte: the placeholders of log types, and the class of each token."""
     memset(ir_mark, 0, 256)
     ir_mark[CLP_KV_IR_MARKS_ESCAPE] = ir_mark[CLP_KV_IR_MARKS_INTEGER] = 1
     ir_mark[CLP_KV_IR_MARKS_TEXT] = ir_mark[CLP_KV_IR_MARKS_DECIMAL] = 1
@@ -145,6 +146,7 @@ cdef int ir_stop(IrStop* stop, int status, int64_t unit, int64_t place, int64_t 
 
 
 cdef bint ir_is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
+    """Whether some bytes are UTF-8; eight ASCII characters at a time."""
     cdef const uint8_t* end = p + size
     cdef uint8_t[4] last
     cdef uint64_t word
@@ -801,6 +803,8 @@ cdef class KvIrDecoder:
         return fault if fault else self.check_tree(self.user, &self.leaves[1])
 
     cdef int check_tree(self, IrTree tree, EncBuf* leaves) except -2 nogil:
+        """Check the leaves of one tree of an event: known keys, fitting types, no name twice. Returns 0 or the fault.
+        """
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf)
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
@@ -844,6 +848,9 @@ cdef class KvIrDecoder:
     # -- what an event holds -------------------------------------------------------------------------------------------
 
     cdef int give(self, int how) except -2 nogil:
+        """Make what `how` states of the event that was read: a line, objects, a row, or nothing. Returns 0 or the
+        fault.
+        """
         cdef Py_ssize_t start = self.out.size
         cdef int fault = 0
         if how & IR_OBJECTS:
@@ -1036,6 +1043,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int put_value(self, IrLeaf* leaf, uint8_t type) except -2 nogil:
+        """Print a value as JSON. Returns 0 or the fault, as for a text that does not match its log type."""
         cdef Out* out = &self.out
         if leaf.kind == C_TEXT:
             ir_put_escaped(out, leaf.text, leaf.size)
@@ -1149,6 +1157,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int encode(self) except -2 nogil:
+        """Add the event to a clp-s archive. Returns 0 or the fault, after which the archive is as before."""
         cdef int fault = self.join_all(&self.leaves[0])
         cdef size_t count, names = self.encoder.num_names, nodes = self.encoder.num_nodes
         if fault == 0:
@@ -1195,6 +1204,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int encode_tree(self, IrTree tree, EncBuf* leaves, bint reserved) except -2 nogil:
+        """Add the leaves of one tree to the record in progress, in the order of their nodes. Returns 0 or the fault."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
         cdef IrNode* node

@@ -425,6 +425,7 @@ cdef class KvIrEncoder:
         return enc_buf_put(&self.text, text, size)
 
     cdef int add_scalar(self, EncToken* token) except -1 nogil:
+        """Add a value that is within an array as JSON text."""
         cdef Out digits
         if token.kind == T_STRING:
             return self.add_string(token.text, token.size)
@@ -463,6 +464,7 @@ cdef class KvIrEncoder:
             PyMem_Free(text)
 
     cdef int add_string(self, const uint8_t* text, size_t size) except -1 nogil:
+        """Add a string in quotes, with the escapes of JSON."""
         cdef uint8_t* out
         cdef uint8_t byte, how
         cdef size_t i

@@ -1,5 +1,6 @@
-# The LevelDB part of the kernel: entries of blocks, and blocks without an index.  `exhume.formats.leveldb.pykernel` is the
-# pure-Python form of these, with their documentation.
+# The LevelDB part of the kernel: entries of blocks, blocks without an index, versions in columns, blocks of tables.  The
+# pure-Python forms, with the documentation, are in `exhume.native.pykernel` (`block_entries`, `internal_entries`,
+# `find_blocks`) and `exhume.formats.leveldb.pykernel` (all others).
 
 cdef enum:
     BLOCK_FINE_ = 0

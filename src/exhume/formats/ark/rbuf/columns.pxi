@@ -149,6 +149,8 @@ cdef int64_t column_object(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t
 
 
 cdef int64_t column_list(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
+    """Add a list or array to its column, and its elements to the column of the elements. Returns where it ends, or -1.
+    """
     cdef const RbufOp* element = &w.ops[op.child]
     cdef RbufColumn* within = &w.columns[c.shape.child]
     cdef int64_t number, count = 0, size
@@ -172,6 +174,7 @@ cdef int64_t column_list(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
 
 
 cdef int64_t column_pairs(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
+    """Add the pairs of a map to the columns of its keys and values. Returns where it ends, or -1, as for a null key."""
     cdef RbufColumn* column = &w.columns[c.shape.child]
     cdef RbufKeys keys
     cdef int64_t number, count = 0
@@ -219,6 +222,7 @@ cdef int64_t column_variant(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_
 
 
 cdef int64_t column_json(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
+    """Add a value to its column as JSON text, for what has no column type. Returns where it ends, or -1."""
     cdef RbufColumn* columns = w.columns
     cdef const char* texts = w.texts
     cdef RbufOp value = op[0]

@@ -152,6 +152,7 @@ cdef inline void rbuf_real(Out* out, double value) noexcept nogil:
 
 
 cdef void rbuf_guid(Out* out, ArkRbufGuid* guid) noexcept nogil:
+    """Print a GUID in quotes: 38 bytes, for which there is room."""
     cdef uint32_t[4] parts
     cdef char* at = out.data + out.size
     cdef int i
@@ -313,6 +314,7 @@ cdef int64_t rbuf_count(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end, 
 
 
 cdef int64_t rbuf_list(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    """Check the elements of a list, and print them if there is an output. Returns where it ends, or -1."""
     cdef const RbufOp* element = &w.ops[op.child]
     cdef int64_t number, count = 0
     at = rbuf_count(w, op, at, end, &count)
@@ -428,6 +430,9 @@ cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
 
 
 cdef int64_t rbuf_variant(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    """Check a variant, and print it as an object with the name of its type. Returns where it ends, or -1; a type that is
+    not known is passed over where `is_dropped` is set.
+    """
     cdef ArkRbufVariantHeader header
     cdef const RbufOp* one
     cdef int64_t number

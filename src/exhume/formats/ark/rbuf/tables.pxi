@@ -121,6 +121,7 @@ cdef int64_t table_size(RbufTable* table) noexcept nogil:
 
 
 cdef void copy_table(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted, char* to) noexcept nogil:
+    """Copy the rows of a table to `to`: times, sizes, then the buffers of each column, each aligned."""
     cdef uint64_t* times = <uint64_t*>to
     cdef Py_ssize_t at, rows = table.last - table.first
     cdef int64_t* sizes = <int64_t*>(to + aligned(rows * sizeof(uint64_t)))
@@ -159,6 +160,9 @@ cdef object table_parts(RbufTable* table, bytes held):
 
 
 cdef list rbuf_tables(list order, list pieces, list described, bint is_named, int64_t room):
+    """The messages of several channels as tables, `described` by shapes and texts: for each the bytes that `copy_table`
+    makes. Raises `MemoryError` if they take more than `room`.
+    """
     cdef Py_ssize_t count = len(order), number, tables = len(described)
     cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
     cdef Py_ssize_t* sorted = <Py_ssize_t*>malloc((count + 1) * sizeof(Py_ssize_t))

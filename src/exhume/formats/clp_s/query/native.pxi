@@ -135,6 +135,7 @@ def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
 
 
 cdef int compare_op(str op) except -1:
+    """The number of an operator of a query. Raises `KeyError` for another."""
     if op == ":":
         return COMPARE_EQ
     if op == "<":

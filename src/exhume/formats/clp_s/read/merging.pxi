@@ -10,6 +10,7 @@ cdef inline bint before(const Head* a, const Head* b) noexcept nogil:
 
 
 cdef void sift(Head* heap, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    """Move the head at `at` down in a heap until none below it comes before it."""
     cdef Head moving = heap[at]
     cdef Py_ssize_t child
     while True:

@@ -133,6 +133,7 @@ cdef uint8_t[256] ESCAPE  # 0: as it is, 'u': \u00xx, else the letter after the 
 
 
 cdef void _init_clps() noexcept:
+    """Fill the tables of powers of ten, of pairs of digits and of escapes."""
     cdef int i
     cdef double ten = 1.0
     cdef uint64_t whole = 1
@@ -189,6 +190,7 @@ cdef inline bint add(Out* out, const char* text, Py_ssize_t size) noexcept nogil
 
 
 cdef bint add_escaped(Out* out, const char* text, Py_ssize_t size) noexcept nogil:
+    """Add a text with the escapes of JSON. Returns False without memory."""
     cdef Py_ssize_t i
     cdef uint8_t byte, how
     cdef char* data

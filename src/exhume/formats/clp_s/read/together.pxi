@@ -35,6 +35,7 @@ cdef struct Made:  # the operations of one table
 
 
 cdef int shape_open(Shape* s, Py_ssize_t nodes) noexcept nogil:
+    """Allocate what a shape of `nodes` nodes takes. Returns -1 without memory; the caller frees it in any case."""
     memset(s, 0, sizeof(Shape))
     s.marks = <uint32_t*>calloc(nodes + 1, sizeof(uint32_t))
     s.leaves = <uint32_t*>calloc(nodes + 1, sizeof(uint32_t))

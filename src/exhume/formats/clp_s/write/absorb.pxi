@@ -83,6 +83,7 @@ cdef int64_t enc_map_entries(EncDictionary* to, EncDictionary* d, EncMaps* maps,
 
 
 cdef int enc_map_nodes(ClpsEncoder self, ClpsEncoder piece, EncBuf* ids) except -1 nogil:
+    """Find or make the nodes of `piece` in `self`; `ids` gets their numbers here. Those before its size are known."""
     cdef EncNode* node
     cdef EncName* name
     cdef int32_t* out
@@ -263,6 +264,9 @@ cdef bint enc_keeps_order(ClpsEncoder piece, const int32_t* nodes) noexcept nogi
 
 
 cdef bint enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* patterns) except -1 nogil:
+    """Append all that `piece` has encoded. Returns False, and changes nothing, if its nodes would sort differently
+    here.
+    """
     cdef EncMaps* maps = &piece.maps
     cdef size_t i, num_names = self.num_names, num_nodes = self.num_nodes
     cdef int64_t known

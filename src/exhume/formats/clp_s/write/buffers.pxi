@@ -35,6 +35,7 @@ cdef struct EncBuf:
 
 
 cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
+    """Make room for `extra` more bytes, at least twice as much as before. Raises `MemoryError`."""
     cdef size_t cap = max(b.cap * 2, <size_t>64) if b.cap else ENC_FIRST
     while cap < b.n + extra:
         cap *= 2
@@ -102,6 +103,7 @@ cdef struct EncDictionary:
 
 
 cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcept nogil:
+    """A hash of some bytes, different in each process: input cannot be made to collide."""
     cdef uint64_t h = enc_hash_seed ^ (<uint64_t>size * <uint64_t>0x9E3779B97F4A7C15)
     cdef uint64_t word
     while size >= 8:
@@ -125,6 +127,7 @@ cdef inline size_t enc_dictionary_place(const EncDictionary* d, uint64_t h) noex
 
 
 cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
+    """Double the slots of a dictionary, and put its entries into the new ones. Raises `MemoryError`."""
     cdef size_t size = (d.mask + 1) * 2 if d.slots != NULL else 64
     cdef uint64_t* slots = <uint64_t*>calloc(size, 8)
     if slots == NULL:

@@ -319,6 +319,9 @@ cdef class ClpsEncoder:
                 return E_MORE if p >= self.end else E_BAD_CONTROL
 
     cdef int scan_number(self, EncToken* token) except -1 nogil:
+        """Scan a number into `token`: an integer of 64 bits as its value, anything else as its text. Returns 0 or the
+        fault.
+        """
         cdef const unsigned char* p = self.at
         cdef const unsigned char* start = p
         cdef bint negative = p[0] == 0x2D
@@ -592,6 +595,7 @@ cdef class ClpsEncoder:
     # --- the schema tree ---
 
     cdef int names_grow(self) except -1 nogil:
+        """Double the slots of the names of keys, and put the names into the new ones."""
         cdef size_t size = (self.name_mask + 1) * 2 if self.name_slots.n else 64
         cdef EncBuf slots
         cdef size_t i, at
@@ -1263,6 +1267,7 @@ cdef class ClpsEncoder:
         return value
 
     cdef int put_value(self, EncColumn* column, EncToken* token) except -1 nogil:
+        """Append a value to a column by the type of its node; `size` counts its bytes."""
         cdef uint8_t flag
         cdef size_t before
         cdef double value
@@ -1321,6 +1326,7 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int commit(self) except -1 nogil:
+        """Append the record that was scanned and resolved to the table of its schema."""
         cdef int64_t index = self.shape_of()
         cdef EncShape* shape = &(<EncShape*>self.shapes.p)[index]
         cdef EncTable* table = &(<EncTable*>self.tables.p)[shape.table]
@@ -1363,6 +1369,9 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int run(self, const unsigned char** document, bint final, int64_t target, bint single) except -1 nogil:
+        """Encode documents until the input ends, a record is refused or the archive has its `target` size. Returns the
+        status; `document` is where the document begins that was not encoded.
+        """
         cdef int fault
         cdef size_t num_names, num_nodes
         while True:
@@ -1524,6 +1533,9 @@ cdef class ClpsEncoder:
                 self._spill_part(&column.b, &column.moved.b_parts, &column.moved.b_size, least)
 
     cdef int _spill_part(self, EncBuf* data, EncBuf* parts, size_t* out, size_t least) except -1:
+        """Move the bytes of a buffer to the temporary file, if there are `least` of them, and note where they are in
+        `parts`.
+        """
         cdef uint64_t offset
         if not data.n or data.n < least:
             return 0

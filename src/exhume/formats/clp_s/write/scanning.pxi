@@ -10,6 +10,7 @@ cdef uint8_t[256] enc_string_class     # 0 plain, 1 anything that needs a look
 cdef uint8_t[256] enc_token_class      # 0 delimiter; 1 other token byte, 2 digit, 4 hex letter, 8 other letter
 
 cdef void enc_fill_classes() noexcept:
+    """Fill the tables by byte: what ends a run within a string, and what a variable of a message is made of."""
     cdef int c
     for c in range(256):
         enc_string_class[c] = c < 0x20 or c == 0x22 or c == 0x5C or c >= 0x80
@@ -76,6 +77,7 @@ cdef inline int enc_hex4(const unsigned char* p) noexcept nogil:
 
 
 cdef inline int enc_put_utf8(unsigned char* out, uint32_t code) noexcept nogil:
+    """Write a code point as UTF-8. Returns its bytes, at most 4."""
     if code < 0x80:
         out[0] = code
         return 1

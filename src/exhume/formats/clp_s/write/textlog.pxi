@@ -347,6 +347,7 @@ cdef class ClpsTextLog:
             enc_buf_free(&mended)
 
     def last(self, bytes data not None):
+        """See `PureTextLog.last`."""
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
         cdef const unsigned char* p = end
