@@ -607,7 +607,7 @@ cdef class ClpIrDecoder:
         return False
 
     cdef bint fits(self, CiPattern* pattern, const uint8_t* text, Py_ssize_t size) noexcept nogil:
-        """Whether a text matches a wildcard pattern: each segment is searched for after the one before it."""
+        """Whether a message matches a wildcard pattern: each segment is searched for after the one before it."""
         cdef CiSegment* segment = <CiSegment*>self.segments.p + pattern.first
         cdef Py_ssize_t start = 0, stop = size, i = 0, last = pattern.count
         if last == 0:

@@ -56,7 +56,7 @@ cdef inline int ir_print_digits(IrPrint* w, uint64_t* value) noexcept nogil:
 
 
 cdef bint ir_print_number(IrPrint* w) noexcept nogil:
-    """Print a number as the reference writer does. Returns False for one that only Python prints the same."""
+    """Print a number as the reference writer does. Returns False for one that is left to Python."""
     cdef const uint8_t* start = w.p
     cdef bint is_negative = w.p[0] == c"-"
     cdef uint64_t value = 0

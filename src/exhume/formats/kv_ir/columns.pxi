@@ -293,7 +293,7 @@ cdef class IrColumns:
         return 0
 
     cdef tuple take(self):
-        """The sizes of the rows since the last call, the buffers of each column, and what was lost; the columns are
+        """The sizes of the rows since the last call, the buffers of each column, and counts of losses; the columns are
         empty then.
         """
         cdef IrColumn* c

@@ -1043,7 +1043,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int put_value(self, IrLeaf* leaf, uint8_t type) except -2 nogil:
-        """Print a value as JSON. Returns 0 or the fault, as for a text that does not match its log type."""
+        """Print a value as JSON. Returns 0 or the fault, as for variables that do not match their log type."""
         cdef Out* out = &self.out
         if leaf.kind == C_TEXT:
             ir_put_escaped(out, leaf.text, leaf.size)

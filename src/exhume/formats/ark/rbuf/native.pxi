@@ -152,7 +152,7 @@ cdef inline void rbuf_real(Out* out, double value) noexcept nogil:
 
 
 cdef void rbuf_guid(Out* out, ArkRbufGuid* guid) noexcept nogil:
-    """Print a GUID in quotes: 38 bytes, for which there is room."""
+    """Print a GUID in quotes: 38 bytes, for which the output has space."""
     cdef uint32_t[4] parts
     cdef char* at = out.data + out.size
     cdef int i

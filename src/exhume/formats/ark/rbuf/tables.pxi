@@ -160,7 +160,7 @@ cdef object table_parts(RbufTable* table, bytes held):
 
 
 cdef list rbuf_tables(list order, list pieces, list described, bint is_named, int64_t room):
-    """The messages of several channels as tables, `described` by shapes and texts: for each the bytes that `copy_table`
+    """The messages of several channels as tables, `described` by shapes and names: for each the bytes that `copy_table`
     makes. Raises `MemoryError` if they take more than `room`.
     """
     cdef Py_ssize_t count = len(order), number, tables = len(described)

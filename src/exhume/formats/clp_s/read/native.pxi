@@ -190,7 +190,7 @@ cdef inline bint add(Out* out, const char* text, Py_ssize_t size) noexcept nogil
 
 
 cdef bint add_escaped(Out* out, const char* text, Py_ssize_t size) noexcept nogil:
-    """Add a text with the escapes of JSON. Returns False without memory."""
+    """Add a string with the escapes of JSON. Returns False without memory."""
     cdef Py_ssize_t i
     cdef uint8_t byte, how
     cdef char* data

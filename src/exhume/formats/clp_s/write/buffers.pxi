@@ -35,7 +35,7 @@ cdef struct EncBuf:
 
 
 cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
-    """Make room for `extra` more bytes, at least twice as much as before. Raises `MemoryError`."""
+    """Make space for `extra` more bytes, at least twice as much as before. Raises `MemoryError`."""
     cdef size_t cap = max(b.cap * 2, <size_t>64) if b.cap else ENC_FIRST
     while cap < b.n + extra:
         cap *= 2

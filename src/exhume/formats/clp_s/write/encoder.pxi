@@ -319,9 +319,7 @@ cdef class ClpsEncoder:
                 return E_MORE if p >= self.end else E_BAD_CONTROL
 
     cdef int scan_number(self, EncToken* token) except -1 nogil:
-        """Scan a number into `token`: an integer of 64 bits as its value, anything else as its text. Returns 0 or the
-        fault.
-        """
+        """Scan a number into `token`. Returns 0 or the fault."""
         cdef const unsigned char* p = self.at
         cdef const unsigned char* start = p
         cdef bint negative = p[0] == 0x2D
