@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import select
 import sys
 from typing import TextIO
 
@@ -23,6 +22,8 @@ class ExitCode(enum.IntEnum):
 
 def is_closed(stream: TextIO) -> bool:
     """Whether the reader of an output stream has left; where the system cannot determine it, True."""
+    import select
+
     if not hasattr(select, "poll"):
         return True
     try:
