@@ -12,8 +12,8 @@ import zstandard
 from exhume_ksy.facts.clp_kv_ir import Tags
 
 import exhume
-from exhume.errors import ExhumeError, Span, TruncatedError, UnsupportedFeatureError
-from exhume.formats.kv_ir import pykernel
+from exhume.errors import ExhumeError, Span, TruncatedError, UnsupportedFeatureError, UnsupportedOperationError
+from exhume.formats.kv_ir import passes, pykernel
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import END, build_integer, build_real, build_text, parse_preamble
 from exhume.formats.kv_ir.reader import KvIrArchive
@@ -26,7 +26,7 @@ from tests.real import REAL
 from tests.sizes import some
 
 from .broken import CASES
-from .streams import EVENTS, HEAD, SMALL, TRUE, UNITS, apart, auto, event, user, wrapped
+from .streams import EMPTY, EVENTS, HEAD, SMALL, TRUE, UNITS, apart, auto, event, user, wrapped
 
 
 def open_stream(target: Any, **options: Any) -> KvIrArchive:
@@ -317,3 +317,63 @@ def test_an_event_that_cannot_be_read_hides_no_other(name: str, jobs: int) -> No
             lines.extend(archive.json_lines(pairs="both", jobs=jobs))
         assert events == [*EVENTS, EVENTS[-1]]
         assert len(lines) == len(events)
+
+
+STAMPED = [
+    user(Tags.NODE_TEXT, b"timestamp"),
+    user(Tags.NODE_TEXT, b"message"),
+    user(Tags.NODE_TEXT, b"invalid_utf8"),
+]
+STAMP, MESSAGE, INVALID = 1, 2, 3
+LINE = [(STAMP, build_text(b"2024-01-01 ")), (MESSAGE, apart(b"a \x12 b \x11\n", b"x1y", -7))]
+LOG_LINES: dict[bytes, bytes] = {
+    event([], LINE): b"2024-01-01 a x1y b -7\n",
+    event([], LINE[::-1]): b"2024-01-01 a x1y b -7\n",
+    event([], LINE[1:]): b"a x1y b -7\n",
+    event([], [(MESSAGE, build_text(b'\xff "\\\n'))]): b'\xff "\\\n',
+    event([], [*LINE[:1], (MESSAGE, build_text("a\ufffdb".encode())), (INVALID, build_text(b"ff"))]):
+        b"2024-01-01 a\xffb",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [KvIrDecoder, pykernel.KvIrDecoder])
+def test_lines_of_a_text_log(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "KvIrDecoder", make)
+    printed = b"".join(LOG_LINES.values())
+    with open_stream(HEAD + b"".join([*STAMPED, *LOG_LINES, END])) as archive:
+        assert b"".join(archive.text_chunks()) == printed
+    broken = event([], [(MESSAGE, apart(b"\x11"))])  # passed over, and reported at the end
+    with open_stream(HEAD + b"".join([*STAMPED, broken, *LOG_LINES, END])) as archive:
+        chunks = archive.text_chunks()
+        assert next(chunks) == printed
+        with pytest.raises(ExhumeError, match="KVIR-403"):
+            next(chunks)
+
+
+@pytest.mark.parametrize("make", [KvIrDecoder, pykernel.KvIrDecoder])
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (event([], LINE[:1]), "not a plain-text log"),
+        (event([(1, apart(b"[]"))], LINE), "not a plain-text log"),
+        (event([], [*LINE, (4, apart(b"[]"))]), "not a plain-text log"),
+        (event([], [(6, build_text(b"x"))]), "not a plain-text log"),
+        (event([], [(MESSAGE, build_text(b"a")), (INVALID, build_text(b"ff"))]), "does not fit the message"),
+        (EMPTY, "not a plain-text log"),
+    ],
+)
+def test_what_is_no_text_log_is_refused_after_the_lines_before_it(
+    make: Any, other: bytes, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "KvIrDecoder", make)
+    others = [
+        user(Tags.NODE_ARRAY, b"tags"),
+        user(Tags.NODE_OBJECT, b"within"),
+        user(Tags.NODE_TEXT, b"message", 5),
+        auto(Tags.NODE_ARRAY, b"more"),
+    ]
+    with open_stream(HEAD + b"".join([*STAMPED, *others, *LOG_LINES, other, END])) as archive:
+        chunks = archive.text_chunks()
+        assert next(chunks) == b"".join(LOG_LINES.values())
+        with pytest.raises(UnsupportedOperationError, match=why):
+            next(chunks)

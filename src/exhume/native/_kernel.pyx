@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 54
+VERSION = 55
 
 cdef extern from *:
     """

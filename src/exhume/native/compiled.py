@@ -11,7 +11,7 @@ from typing import Any
 
 from exhume_ksy.fast import ELEMENTS, _layout
 
-VERSION = 54
+VERSION = 55
 """Incremented whenever a function in `pykernel` and `_kernel.pyx` is added or changed: both must have one version."""
 
 

@@ -40,6 +40,7 @@ cdef enum:
     IR_ENCODE = 8
     IR_COLUMNS = 16
     IR_KEYS = 32
+    IR_LOG = 64
     IR_MAX_DEPTH = 1000
 
 cdef enum:
@@ -99,6 +100,8 @@ ir_fill_sizes()
 
 cdef const char* IR_BEFORE_AUTO = b'{"auto_generated_kv_pairs":'
 cdef const char* IR_BEFORE_USER = b',"user_generated_kv_pairs":'
+cdef const char* IR_STAMP = b'"timestamp":'
+cdef const char* IR_MESSAGE = b'"message":'
 
 cdef struct IrNode:
     int32_t parent
@@ -488,6 +491,7 @@ cdef class KvIrDecoder:
     cdef public int64_t utc_changes
     cdef public int64_t encodings
     cdef public bint hold
+    cdef public object print_event
     cdef readonly tuple event
     cdef readonly int64_t start
     cdef readonly tuple stopped
@@ -862,6 +866,11 @@ cdef class KvIrDecoder:
             return self.columns.row(self)
         elif how & IR_KEYS:
             return 0
+        elif how & IR_LOG:
+            fault = self.log()
+            if fault:
+                self.out.size = start
+            return fault
         elif how == IR_USER:
             fault = self.line(self.user, &self.leaves[1])
         elif how == IR_AUTO:
@@ -880,6 +889,37 @@ cdef class KvIrDecoder:
             self.out.size = start
         else:
             ir_add(&self.out, b"\n", 1)
+        return fault
+
+    cdef int log(self) except -2 nogil:
+        """The bytes of the log that the event was made of; what is not just timestamp and message is printed in
+        Python."""
+        cdef IrLeaf* leaf = <IrLeaf*>self.leaves[1].p
+        cdef Py_ssize_t i, count = self.leaves[1].n // sizeof(IrLeaf)
+        if self.leaves[0].n == 0 and 1 <= count <= 2 and self.is_text(&leaf[count - 1], IR_MESSAGE) \
+                and (count == 1 or self.is_text(&leaf[0], IR_STAMP)):
+            for i in range(count):
+                if leaf[i].kind == C_TEXT:
+                    ir_add(&self.out, <const char*>leaf[i].text, leaf[i].size)
+                elif not ir_join(&self.out, &leaf[i], <IrVariable*>self.variables.p):
+                    return IR_LOG_TYPE
+            return 0
+        with gil:
+            return self.print_other()
+
+    cdef bint is_text(self, IrLeaf* leaf, const char* key) noexcept nogil:
+        """Whether a pair is a string with this key, which is spelled as JSON with the colon, in no object."""
+        cdef IrNode* node = &(<IrNode*>self.user.nodes.p)[leaf.node]
+        return node.type == CLP_KV_IR_TAGS_NODE_TEXT and node.parent == 0 and node.key_size == strlen(key) \
+            and memcmp(self.user.names.p + node.key, key, node.key_size) == 0
+
+    cdef int print_other(self) except -2:
+        """What `print_event` makes of the event."""
+        cdef int fault = self.objects(IR_BOTH)
+        cdef bytes printed
+        if not fault:
+            printed = self.print_event(self.event)
+            ir_add(&self.out, printed, len(printed))
         return fault
 
     cdef int texts(self, EncBuf* leaves, IrTree tree) except -2 nogil:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from exhume.counts import counted
-from exhume.errors import ExhumeError, LimitExceededError, SourceError, TruncatedError
+from exhume.errors import ExhumeError, LimitExceededError, SourceError, TruncatedError, UnsupportedOperationError
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.chunks import decode_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
@@ -200,7 +200,7 @@ class Units:
                 self.step(how, target)
             except UnitError as error:
                 trouble = error
-            except SourceError:
+            except (SourceError, UnsupportedOperationError):
                 yield
                 raise
             yield

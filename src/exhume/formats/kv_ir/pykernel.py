@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from exhume.formats.clp_s.layout import NodeType
@@ -41,6 +41,13 @@ _KINDS: dict[int, tuple[type, ...]] = {
     Tags.NODE_BOOLEAN: (bool,),
     Tags.NODE_OBJECT: (dict, type(None)),
 }
+
+
+PrintEvent = Callable[[tuple[dict[str, Any], dict[str, Any]]], bytes]
+"""Makes the bytes of a log of an event, given as `(auto, user)`."""
+
+AS_OBJECTS = EventForm.OBJECTS | EventForm.LOG
+"""Forms that are made of the values themselves."""
 
 
 class _SplitText:
@@ -106,6 +113,8 @@ class KvIrDecoder:
         stopped: What `run` would have returned at the point where `each` stopped.
         refused: Why the encoder rejected an event (a status of `clp_s.write.jsonscan`).
         hold: Whether to stop at the declaration of a key.
+        print_event: Makes the bytes of the log of an event that is not just timestamp and message; its exceptions
+            are propagated.
     """
 
     auto: _Tree
@@ -123,6 +132,7 @@ class KvIrDecoder:
         self.start: int = 0
         self.stopped: tuple[int, int, int, int] = (int(Status.MORE), 0, 0, -1)
         self.hold = False
+        self.print_event: PrintEvent | None = None
         self.refused: int = 0
         self._encoder: Any = None
         self._exact = False
@@ -369,7 +379,7 @@ class KvIrDecoder:
         found: list[dict[str, Any]] = []
         # Decode the values, and put those that are wanted into nested objects.
         for tree, some, bit in zip((self.auto, self.user), leaves, (EventForm.AUTO, EventForm.USER), strict=True):
-            wanted = bool(how & bit)
+            wanted = bool(how & (bit | EventForm.LOG))
             root: dict[str, Any] = {}
             for node, value in some:
                 if not how and isinstance(value, str) and not _is_text(value):
@@ -389,12 +399,15 @@ class KvIrDecoder:
                     into = root
                     for above in tree.path(tree.nodes[node].parent):
                         into = into.setdefault(tree.nodes[above].name, {})
-                    into[tree.nodes[node].name] = (
-                        _array(value) if how & EventForm.OBJECTS and type(value) is _Array else value
-                    )
+                    into[tree.nodes[node].name] = _array(value) if how & AS_OBJECTS and type(value) is _Array else value
             found.append(root)
         if how & EventForm.OBJECTS:
             self.event = (found[0], found[1])
+        elif how & EventForm.LOG:
+            assert self.print_event is not None
+            raw = self.print_event((found[0], found[1]))
+            self._lines.append(raw)
+            self._size += len(raw)
         # As a line of JSON.
         elif how:
             line = {

@@ -14,12 +14,11 @@ from exhume.choices import check_choice, check_keywords
 from exhume.errors import ExhumeError, QueryError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import Preamble, parse_metadata
-from exhume.formats.kv_ir.passes import Event, UnitError, Units, lines, read_preamble
+from exhume.formats.kv_ir.passes import Event, UnitError, Units, lines, printed, read_preamble
 from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import EventForm
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.io.values import joined
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -172,7 +171,9 @@ class KvIrArchive(StreamArchive):
         """
         from exhume.formats.kv_ir.lines import text_of
 
-        return joined(map(text_of, self.events()), 4096)
+        units = self.units()
+        units.decoder.print_event = text_of
+        return printed(units, EventForm.LOG)
 
     def json_lines(self, *, pairs: str = "user", jobs: int = 1) -> Iterator[bytes]:
         """The same, one line at a time."""

@@ -89,6 +89,8 @@ class EventForm(enum.IntFlag):
     """Rows of the columns that were chosen."""
     KEYS = 32
     """Nothing: only the keys are collected, and the strings of events are not decoded."""
+    LOG = 64
+    """The bytes of the text log that the events were made of."""
 
 
 AUTO, USER = "auto_generated_kv_pairs", "user_generated_kv_pairs"
