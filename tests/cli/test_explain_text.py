@@ -189,3 +189,41 @@ def test_a_place_in_a_long_array_is_read_no_further(tmp_path: Path, tight: None,
     assert [one["name"] for one in tokens["children"]] == ["[603]", "[604]", "[605]"]
     assert tokens["children"][1]["offset"] <= at < tokens["children"][2]["offset"]
     assert tokens["value"] == "more than 606 elements"
+
+
+def test_a_long_section_is_shown_before_its_end_is_known(
+    tmp_path: Path, tight: None, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "AT_FIRST", 300)
+    path = tmp_path / "long.clp"
+    whole = HEAD + user(Tags.NODE_TEXT, b"message") + event([], [(1, build_text(b"x"))]) * 1500 + END
+    path.write_bytes(whole)
+    with exhume.open(path) as archive:
+        (item,) = explain_archive(archive, Selection(section="units", stream=True))
+        assert item.stored is not None
+        (tokens,) = item.stored.children
+        assert re.fullmatch(r"more than \d+ elements", str(tokens.value))
+        assert len(tokens.children) < 1000
+        assert [one.name for one in tokens.children] == [f"[{number}]" for number in range(3 + 2 * 1500 + 1)]
+
+
+def test_what_fails_at_the_end_of_a_long_section_is_shown(
+    tmp_path: Path, tight: None, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "AT_FIRST", 300)
+    monkeypatch.setattr(explained, "PARSED", 10)
+    with exhume.create(tmp_path / "a.zs", "zs", codec="none") as writer:
+        records: Any = writer
+        records.add_records(b"%09d" % number for number in range(1500))
+    sound = (tmp_path / "a.zs").read_bytes()
+    at = sound.index(b"\x09000001499")
+    with exhume.open(sound) as archive:
+        (data,) = (one.span for one in archive.sections() if one.name == "data-0")
+    body = sound[data.start + 2 : at] + b"\x7f" + sound[at + 1 : data.end - 8]
+    checksum = crc64_xz(body).to_bytes(8, "little")
+    (tmp_path / "a.zs").write_bytes(sound[: data.start + 2] + body + checksum + sound[data.end :])
+    ran = exhume_cli("explain", tmp_path / "a.zs", "--section", "data-0", "--no-verify")
+    assert "more than" in ran.text
+    assert "[1498]" in ran.text
+    assert ran.text.splitlines()[-2].endswith("! parsing stops here")
+    assert ran.code == 3

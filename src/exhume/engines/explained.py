@@ -203,7 +203,7 @@ def explain_section(
                 stream=stream,
                 page=page,
                 finish=lambda child: check_fields(section, child, [], unchecked),
-                lazily=looked is not None or window is not None,
+                lazily=looked is not None or window is not None or (stream and whole),
                 patience=None if looked is None else looked.patience,
             )
             out.stored = _stored(found, section, out.explainer, looked)
@@ -239,7 +239,7 @@ def explain_section(
         out.complete = False
     out.payload_explainer = explainer = Explainer(
         section.span.in_payload(0, size), whole=whole, marks=marks, page=page,
-        lazily=looked is not None or window is not None,
+        lazily=looked is not None or window is not None or (stream and whole),
         stream=stream and (looked is not None or size > PARSED),
         finish=lambda child: check_fields(section, child, [], unchecked),
         patience=None if looked is None else looked.patience,

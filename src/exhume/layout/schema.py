@@ -294,7 +294,7 @@ class Explainer:
 
         if self._stream and isinstance(values, (Lazily, Elements)) and len(indexes) > ARRAY_SHOWN:
             made.children = lists = Trees(indexes, finished)
-            if begun is not None and begun.rest is not None:
+            if begun is not None and begun.rest is not None and self._window is None:
                 lists.more = partial(begun.found, patience=self._patience)
         else:
             made.children += map(element, indexes)

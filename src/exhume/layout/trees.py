@@ -114,7 +114,12 @@ class Trees(list[Field]):
         return len(self._indexes) > 0
 
     def __iter__(self) -> Iterator[Field]:
-        return map(self._make, self._indexes)
+        """Make all of them; the rest of an array is looked for when those before it were used."""
+        done = 0
+        while done < len(self):
+            yield from map(self._make, self._indexes[done:])
+            done = len(self)
+            self.read_on(done)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
