@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import struct
+import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -63,6 +66,17 @@ def splits(path: Path, count: int) -> None:
     _log(path, 1, count * 5, split_items=5)
 
 
+def nested_keys(path: Path, count: int) -> None:
+    """A KV-IR stream with two events, in which each key is an object that only has the next one."""
+    value: Any = 1
+    for number in range(count):
+        value = {f"k{number}": value}
+    with exhume.create(path, "kv-ir") as writer:
+        events: Any = writer
+        for _ in range(2):
+            events.write(value)
+
+
 def damaged_blocks(path: Path, count: int) -> None:
     """A ZS file in which the checksum of every other data block is wrong: a finding for each."""
     with exhume.create(path, "zs", codec="none", block_size=64) as writer:
@@ -89,6 +103,45 @@ def shards(path: Path, count: int) -> None:
         files: Any = writer
         for number in range(count):
             files.add(f"folder/{number:06}", b"x" * 100)
+
+
+def two_bundles(path: Path, count: int) -> None:
+    """A bundle, and another one in which every other member has other bytes."""
+    for name, last in ((path, b"x"), (path.with_name(f"{path.name}.other"), b"y")):
+        with exhume.create(name, "databundle") as writer:
+            files: Any = writer
+            for number in range(count):
+                files.add(f"folder/{number % 7}/{number:06}", last if number % 2 else b"x")
+
+
+def input_tar(path: Path, count: int) -> None:
+    """A tar archive of small files."""
+    with tarfile.open(path, "w") as file:
+        for number in range(count):
+            member = tarfile.TarInfo(f"folder/{number:06}")
+            member.size = 1
+            file.addfile(member, io.BytesIO(b"x"))
+
+
+def images(path: Path, count: int) -> None:
+    """A folder of images that hold one small archive each."""
+    path.mkdir()
+    image(path / "0.img", 1)
+    data = (path / "0.img").read_bytes()
+    for number in range(1, count):
+        (path / f"{number}.img").write_bytes(data)
+
+
+def audit_records(path: Path, count: int) -> None:
+    """The records of as many runs."""
+    with exhume.create(path.with_name(f"{path.name}.zs"), "zs") as writer:
+        lines: Any = writer
+        lines.add(b"x")
+    for _ in range(count):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            made = invoke(["identify", f"{path}.zs", "--audit", str(path)])
+        if made:
+            raise RuntimeError(f"exit code {made}")
 
 
 def targets(path: Path, count: int) -> None:
