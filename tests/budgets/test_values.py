@@ -9,8 +9,8 @@ import pathlib
 
 import pytest
 
-from tests.budgets.values import SLACK, VALUES, factors, formula
-from tests.sizes import some
+from tests.budgets.values import SIZES, SLACK, USUAL_SIZES, VALUES, factors, formula, usual_cases
+from tests.sizes import THOROUGH, some
 from tools.blocks import read_block
 
 
@@ -18,9 +18,19 @@ from tools.blocks import read_block
 @pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="the peak is read from /proc")
 @pytest.mark.parametrize("name", VALUES)
 def test_memory_grows_as_stated(name: str) -> None:
-    cases = VALUES[name][2]
-    for words, (_, factor) in some(factors(name).items()):
+    cases = VALUES[name][2] if THOROUGH else usual_cases(name)
+    sizes = SIZES if THOROUGH or name.endswith(" made") else USUAL_SIZES
+    for words, (_, factor) in some(factors(name, cases, sizes).items()):
         assert factor <= cases[words] + SLACK, words
+
+
+def test_every_kind_of_export_is_measured_in_turn() -> None:
+    exports = {words for _, _, cases in VALUES.values() for words in cases if words.startswith("export")}
+    assert {words for name in VALUES for words in usual_cases(name) if words in exports} == exports
+    assert all(
+        {words for words in cases if words not in exports} <= {*usual_cases(name)}
+        for name, (_, _, cases) in VALUES.items()
+    )
 
 
 def test_the_table_has_every_row() -> None:

@@ -184,13 +184,13 @@ def _clp_s_texts(path: Path) -> None:
 
 def _kv_ir(path: Path) -> None:
     with exhume.kvir.create(path) as writer:
-        for row, count in enumerate((5, 15_000, 150_000) * 2):
+        for row, count in enumerate((5, 15_000, 150_000, 5)):
             writer.write({"row": row, "text": f"word{row} " * count})
 
 
 def _clp_ir(path: Path) -> None:
     with exhume.clpir.create(path) as writer:
-        for row, count in enumerate((5, 15_000, 150_000) * 2):
+        for row, count in enumerate((5, 15_000, 150_000, 5)):
             writer.write(1_700_000_000_000 + row, f"word{row} " * count)
 
 

@@ -223,15 +223,15 @@ def _is_set_apart(item: Any) -> bool:
 
 def check_spans(files: Files, report: SalvageReport, originals: Files) -> None:
     """Each byte of each file has exactly one outcome; a file of zeros in place of content is not recovered."""
-    outcomes = {name: [0] * len(data) for name, data in files.items()}
+    ends = dict.fromkeys(files, 0)
     recovered: Counter[str] = Counter()
-    for one in report.spans:
+    for one in sorted(report.spans, key=lambda one: (one.span.start, one.span.end)):
         name = "" if "" in files else one.span.source
-        for at in range(one.span.start, one.span.end):
-            outcomes[name][at] += 1
+        assert one.span.start == ends[name], (name, one)
+        ends[name] = one.span.end
         if one.outcome is Outcome.RECOVERED:
             recovered[name] += one.span.size
-    assert {count for counts in outcomes.values() for count in counts} <= {1}
+    assert ends == {name: len(data) for name, data in files.items()}
     for name, data in files.items():
         if len(data) > 64 and not any(data) and any(originals[name]):  # an empty dictionary of clp-s has zeros
             assert not recovered[name], name
