@@ -211,9 +211,9 @@ def test_a_run_whose_output_has_no_reader_does_not_succeed(
     names = {"T": "damaged.zs", "OUT": "out", "TEXT": "noise", "SPEC": SPEC, "WHOLE": "words-none.zs"}
     words = [names.get(word, word) for word in PRINTING[verb].split()]
     shutil.copytree(place / "ark", place / "log of robot")
-    with_reader = run(verb, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert with_reader.returncode != 141
-    assert with_reader.stdout, with_reader.stderr
+    with_reader = exhume_cli(verb, *words)
+    assert with_reader.code != 141
+    assert with_reader.out, with_reader.err
     for made in [*place.glob("out*"), place / "ark"]:
         shutil.rmtree(made) if made.is_dir() else made.unlink()
     (place / "log of robot").rename(place / "ark")

@@ -27,6 +27,7 @@ from exhume.layout.foreign import Specification, compile_ksy
 from tests.conftest import ROOT
 from tests.forks import Forks
 from tests.fuzz import expressions
+from tests.sizes import THOROUGH
 from tests.toolchain import hostile
 
 BASE = """
@@ -431,7 +432,7 @@ def forks() -> Iterator[Forks]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", hostile.HOSTILE)
+@pytest.mark.parametrize("what", [name for name in hostile.HOSTILE if THOROUGH or name not in hostile.ALIKE])
 def test_a_specification_takes_neither_time_nor_memory(what: str, forks: Forks) -> None:
     """Each is compiled, read, made into a table and explained; each of these ends soon, and with one line at most."""
     ran = forks.run(what)
