@@ -161,4 +161,12 @@ def test_the_verb(tmp_path: Path, exhume_cli: Cli) -> None:
     again = json.loads(exhume_cli("selftest", "--count", 4, "--json").text)
     both = zip(document["checks"], again["checks"], strict=True)
     assert not [(one, other) for one, other in both if one != other]
-    assert exhume_cli("selftest", "-o", tmp_path / "report").code == 1
+
+
+def test_an_output_that_exists_is_refused_before_the_work(
+    tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selftest, "run", lambda **_: pytest.fail("the checks were run"))
+    (tmp_path / "report").write_text("kept")
+    ran = exhume_cli("selftest", "-o", tmp_path / "report")
+    assert (ran.code, "[EX-702]" in ran.err) == (1, True), ran.err

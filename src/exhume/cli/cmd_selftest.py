@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -34,22 +35,30 @@ def command(run: Run, output: str | None, count: int, seed: int) -> ExitCode:
     from exhume.testing.selftest import run as run_checks
 
     here = about().to_dict()
-    with run.progress("selftest") as progress:
-        rows = run_checks(count=count, seed=seed, progress=progress)
-    ok = all(row.ok for row in rows)
-    body = {
-        "ok": ok,
-        "installation": here,
-        "count": count,
-        "seed": seed,
-        "created_ns": str(time.time_ns()),
-        "checks": [row._asdict() for row in rows],
-    }
-    if output is not None:
-        facts = {"result": "as it must be" if ok else "NOT as it must be", "made (UTC)": time.asctime(time.gmtime()),
-                 "count": count, "seed": seed, "exhume": here["version"], "python": here["python"],
-                 "platform": here["platform"], "kernel": here["kernel"], **here["libraries"]}  # fmt: skip
-        with AtomicDirectory(Path(output)) as folder:
+    with AtomicDirectory(Path(output)) if output is not None else nullcontext() as folder:  # refused before the work
+        with run.progress("selftest") as progress:
+            rows = run_checks(count=count, seed=seed, progress=progress)
+        ok = all(row.ok for row in rows)
+        body = {
+            "ok": ok,
+            "installation": here,
+            "count": count,
+            "seed": seed,
+            "created_ns": str(time.time_ns()),
+            "checks": [row._asdict() for row in rows],
+        }
+        if folder is not None:
+            facts = {
+                "result": "as it must be" if ok else "NOT as it must be",
+                "made (UTC)": time.asctime(time.gmtime()),
+                "count": count,
+                "seed": seed,
+                "exhume": here["version"],
+                "python": here["python"],
+                "platform": here["platform"],
+                "kernel": here["kernel"],
+                **here["libraries"],
+            }
             with folder.create("report.json") as file:
                 file.write((dumps({"schema": "exhume.selftest/1", **body}, pretty=True) + "\n").encode())
             with folder.create("report.html") as file:
