@@ -26,6 +26,7 @@ from exhume.layout.foreign_modules import NativeWarning
 from tests.compiler import specs
 from tests.toolchain.natively import compared, difference
 
+pytestmark = pytest.mark.xdist_group("native")  # one process builds the extension module that most tests read with
 compiler = pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="no C compiler")
 PAIRS = """meta: {id: pairs}
 seq: [{id: many, type: u1}, {id: pairs, type: pair, repeat: expr, repeat-expr: many}]

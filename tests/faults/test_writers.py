@@ -270,15 +270,18 @@ def test_an_interruption_between_any_two_instructions_leaves_nothing_or_all(
     write: Callable[[Path], None], tmp_path: Path
 ) -> None:
     """Also before `with` knows what it entered, and inside of what cleans up."""
-    ours = {write.__code__.co_filename, "atomic.py", "scratch.py"}
+    ours = (write.__code__.co_filename, f"{os.sep}atomic.py", f"{os.sep}scratch.py")
     before = sys.gettrace()
     for moment in itertools.count():
         seen = 0
 
         def trace(frame: FrameType, event: str, value: object, moment: int = moment) -> Any:
             nonlocal seen
-            frame.f_trace_opcodes = True
-            if event == "opcode" and (frame.f_code is write.__code__ or Path(frame.f_code.co_filename).name in ours):
+            if event == "call":
+                if not frame.f_code.co_filename.endswith(ours):
+                    return None
+                frame.f_trace_opcodes = True
+            elif event == "opcode":
                 seen += 1
                 if seen == moment:
                     raise KeyboardInterrupt
