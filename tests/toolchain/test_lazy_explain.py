@@ -92,6 +92,13 @@ LISTS = [
         "0161 026162 00",
         {},
     ),
+    Case(
+        "by a header",
+        "seq: [{id: size, type: u1}, {id: rows, type: row, repeat: eos}]\n"
+        "types: {row: {seq: [{id: n, type: u1}, {id: data, size: _root.size}]}}",
+        "02 016162 026364",
+        {},
+    ),
 ]
 EACH = [*LISTS, *CASES]
 

@@ -129,6 +129,8 @@ def failed(error: Exception, at: int, value: Any = None) -> LayoutError:
         return type(error)(path, at, at, error.expected, error.found)
     if isinstance(error, RecursionError):
         return LayoutError(path, at, at, "structures that end", "more within each other than fit")
+    if isinstance(error, IndexError):  # each kind of list has its own words for it
+        return LayoutError(path, at, at, "an element of a list", "an index out of range")
     return LayoutError(path, at, at, "a value", f"{type(error).__name__}: {error}"[:200])
 
 

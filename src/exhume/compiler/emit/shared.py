@@ -19,7 +19,8 @@ from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.needs import ReaderNeeds, deciding, expressions, words
 from exhume.compiler.ir.rows import packed_size
 
-_SCANS = re.compile(r"^def (scan_\w+)\(", re.MULTILINE)
+_SCANS = re.compile(r"^def (scan_\w+)\([^)]*run: Run \| None = None\)", re.MULTILINE)
+"""Readers of columns that are given nothing from outside of the rows."""
 
 
 @dataclass(frozen=True)
