@@ -10,8 +10,9 @@ import pytest
 
 import exhume
 from exhume.formats.ark.derive import write_snippet
+from exhume.formats.ark.info import StatisticsTrust, build_info
 from exhume.formats.ark.manifest import LoadedManifest
-from exhume.formats.ark.reader import ArkArchive, StatisticsTrust, build_info
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
 from tests.conftest import Ran

@@ -266,17 +266,23 @@ PATH_MAX = 4095
 _NO_PART = frozenset(("", ".", ".."))
 
 _DEVICES = r"\A(?:CON|PRN|AUX|NUL|(?:COM|LPT)[0-9\xb9\xb2\xb3]|CONIN\$|CONOUT\$)[ ]*(?:\.|\Z)"
-_NOT_ON_WINDOWS = re.compile(rf'[<>:"|?*\\\x00-\x1f]|[ .]\Z|{_DEVICES}', re.IGNORECASE)
+_NOT_ON_WINDOWS = rf'[<>:"|?*\\\x00-\x1f]|[ .]\Z|{_DEVICES}'
 """Components that Windows takes for something else, or cannot store: drives, streams, devices, separators, names
 without their end."""
 
-_ELSEWHERE = re.compile(rf"\\|\A[A-Z]:|{_DEVICES}", re.IGNORECASE)
+_ELSEWHERE = rf"\\|\A[A-Z]:|{_DEVICES}"
 """Components that lead to another place on Windows: separators, drives, devices."""
 
 
 def foreign_to_windows(part: str) -> bool:
     """Whether a component of a name means something else on Windows."""
-    return _NOT_ON_WINDOWS.search(part) is not None
+    return _pattern(_NOT_ON_WINDOWS).search(part) is not None
+
+
+@functools.cache
+def _pattern(rules: str) -> re.Pattern[str]:
+    """Components that rules match; compiling one takes longer than all else that most commands use this module for."""
+    return re.compile(rules, re.IGNORECASE)
 
 
 def safe_parts(name: str, *, portable: bool = False) -> list[str]:
@@ -301,7 +307,7 @@ def safe_parts(name: str, *, portable: bool = False) -> list[str]:
         reason = "leads out of its directory"
     elif any(part in ("", ".") for part in parts):
         reason = "empty or '.' path component"
-    elif rules is not None and any(map(rules.search, parts)):
+    elif rules is not None and any(map(_pattern(rules).search, parts)):
         reason = "means something else on Windows"
     else:
         try:

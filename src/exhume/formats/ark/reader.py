@@ -1,18 +1,15 @@
-"""Reading whole Ark logs: manifest, channels, and messages merged over all splits in time order; and what `info()`
-reports of a log: its table of channels, its columns and sections, and missing splits.
+"""Reading whole Ark logs: manifest, channels, and messages merged over all splits in time order.
 
 Spec: ark_log.txt; decisions on what it leaves open: `docs/formats/ark.md`.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
-from exhume.archive import Entry, Info, Progress, no_progress
+from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Finding, deduplicated
@@ -20,236 +17,14 @@ from exhume.formats.ark.log import ArkLog, ChannelTableOptions, OnMissing, Split
 from exhume.formats.ark.manifest import LoadedManifest
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.query import OnError, Topics, messages
-from exhume.formats.ark.splits import ObjectStatistics
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from exhume.formats.ark.arrow import ArkTableOptions
-    from exhume.formats.ark.log import Channel
+    from exhume.formats.ark.info import ArkInfo, ChannelInfo
     from exhume.layout.sections import SectionMap
-
-
-NOTHING = ObjectStatistics(0, 0, 0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelInfo:
-    """The visible part of one channel of one column, according to the indexes.
-
-    `count`, `stored_size` (bytes) and times (ns) are after filters.  `is_estimate`: part of it comes from incomplete
-    statistics of the manifest, or from those of a missing or damaged split; objects with messages on both sides of a
-    filter's limit then count in full.
-    """
-
-    name: str
-    type: str
-    identifier: str
-    column: str
-    compression: str
-    section: int
-    latched: bool
-    hidden: bool
-    count: int
-    stored_size: int
-    minimum_ns: int | None
-    maximum_ns: int | None
-    is_estimate: bool
-
-    @property
-    def rate_hz(self) -> float | None:
-        """Messages per second between the first and the last."""
-        if self.minimum_ns is None or self.maximum_ns is None or self.maximum_ns <= self.minimum_ns:
-            return None
-        return round((self.count - 1) * 1e9 / (self.maximum_ns - self.minimum_ns), 3)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "name": self.name,
-            "count": self.count,
-            "rate_hz": self.rate_hz,
-            "minimum_ns": self.minimum_ns,
-            "maximum_ns": self.maximum_ns,
-            "stored_size": self.stored_size,
-            "type": self.type,
-            "column": self.column,
-            "compression": self.compression,
-            "section": self.section,
-            "latched": self.latched,
-            "hidden": self.hidden,
-            "is_estimate": self.is_estimate,
-            "identifier": self.identifier,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class ArkInfo(Info):
-    """A log in numbers; times are nanoseconds of the log's steady clock, which is not a calendar."""
-
-    log_identifier: str
-    common_identifier: str
-    name: str
-    schema_source: str
-    count: int
-    minimum_ns: int | None
-    maximum_ns: int | None
-    split_count: int
-    missing_splits: tuple[str, ...]
-    sections: tuple[dict[str, Any], ...]
-    metadata: dict[str, str]
-    channels: tuple[ChannelInfo, ...]
-    errors: tuple[Finding, ...] = ()
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.errors
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values for `exhume info --json`; `duration_s` is in seconds."""
-        duration = None
-        if self.minimum_ns is not None and self.maximum_ns is not None:
-            duration = round((self.maximum_ns - self.minimum_ns) / 1e9, 6)
-        return {
-            "log_identifier": self.log_identifier,
-            "common_identifier": self.common_identifier,
-            "name": self.name,
-            "schema_source": self.schema_source,
-            "messages": self.count,
-            "minimum_ns": self.minimum_ns,
-            "maximum_ns": self.maximum_ns,
-            "duration_s": duration,
-            "splits": self.split_count,
-            "missing_splits": list(self.missing_splits),
-            "metadata": self.metadata,
-            "sections": [dict(each) for each in self.sections],
-            "channels": [each.to_dict() for each in self.channels],
-        }
-
-
-class StatisticsTrust(enum.Enum):
-    """Which of the manifest's statistics replace the indexes of splits, each of which costs a request when the log is
-    remote.
-    """
-
-    NONE = "those of splits that are missing or damaged"
-    EXACT = "also those of an intact manifest that states all that the indexes do"
-    ALL = "all"
-
-
-def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) -> ArkInfo:
-    """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
-    # `told` are the splits whose statistics in the manifest can be trusted; the indexes of others are read.
-    errors = [finding for finding in reader.loaded.findings if finding.is_problem]
-    totals: dict[tuple[int, str, str], list[Any]] = {}
-    missing: list[str] = []
-    stated = {reference.rank: _stated(reference) for reference in reader.references}
-    told = {
-        rank
-        for rank, (_, is_complete) in stated.items()
-        if trust is StatisticsTrust.ALL or (trust is StatisticsTrust.EXACT and reader.is_sound and is_complete)
-    }
-    reader.will_read(reference.identifier for reference in reader.references if reference.rank not in told)
-    # Add up the messages of each channel: [messages, bytes, first time, last time, is estimated].
-    for reference in reader.references:
-        found, is_complete = stated[reference.rank]
-        is_complete = is_complete and reader.is_sound and reference.rank in told
-        if reader.is_missing(reference.identifier):
-            missing.append(reference.identifier)
-            is_complete = False
-        elif reference.rank not in told:
-            try:
-                found, is_complete = reader.statistics(reference), True
-            except ExhumeError as error:
-                if error.code.startswith("EX-6"):
-                    raise
-                errors.append(Finding.from_error(error))
-        for identifier in found if is_complete else found or reference.channels:
-            stats = found.get(identifier, NOTHING)
-            total = totals.setdefault((reference.section, reference.column.name, identifier), [0, 0, None, None, False])
-            if stats.count:
-                total[0] += stats.count
-                total[1] += stats.size
-                total[2] = stats.minimum_ns if total[2] is None else min(total[2], stats.minimum_ns)
-                total[3] = stats.maximum_ns if total[3] is None else max(total[3], stats.maximum_ns)
-            total[4] = total[4] or not is_complete
-    # Totals of the log, over the visible channels.
-    rows = tuple(_row(reader, channel, totals) for channel in reader.channels())
-    visible = [row for row in rows if row.count and not row.hidden]
-    return ArkInfo(
-        log_identifier=reader.manifest.identifier,
-        common_identifier=reader.manifest.common_identifier,
-        name=reader.manifest.name,
-        schema_source=reader.schema_source,
-        count=sum(row.count for row in visible),
-        minimum_ns=min((row.minimum_ns for row in visible if row.minimum_ns is not None), default=None),
-        maximum_ns=max((row.maximum_ns for row in visible if row.maximum_ns is not None), default=None),
-        split_count=len({reference.identifier for reference in reader.references}),
-        missing_splits=tuple(dict.fromkeys(missing)),
-        sections=tuple(
-            {
-                "section": number,
-                "columns": [column.name for column in section.columns],
-                "splits": sum(len(column.splits) for column in section.columns),
-                "original_log": section.original_identifier,
-                **({} if section.filter.is_open and section.filter.is_understood else section.filter.to_dict()),
-            }
-            for number, section in enumerate(reader.manifest.sections)
-        ),
-        metadata=reader.metadata,
-        channels=rows,
-        errors=tuple(errors),
-    )
-
-
-def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], bool]:
-    """Return what the filters show of a split according to the manifest, and whether its index would say the same.
-
-    It would not if the manifest leaves something out, or for objects that have messages on both sides of a filter's
-    limit, which count in full.
-    """
-    accepted = reference.acceptance
-    out: dict[str, ObjectStatistics] = {}
-    is_complete = bool(reference.declaration.statistics)
-    for each in reference.declaration.statistics:
-        count, size, low, high = each.count, each.size, each.minimum_ns, each.maximum_ns
-        if count is None or size is None or low is None or high is None:
-            is_complete = False
-        elif high < accepted.minimum_ns or low > accepted.maximum_ns:
-            count = size = low = high = 0
-        elif count and (low < accepted.minimum_ns or high > accepted.maximum_ns):
-            is_complete = False
-            low, high = max(low, accepted.minimum_ns), min(high, accepted.maximum_ns)
-        out[each.identifier] = ObjectStatistics(count or 0, size or 0, low or 0, high or 0)
-    return out, is_complete
-
-
-def _row(reader: ArkLog, channel: Channel, totals: dict[tuple[int, str, str], list[Any]]) -> ChannelInfo:
-    """Return the table row of a channel.
-
-    `totals` has [messages, bytes, first time, last time, is estimated] by (section, column, object GUID). A hidden
-    channel has no messages.
-    """
-    count, size, low, high, estimated = totals.get(
-        (channel.section, channel.column, channel.identifier), [0, 0, None, None, False]
-    )
-    hidden = not reader.acceptance(channel.section).accepts_name(channel.name)
-    return ChannelInfo(
-        name=channel.name,
-        type=channel.type,
-        identifier=channel.identifier,
-        column=channel.column,
-        compression=channel.compression,
-        section=channel.section,
-        latched=channel.latched,
-        hidden=hidden,
-        count=0 if hidden else count,
-        stored_size=0 if hidden else size,
-        minimum_ns=None if hidden else low,
-        maximum_ns=None if hidden else high,
-        is_estimate=estimated,
-    )
 
 
 class ArkArchive(ArkLog):
@@ -326,6 +101,8 @@ class ArkArchive(ArkLog):
 
     def counted(self) -> ArkInfo:
         """`info` by the indexes of splits; with `by_manifest`, only of splits whose statistics do not suffice."""
+        from exhume.formats.ark.info import StatisticsTrust, build_info
+
         info = self.info()
         if self._by_manifest and any(row.is_estimate for row in info.channels):
             return build_info(self, StatisticsTrust.EXACT)
@@ -337,6 +114,8 @@ class ArkArchive(ArkLog):
         If the log was opened with `by_manifest`, the numbers are from the statistics in the manifest until `stats` has
         read the indexes; values that only the indexes have are marked as estimates, and `counted` reads them.
         """
+        from exhume.formats.ark.info import StatisticsTrust, build_info
+
         if self._info is None:
             self._info = build_info(self, StatisticsTrust.ALL if self._by_manifest else StatisticsTrust.NONE)
         return self._info
