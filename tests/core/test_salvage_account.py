@@ -28,6 +28,8 @@ from tests.core.test_salvage_matrix import CASES, CHECKSUMMED, SET_APART, Case, 
 from tests.leveldb.make_samples import PUT, build_table, edit, write_files
 from tests.sizes import PROFILE
 
+pytestmark = pytest.mark.usefixtures("few_ends")
+
 Files = dict[str, bytes]
 BLOB = 17
 """The type of a reference to a value in a blob file."""

@@ -33,6 +33,8 @@ from exhume.testing import damage
 from tests import sizes
 from tests.sizes import some
 
+pytestmark = pytest.mark.usefixtures("few_ends")
+
 Damage = Callable[[bytes], bytes]
 
 

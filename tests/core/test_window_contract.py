@@ -42,6 +42,8 @@ from exhume.view.map import Rect, draw_map
 from tests.archives import OWN, own_archives
 from tests.sizes import size, some
 
+pytestmark = pytest.mark.usefixtures("few_ends")
+
 ORIGIN = 50_021
 """Above every offset and size in the samples, so that a moved offset cannot be mistaken for one that is not."""
 
@@ -353,7 +355,6 @@ SAMPLES = list(samples())
 @pytest.mark.bulk
 def test_every_hook(sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setattr("exhume.formats.leveldb.forensics._MOST_ENDS", 50_000)  # a table of zeros takes seconds else
 
     def answered(make: Make) -> list[tuple[str, Any]]:
         numbers = itertools.count(1)

@@ -26,6 +26,8 @@ from exhume.testing.damage import flip, overwrite
 from tests.data_bundle.make_samples import MEMBERS, write_bundle
 from tests.sizes import size
 
+pytestmark = pytest.mark.usefixtures("few_ends")
+
 Files = dict[str, bytes]
 
 

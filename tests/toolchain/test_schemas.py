@@ -12,7 +12,7 @@ import pytest
 
 from tests.toolchain import trees
 from tests.toolchain.readwrite import roundtrip
-from tools import generate, ksy_lint
+from tools import ksy_lint
 
 CASES = pytest.mark.parametrize("case", trees.cases(), ids=trees.case_id)
 
@@ -61,8 +61,3 @@ def test_the_whole_package_imports_in_isolation() -> None:
     code = "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
     names = [f"{package}.{name}" for package in ("exhume_ksy", "exhume_ksy.debug") for name in trees.spec_ids()]
     subprocess.run([sys.executable, "-W", "error", "-c", code, *names], check=True)
-
-
-@pytest.mark.slow
-def test_generated_code_is_fresh() -> None:
-    assert generate.stale(generate.ROOT) == []
