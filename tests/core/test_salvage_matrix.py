@@ -295,7 +295,7 @@ STEPS, FLIPS = sizes.size(8, 20), sizes.size(30, 100)
 BEHIND = {
     "zs": (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE),  # the latter where the header's checksum does not hold
     "caf": (VerifiedBy.NONE, VerifiedBy.EMPTY),
-    "clp-s": (VerifiedBy.STRUCTURE,),
+    "clp-s": (VerifiedBy.STRUCTURE, VerifiedBy.NONE),  # the latter next to rows that were left out
     "databundle": (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE),  # the latter for pieces without a name
     "databundle-index": (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE),
     "leveldb": (VerifiedBy.CHECKSUMS, VerifiedBy.EMPTY),

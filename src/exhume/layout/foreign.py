@@ -65,11 +65,10 @@ def compile_ksy(
             specification, or a function that takes the bytes up to the end of the stream, and the arguments of the
             type, and returns a value and how many bytes it took.
         process: Custom `process` routines by their names, each a class as Kaitai's: called with the arguments, it
-        returns
-            an object whose `decode` turns bytes into bytes.
+            returns an object whose `decode` turns bytes into bytes.
         native: Whether the readers are an extension module, built with the C compiler of this machine (extra `native`)
             and kept for the next time.  Where that is not possible, a `NativeWarning` says why, and the readers are in
-            Python: they give the same.
+            Python, with the same results.
 
     Returns:
         The readers: `read`, `to_arrow`, `write_package`, and what `exhume.explain` takes as `ksy`.
