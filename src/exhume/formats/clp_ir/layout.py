@@ -22,6 +22,7 @@ from exhume.formats.kv_ir.layout import (
     VARIABLES_SCHEMA,
     Encodings,
     Preamble,
+    metadata_object,
 )
 from exhume.formats.kv_ir.layout import VERSION as KEY_VALUE_VERSION
 from exhume.formats.kv_ir.layout import Tags as KeyedTags
@@ -46,12 +47,7 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
     """The metadata.  Raises CLPIR-102, CLPIR-103, CLPIR-401 and CLPIR-402; `where` is what contains them."""
     span = where.sub(preamble.metadata_at, preamble.size)
-    try:
-        found = json.loads(preamble.metadata.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise checks.METADATA_JSON.error(span=span, actual=str(error)) from error
-    if not isinstance(found, dict):
-        raise checks.METADATA_JSON.error(span=span, actual=type(found).__name__)
+    found = metadata_object(preamble, span, checks.METADATA_JSON)
     version = found.get("VERSION")
     if version == KEY_VALUE_VERSION:
         raise checks.KEY_VALUE.error(span=span, expected=" or ".join(VERSIONS), actual=version)

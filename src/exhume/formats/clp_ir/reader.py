@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from exhume.archive import Entry, Info, Progress, no_progress
+from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_choice, check_keywords
 from exhume.errors import QueryError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_ir import checks
-from exhume.formats.clp_ir.layout import Preamble, metadata_text, parse_metadata
+from exhume.formats.clp_ir.layout import metadata_text, parse_metadata
 from exhume.formats.clp_ir.patterns import ISO, Zone, compile_pattern, find_zone
 from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, Wildcard, parse_wildcard
+from exhume.formats.kv_ir.model import StreamInfo
 from exhume.formats.kv_ir.passes import UnitError, printed, read_preamble
 from exhume.formats.kv_ir.reader import StreamArchive
 from exhume.formats.kv_ir.stream import Stream
@@ -45,42 +46,15 @@ EVENTS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class ClpIrInfo(Info):
-    """Version, sizes, metadata and times; `complete` states whether the stream has its end."""
+class ClpIrInfo(StreamInfo):
+    """What `info` states of a stream of text: with the times of its first and last event."""
 
-    version: str
-    preamble: Preamble
-    wrapped: bool
-    stored_size: int
-    size: int
-    events: int
     first_ms: int | None
     last_ms: int | None
-    utc_offset: int | None
-    complete: bool
-    metadata: Mapping[str, Any]
-    found: Sequence[Finding]
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        return self.found
 
     def to_dict(self) -> dict[str, Any]:
         """The documented JSON of `exhume info --json`."""
-        return {
-            "version": self.version,
-            "encoding": self.preamble.encoding.name.lower().replace("_", "-"),
-            "codec": "zstd" if self.wrapped else None,
-            "stored_size": self.stored_size,
-            "size": self.size,
-            "events": self.events,
-            "complete": self.complete,
-            "begin_ms": self.first_ms,
-            "end_ms": self.last_ms,
-            "utc_offset_ms": self.utc_offset,
-            "metadata": dict(self.metadata),
-            "problems": [str(finding) for finding in self.found],
-        }
+        return self.document({"begin_ms": self.first_ms, "end_ms": self.last_ms}, {})
 
 
 def collect(archive: TextStream) -> ClpIrInfo:
@@ -98,20 +72,8 @@ def collect(archive: TextStream) -> ClpIrInfo:
                 break
             units.skip(trouble.after)
     decoder = units.decoder
-    return ClpIrInfo(
-        version=archive.metadata["VERSION"],
-        preamble=archive.preamble,
-        wrapped=archive.stream.wrapped,
-        stored_size=archive.source.size,
-        size=units.stream.size,
-        events=decoder.events,
-        first_ms=decoder.first_time if decoder.matched else None,
-        last_ms=decoder.last_time if decoder.matched else None,
-        utc_offset=decoder.utc_offset if decoder.utc_changes else None,
-        complete=units.ended,
-        metadata=archive.metadata,
-        found=found,
-    )
+    first, last = (decoder.first_time, decoder.last_time) if decoder.matched else (None, None)
+    return ClpIrInfo.of(archive, units, archive.metadata, found, first_ms=first, last_ms=last)
 
 
 def event_entries(archive: TextStream) -> Iterator[Entry]:

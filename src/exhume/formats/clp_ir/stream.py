@@ -22,6 +22,7 @@ from exhume.formats.clp_ir.layout import (
 )
 from exhume.formats.clp_ir.units import MIN_MS
 from exhume.formats.kv_ir.layout import Preamble
+from exhume.formats.kv_ir.model import OpenStream
 from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.pytokens import Read, StopError
 from exhume.formats.kv_ir.stream import Stream
@@ -80,13 +81,8 @@ class TextUnits(Units):
         return token_name(data, at)
 
 
-class TextStream(Protocol):
+class TextStream(OpenStream, Protocol):
     """An open stream of text messages; see `reader.ClpIrArchive`."""
-
-    source: Source
-    stream: Stream
-    preamble: Preamble
-    metadata: dict[str, Any]
 
     def units(self) -> TextUnits:
         """A new pass over the units."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from exhume.archive import Entry, Info
+from exhume.archive import Entry
 from exhume.findings import Finding
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.chunks import decode_ahead
-from exhume.formats.kv_ir.layout import NODES, Preamble, Tags
+from exhume.formats.kv_ir.layout import NODES, Tags
+from exhume.formats.kv_ir.model import KeyedStream, StreamInfo
 from exhume.formats.kv_ir.passes import UnitError, Units
 from exhume.formats.kv_ir.units import EventForm
-
-if TYPE_CHECKING:
-    from exhume.formats.kv_ir.model import KeyedStream
 
 EVENTS = 1 << 20
 """Events that are counted at once."""
@@ -25,41 +23,14 @@ SPACES = ("auto", "user")
 
 
 @dataclass(frozen=True, slots=True)
-class KvIrInfo(Info):
-    """Version, sizes, metadata and keys; `complete` is whether the stream has its end."""
+class KvIrInfo(StreamInfo):
+    """What `info` states of a stream of key-value pairs: with its keys, by tree."""
 
-    version: str
-    preamble: Preamble
-    wrapped: bool
-    stored_size: int
-    size: int
-    events: int
     keys: Mapping[str, Sequence[Mapping[str, Any]]]
-    utc_offset: int | None
-    complete: bool
-    metadata: Mapping[str, Any]
-    found: Sequence[Finding]
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        return self.found
 
     def to_dict(self) -> dict[str, Any]:
         """The documented JSON of `exhume info --json`."""
-        return {
-            "version": self.version,
-            "encoding": self.preamble.encoding.name.lower().replace("_", "-"),
-            "codec": "zstd" if self.wrapped else None,
-            "stored_size": self.stored_size,
-            "size": self.size,
-            "events": self.events,
-            "complete": self.complete,
-            "utc_offset_ms": self.utc_offset,
-            "metadata": dict(self.metadata),
-            "auto_keys": list(self.keys["auto"]),
-            "user_keys": list(self.keys["user"]),
-            "problems": [str(finding) for finding in self.found],
-        }
+        return self.document({}, {"auto_keys": list(self.keys["auto"]), "user_keys": list(self.keys["user"])})
 
 
 def walk(archive: KeyedStream, how: EventForm = EventForm.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
@@ -89,20 +60,8 @@ def walk(archive: KeyedStream, how: EventForm = EventForm.CHECK, jobs: int = 1) 
 def collect(archive: KeyedStream) -> KvIrInfo:
     """The info of a stream; what is damaged is listed and left out."""
     units, found = walk(archive)
-    decoder = units.decoder
-    return KvIrInfo(
-        version=archive.metadata["VERSION"],
-        preamble=archive.preamble,
-        wrapped=archive.stream.wrapped,
-        stored_size=archive.source.size,
-        size=units.stream.size,
-        events=decoder.events,
-        keys={space: list(_keys(units, space)) for space in SPACES},
-        utc_offset=decoder.utc_offset if decoder.utc_changes else None,
-        complete=units.ended,
-        metadata=archive.user_metadata,
-        found=found,
-    )
+    keys = {space: list(_keys(units, space)) for space in SPACES}
+    return KvIrInfo.of(archive, units, archive.user_metadata, found, keys=keys)
 
 
 def escaped(name: str) -> str:

@@ -20,6 +20,7 @@ from exhume_ksy.fast.clp_kv_ir import flat_token, read_decimal_4, read_decimal_8
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, TruncatedError, WriterError
+from exhume.findings import Rule
 from exhume.formats.kv_ir import checks
 from exhume.layout.fast import LayoutError
 
@@ -162,15 +163,21 @@ def has_preamble(data: bytes) -> bool:
     return True
 
 
-def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
-    """The metadata.  Raises KVIR-102, KVIR-103, KVIR-401 and KVIR-402; `where` is the span of the preamble."""
-    span = where.sub(preamble.metadata_at, preamble.size)
+def metadata_object(preamble: Preamble, span: Span, broken: Rule) -> dict[str, Any]:
+    """The object that the metadata, at `span`, are.  Raises the rule that is `broken` where they are none."""
     try:
         found = json.loads(preamble.metadata.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise checks.METADATA_JSON.error(span=span, actual=str(error)) from error
+        raise broken.error(span=span, actual=str(error)) from error
     if not isinstance(found, dict):
-        raise checks.METADATA_JSON.error(span=span, actual=type(found).__name__)
+        raise broken.error(span=span, actual=type(found).__name__)
+    return found
+
+
+def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
+    """The metadata.  Raises KVIR-102, KVIR-103, KVIR-401 and KVIR-402; `where` is the span of the preamble."""
+    span = where.sub(preamble.metadata_at, preamble.size)
+    found = metadata_object(preamble, span, checks.METADATA_JSON)
     version = found.get("VERSION")
     if version in UNSTRUCTURED:
         raise checks.UNSTRUCTURED.error(span=span, expected=VERSION, actual=version)
