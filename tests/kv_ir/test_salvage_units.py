@@ -568,3 +568,34 @@ def test_a_false_end_is_lost_and_not_recovered_as_well(tmp_path: Path) -> None:
     assert spans[-1][1] == len(data)
     at = len(HEAD + COUNT + one(1))
     assert [row.outcome for row in report.spans if row.span.start <= at < row.span.end] == [Outcome.LOST]
+
+
+def test_events_after_a_false_end_are_found(tmp_path: Path) -> None:
+    data = KNOWN + END + RUBBISH + one(5) * 3 + END
+    report, events = rescued(data, tmp_path)
+    at = len(KNOWN)
+    assert events == FIRST + [({}, {"n": 5})] * 3
+    assert rows(report) == [
+        HEADED,
+        (len(HEAD), at, Outcome.RECOVERED, "events", "", None),
+        (at, at + 10, Outcome.LOST, "unreadable bytes", "events follow this end of the stream", None),
+        (at + 10, len(data), Outcome.RECOVERED, "events", "", None),
+    ]
+    assert dict(report.lost) == {"byte ranges": 1}
+    assert report.notes == ["events follow what looks like the end of the stream"]
+
+
+def test_keys_lost_after_a_false_end_keep_their_numbers(tmp_path: Path) -> None:
+    """As after damage: keys may have been declared between the end and the next events."""
+    new = user(Tags.NODE_INTEGER, b"v") + event([], [(4, build_integer(8))]) * 3
+    report, events = rescued(KNOWN + END + RUBBISH + new + END, tmp_path)
+    assert events == FIRST + [({}, {"v": 8})] * 3
+    assert dict(report.lost) == {"byte ranges": 1}
+
+
+def test_no_span_of_a_report_is_empty(tmp_path: Path) -> None:
+    """Damage at once after the preamble, and an end at once after it."""
+    for data in (HEAD + RUBBISH + COUNT + one(1) * 3 + END, HEAD + RUBBISH, HEAD + END + RUBBISH, HEAD + END):
+        report, _ = rescued(data, tmp_path)
+        assert all(row.span.size for row in report.spans)
+        tiled(report, len(data))
