@@ -164,7 +164,7 @@ def has_preamble(data: bytes) -> bool:
 
 
 def metadata_object(preamble: Preamble, span: Span, broken: Rule) -> dict[str, Any]:
-    """The object that the metadata, at `span`, are.  Raises the rule that is `broken` where they are none."""
+    """The object that the metadata, at `span`, are.  Raises the rule `broken` for anything else."""
     try:
         found = json.loads(preamble.metadata.decode("utf-8"))
     except (ValueError, RecursionError) as error:
