@@ -368,6 +368,24 @@ def test_what_the_command_line_refuses_and_reports(tmp_path: Path, exhume_cli: C
     assert "unknown time zone" in exhume_cli("cat", path).err
 
 
+def test_times_are_bounded_in_two_spellings(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = tmp_path / "a.clp"
+    path.write_bytes(SMALL)
+    times = ("1700000000300", "2023-11-14T22:13:20.3Z", "2023-11-14T23:13:20,300+01:00")
+    for bound in times:
+        assert exhume_cli("search", path, "*", "--tge", bound, "--count").text == "3\n"
+        assert exhume_cli("search", path, "*", "--tle", bound, "--count").text == "3\n"
+    assert exhume_cli("search", path, "*", "--tge", "-1", "--tle", "1969-12-31T23:59:59.999Z", "--count").text == "0\n"
+    for bound, told in (
+        ("2023-11-14T22:13:20", "has no time zone: append Z (UTC) or an offset"),
+        ("2023-11-14T22:13:20.3001Z", "is not a whole number of milliseconds"),
+        ("yesterday", "is neither epoch milliseconds nor a time such as"),
+    ):
+        ran = exhume_cli("search", path, "*", "--tge", bound)
+        assert ran.code == 2
+        assert told in " ".join(ran.err.split())
+
+
 def test_a_directory_is_no_stream(tmp_path: Path) -> None:
     with pytest.raises(ExhumeError, match="CLPIR-101"):
         exhume.open(tmp_path, format="clp-ir")

@@ -194,6 +194,33 @@ def test_a_log_that_is_rotated(
     assert f"the file was {how}: following the new one" in ran.err
 
 
+@pytest.mark.parametrize("verb", ["cat", "search"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_log_that_is_removed_is_named_once(
+    kind: str, verb: str, tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, units = KINDS[kind]
+    path, whole = tmp_path / "app.clp", head + b"".join(units) + END
+    path.write_bytes(whole[:-1])
+    waits = 0
+
+    def wait(self: GrowingFile, seconds: float) -> None:
+        nonlocal waits
+        waits += 1
+        if waits == 1:
+            path.unlink()
+        elif waits == 4:
+            path.write_bytes(whole)
+
+    monkeypatch.setattr(GrowingFile, "wait", wait)
+    ran = exhume_cli(verb, path, *(["*"] if verb == "search" else []), "--follow")
+    assert ran.code == 0
+    assert ran.err.splitlines() == [
+        f"exhume: {path}: the file was removed: waiting for one of its name",
+        f"exhume: {path}: the file was replaced: following the new one",
+    ]
+
+
 def test_ctrl_c_ends_it(tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "app.clp"
     path.write_bytes(text.SMALL[:-1])

@@ -73,6 +73,31 @@ else:  # generic only in newer click
     _IntType = _BytesType = _TextType = _RangeType = click.ParamType
 
 
+class Time(_IntType):
+    """A time as epoch milliseconds: these, or a date and time of ISO 8601 with its zone."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the milliseconds; fails for times without a zone and for parts of milliseconds."""
+        if isinstance(value, int):
+            return value
+        if re.fullmatch(r"[+-]?[0-9]+", value):
+            return int(value)
+        from datetime import UTC, datetime, timedelta
+
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither epoch milliseconds nor a time such as 2024-03-01T12:00:00Z", param, ctx)
+        if time.tzinfo is None:
+            self.fail(f"{value!r} has no time zone: append Z (UTC) or an offset such as +01:00", param, ctx)
+        found, rest = divmod(time - datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1))
+        if rest:
+            self.fail(f"{value!r} is not a whole number of milliseconds", param, ctx)
+        return found
+
+
 class Size(_IntType):
     """A byte count with an optional K, M, G or T suffix (powers of 1024), or hexadecimal with `0x`."""
 

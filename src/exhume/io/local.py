@@ -8,7 +8,7 @@ import mmap
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
@@ -326,11 +326,14 @@ class GrowingFile:
 
     Attributes:
         replaced: Why reading ended: `replaced` by another file of its name, or `truncated`; None until then.
+        removed: Called once when no file has the name any longer; a new one is waited for.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.replaced: str | None = None
+        self.removed: Callable[[], object] = lambda: None
+        self._is_removed = False
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes from the beginning, then what is appended; an empty chunk whenever everything was read.
@@ -383,6 +386,9 @@ class GrowingFile:
         try:
             there = os.stat(self.path)
         except FileNotFoundError:
+            if not self._is_removed:
+                self._is_removed = True
+                self.removed()
             return False
         mine = os.fstat(fd)
         return (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino)

@@ -11,6 +11,7 @@ import click
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
 from exhume.cli.params import Choice as ChoiceType
+from exhume.cli.params import Time
 from exhume.cli.runtime import Run
 from exhume.formats.kv_ir.cli import FOLLOW, LeftOut, refuse_with_follow
 
@@ -29,8 +30,8 @@ OPTIONS: dict[str, list[click.Option]] = {
     "search": [
         click.Option(["--ignore-case", "-i"], is_flag=True, help="Ignore the case of ASCII letters."),
         click.Option(["--whole"], is_flag=True, help="QUERY must match a whole message, including its line end."),
-        click.Option(["--tge"], type=int, metavar="MS", help="Events at or after this time (epoch milliseconds)."),
-        click.Option(["--tle"], type=int, metavar="MS", help="Events at or before this time (epoch milliseconds)."),
+        click.Option(["--tge"], type=Time(), help="Events at or after TIME (epoch milliseconds or ISO 8601)."),
+        click.Option(["--tle"], type=Time(), help="Events at or before TIME (epoch milliseconds or ISO 8601)."),
         click.Option(["--count"], is_flag=True, help="Print the number of matches."),
         click.Option(
             ["--count-by-time"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.formatcli import SearchOptions, VerbOptions
-from exhume.cli.params import Jobs
+from exhume.cli.params import Jobs, Time
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.template import Roots
@@ -32,8 +32,8 @@ class ColumnsOption(click.Option):
 
 
 _IGNORE_CASE = click.Option(["--ignore-case", "-i"], is_flag=True, help="Values match in any case.")
-_TGE = click.Option(["--tge"], type=int, metavar="TS", help="Only records at or after TS (epoch milliseconds).")
-_TLE = click.Option(["--tle"], type=int, metavar="TS", help="Only records at or before TS (epoch milliseconds).")
+_TGE = click.Option(["--tge"], type=Time(), help="Only records at or after TIME (epoch milliseconds or ISO 8601).")
+_TLE = click.Option(["--tle"], type=Time(), help="Only records at or before TIME (epoch milliseconds or ISO 8601).")
 TEXT = click.Option(["--text"], is_flag=True, help="The original text log, byte for byte.")
 
 OPTIONS = {

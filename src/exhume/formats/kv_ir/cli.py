@@ -194,12 +194,13 @@ class _FollowedEvents(Collection[Any]):
     def __iter__(self) -> Iterator[Any]:
         """Yield an archive for each part of the stream that is complete, until the file is replaced by another one."""
         from exhume.formats.kv_ir.checks import STREAM
-        from exhume.formats.kv_ir.follow import GrowingStream, note_replaced
+        from exhume.formats.kv_ir.follow import GrowingStream, note_removed, note_replaced
         from exhume.formats.kv_ir.rows import archives
 
         while True:
             growing = GrowingStream(self.stream, STREAM)
             growing.idle = self.run.out.flush
+            note_removed(self.run, growing)
             yield from archives(self.stream, self.timestamp_key, pieces=growing.pieces_and_pauses())
             if growing.file.replaced is None:
                 return

@@ -147,6 +147,7 @@ def follow(
             run.out.flush()
 
         stream.idle = idle
+        note_removed(run, stream)
         try:
             units.append(begin(stream))
             for chunk in printed(units[0], how):
@@ -205,3 +206,8 @@ def followed(
 def note_replaced(run: Printer, stream: GrowingStream) -> None:
     """Say that a file was replaced or truncated, and that the new one is followed."""
     run.note(f"{stream.source.name}: the file was {stream.file.replaced}: following the new one")
+
+
+def note_removed(run: Printer, stream: GrowingStream) -> None:
+    """Say, once it happens, that a file was removed, and that one of the same name is waited for."""
+    stream.file.removed = lambda: run.note(f"{stream.source.name}: the file was removed: waiting for one of its name")

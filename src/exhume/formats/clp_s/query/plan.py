@@ -265,7 +265,10 @@ def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[C
         return []
     keys = range_key(archive.timestamp_ranges[0]) if archive.timestamp_ranges else None
     if keys is None:
-        raise QueryError("time bounds were given, but the archive has no timestamp column", format="clp-s")
+        raise QueryError(
+            "time bounds were given, but the archive has no timestamp column (create has --timestamp-key)",
+            format="clp-s",
+        )
     scale = 1 if dialect.legacy_instants else 1_000_000
     return [
         ColumnTest(keys, op, ALL, instant_operand(bound * scale, op, dialect))
