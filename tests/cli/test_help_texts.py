@@ -49,6 +49,14 @@ def test_no_sentence_is_cut(name: str, exhume_cli: Cli) -> None:
         assert isinstance(option, click.Argument) or option.help, option.name
 
 
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_80_columns(name: str, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples are left as they are typed."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = exhume_cli(*name.split(), "--help").text.partition("\nExamples:")[0].splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+
+
 def test_jobs_is_the_same_everywhere() -> None:
     """One option, of verbs and of formats, with one short form."""
     taken = [option for context in VERBS.values() for option in context.command.get_params(context)]

@@ -108,7 +108,7 @@ def test_wide_characters_take_two_columns() -> None:
 def test_verdicts_and_offsets_have_colors() -> None:
     line = Screen(80, True).table([[7, "damaged"], [8, "odd"]], ["offset", "verdict"])[1]
     assert line == f"     {paint('7', '36')}  {paint('damaged', '1;31')}"
-    assert Screen(None, True).verdict("ok", "ok (2 notes)") == f"{paint('ok', '1;32')} (2 notes)"
+    assert Screen(None, True).verdict("a", "ok", "ok (2 notes)") == [f"a: {paint('ok', '1;32')} (2 notes)"]
 
 
 @pytest.mark.parametrize(
@@ -199,3 +199,23 @@ def test_no_field_looks_damaged_and_each_is_read_on_light_and_dark(color: int) -
     luminance = sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
     assert min(1.05 / (luminance + 0.05), (luminance + 0.05) / 0.05) >= 3.4
     assert not {code.split(";")[-1] for code in STYLES.values()} & set(FIELD_COLORS)
+
+
+def test_zeros_are_aligned_as_numbers() -> None:
+    assert Screen(80).table([[0, 5, None, ""]], ["start", "end", "none", "text"]) == [
+        "start  end  none  text",
+        "    0    5  -",
+    ]
+
+
+def test_the_verdict_has_its_color_wherever_the_line_breaks() -> None:
+    text = "ok (structure is sound)"
+    assert Screen(80).verdict("a: ok", "ok", text) == [f"a: ok: {text}"]
+    for width in range(40, 60):
+        lines = Screen(width, color=True).verdict("a file: ok, with spaces.clps: clp-s", "ok", text)
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(lines))
+        assert " ".join(plain.split()) == f"a file: ok, with spaces.clps: clp-s: {text}"
+        assert max(map(len, plain.split("\n"))) <= width
+        painted = Screen(color=True).word("ok")
+        assert "\n".join(lines).count(painted) == 1
+        assert re.search(rf"clp-s:\s+{re.escape(painted)}", "\n".join(lines))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -67,7 +68,7 @@ def test_they_have_none_when_the_user_wants_none(damaged: Path, quiet: dict[str,
         ["verify", "BAD", "BAD"], ["explain", "BAD", "--at", "300"], ["explain", "BAD", "--section", "data-1"],
         ["explain", "BAD"], ["formats"], ["carve", "BAD"], ["info", "BAD"], ["list", "-l", "BAD", "GOOD"],
         ["list", "--sections", "BAD"], ["identify", "BAD", "GOOD"], ["salvage", "-v", "BAD", "-o", "OUT"],
-        ["explain", "BAD", "--range", "0:400"], ["verify", "GOOD", "-v"], ["map", "BAD"],
+        ["explain", "BAD", "--range", "0:400"], ["verify", "GOOD", "-v"], ["map", "BAD"], ["verify", "CLPS", "-r"],
     ],
     ids=lambda words: " ".join(words[:3]),
 )  # fmt: skip
@@ -76,7 +77,10 @@ def test_lines_fit_the_terminal(columns: int, words: list[str], damaged: Path, s
     """Lines break between words, not where the window ends."""
     short = tmp_path / "bad.zs"
     damaged.rename(short)
-    named = {"BAD": short, "GOOD": samples / "zs/words-none.zs", "OUT": tmp_path / "out"}
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/other").write_bytes(b"of no format")
+    shutil.copy(samples / "clp_s/tiny.clps", tmp_path / "in")
+    named = {"BAD": short, "GOOD": samples / "zs/words-none.zs", "OUT": tmp_path / "out", "CLPS": tmp_path / "in"}
     said = on_terminal(*[named.get(word, word) for word in words], COLUMNS=str(columns))
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said).replace("\r", "").splitlines()
     wide = [line for line in lines if len(line) > columns]

@@ -36,7 +36,8 @@ def command(run: Run, records: str, expect: str | None, digests: str | None, no_
     --digests. Lines of the form "exhume: audit DIGEST" are accepted, so a copy of standard error will do.
 
     \b
-    Exit codes: 0 all records and files are unchanged; 4 something was changed or is missing.
+    Exit codes: 0 all records and files are unchanged;
+    4 something was changed or is missing.
     """
     from exhume.cli.records import read_digests
 

@@ -77,7 +77,8 @@ def command(
     The same files result in the same page, except for the time in it (SOURCE_DATE_EPOCH sets that).
 
     \b
-    Exit codes: 0 every archive is complete; 1 something cannot be read, or an image does not match its digest;
+    Exit codes: 0 every archive is complete;
+    1 something cannot be read, or an image does not match its digest;
     3 something is damaged, incomplete or lost; 4 no archive was found.
     """
     import io

@@ -56,7 +56,7 @@ def command(
         else:
             _print_finding(run, finding)
             verdict_of = Verdict.of([finding])
-            run.print(f"{shown(target)}: {run.screen.verdict(verdict_of, f'{verdict_of} (not read)')}")
+            run.print_lines(run.screen.verdict(shown(target), verdict_of, f"{verdict_of} (not read)"))
 
     if recursive:
         from exhume.cli.recursive import each_archive
@@ -95,7 +95,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
         run.document("verify", {"target": target, "format": verification.format, **result, "findings": kept})
     elif not run.ndjson:
         lead = f"{shown(target)}: {verification.format}" if verification.format else shown(target)
-        run.print(f"{lead}: {run.screen.verdict(verdict, verification.summary())}")
+        run.print_lines(run.screen.verdict(lead, verdict, verification.summary()))
     if not sound:
         return ExitCode.FAILED
     warned = fail_on == "warning" and verification.counts[Severity.WARNING]

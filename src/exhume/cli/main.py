@@ -78,8 +78,9 @@ def main(context: click.Context, version: bool, verbose: bool) -> None:
     Data goes to standard output, messages to standard error.
 
     \b
-    Exit codes: 0 success; 1 error; 2 usage error; 3 partial result; 4 damage, no match or a difference;
-    130 interrupted; 141 the reader of the output left before everything was written.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 partial result;
+    4 damage, no match or a difference; 130 interrupted;
+    141 the reader of the output left before everything was written.
     """
     if version:
         click.echo(f"exhume, version {__version__}")

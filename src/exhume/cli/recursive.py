@@ -180,14 +180,14 @@ class _FileTally(Player):
             why = f"part of {body['archive']}" if kind == Kind.PART else _TOLD[kind][0].removeprefix("file ")
             message = f" ({body['message']})" if body["message"] else ""
             self.end()
-            self._run.print(printable(f"{redact(body['target'])}: {redact(why)}{message}"))
+            self._run.print_wrapped(printable(f"{redact(body['target'])}: {redact(why)}{message}"))
 
     def sum_up(self) -> None:
         """The number of files of each kind, in words."""
         if self._run.machine:
             self._run.document("walk", {name: self.counts[name] for name in _TOLD})
         else:
-            self._run.print(_totals(self.counts))
+            self._run.print_wrapped(_totals(self.counts))
 
 
 def _totals(counts: Counter[str]) -> str:

@@ -30,6 +30,10 @@ def human_size(size: int | None) -> str:
     return f"{size / (1 << 10 * power):,.1f} {'KMGT'[power - 1]}iB"
 
 
+_MOST_HEX = 32
+"""Bytes that are not text are shown as hexadecimal digits, of longer values so many."""
+
+
 def cell(value: Any) -> str:
     """One value as text."""
     if isinstance(value, str):
@@ -43,7 +47,11 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, (bytes, bytearray)):
-        value = bytes(value).decode("utf-8", "replace")
+        try:
+            value = bytes(value).decode()
+        except UnicodeDecodeError:
+            more = f" … ({len(value):,} bytes)" if len(value) > _MOST_HEX else ""
+            return bytes(value[:_MOST_HEX]).hex(" ") + more
     if isinstance(value, (list, tuple)):
         return ", ".join(cell(item) for item in value) or "-"
     if isinstance(value, Mapping):

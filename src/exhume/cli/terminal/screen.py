@@ -108,9 +108,15 @@ class Screen(NamedTuple):
         """A verdict or severity in its own color."""
         return self.paint(text, text)
 
-    def verdict(self, verdict: str, text: str) -> str:
-        """Text that begins with a verdict, with the color of the verdict there."""
-        return self.word(verdict) + text.removeprefix(verdict) if text.startswith(verdict) else text
+    def verdict(self, lead: str, verdict: str, text: str) -> list[str]:
+        """The lines of `lead: text`, with its color for the verdict that the text begins with."""
+        lines = "\n".join(self.wrap(f"{lead}: {text}", 4, whole=True))
+        left = len("".join(lead.split())) + 1  # wrapping changes spaces only
+        at = next(at for at, _ in enumerate(lines) if len("".join(lines[:at].split())) == left)
+        at += len(lines[at:]) - len(lines[at:].lstrip())
+        if lines[at:].startswith(verdict):
+            lines = lines[:at] + self.word(verdict) + lines[at + len(verdict) :]
+        return lines.split("\n")
 
     def table(
         self, rows: Iterable[Sequence[Any]], header: Sequence[str], *, sizes: bool = False, prose: bool = False
@@ -172,7 +178,9 @@ class _Layout:
         self._header = list(header)
         self._cells = [[cell(value) for value in row] for row in rows]
         columns = [[row[at] for row in rows] for at in range(len(header))]
-        self._right = [any(values) and all(map(_is_number, values)) for values in columns]
+        self._right = [
+            any(value not in (None, "") for value in values) and all(map(_is_number, values)) for values in columns
+        ]
         self._prose = prose
 
     def lines(self) -> list[str]:

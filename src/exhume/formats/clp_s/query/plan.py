@@ -266,7 +266,7 @@ def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[C
     keys = range_key(archive.timestamp_ranges[0]) if archive.timestamp_ranges else None
     if keys is None:
         raise QueryError(
-            "time bounds were given, but the archive has no timestamp column (create has --timestamp-key)",
+            "time bounds were given, but the archive has no timestamp column: it was made without its key",
             format="clp-s",
         )
     scale = 1 if dialect.legacy_instants else 1_000_000
