@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, groupby, pairwise
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
+from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.counts import counted
@@ -107,21 +108,48 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
     rows = database.map_versions(versions_of, collect, unreferenced=not whole, lean=True)
     versions: Iterator[Version] = chain.from_iterable(rows)
     if not whole:
-        versions = iter(sorted(versions, key=database.version_key))
-    believable = _believable(versions, report)
-    for _, group in groupby(believable, lambda version: database.version_key(version)[:3]):
-        parts = _surviving(group, report)
-        if not parts:
-            continue
-        key = parts[0].key
-        value = database.resolve_large(0, key, [one.part for one in parts])
-        if value is None:
-            report.add_lost("values that cannot be determined")
-            continue
-        report.set_verified_by(verified_how(parts[0]))
-        for what in _omitted(parts[0]):
-            report.add_lost(what)
-        yield key, value
+        versions = iter(sorted(versions, key=_bytewise_key if database.is_bytewise else database.version_key))
+    # All that is believable is in the default column family; its keys can be equal without being the same.
+    same: Callable[[Version], Any] = (
+        attrgetter("key") if database.order(0).is_bytewise else lambda version: database.version_key(version)[:3]
+    )
+    proofs: set[Verdict] = set()
+    for _, group in groupby(_believable(versions, report), same):
+        older = iter(group)
+        newest = next(older)
+        is_plain = newest.value_type == ValueTypes.VALUE and newest.extra is None
+        if is_plain and newest.status is not Status.DELETED and newest.checksum != Verdict.BAD:  # most rows, for less
+            _count_bad(older, report)
+            yielded: Row = newest.key, newest.value
+        else:
+            parts = _surviving(chain([newest], older), report)
+            if not parts:
+                continue
+            newest = parts[0]
+            value = database.resolve_large(0, newest.key, [one.part for one in parts])
+            if value is None:
+                report.add_lost("values that cannot be determined")
+                continue
+            yielded = newest.key, value
+            for what in _omitted(newest):
+                report.add_lost(what)
+        if newest.checksum not in proofs:
+            proofs.add(newest.checksum)
+            report.set_verified_by(verified_how(newest))
+        yield yielded
+
+
+def _bytewise_key(version: Version) -> tuple[int, bytes, int, int]:
+    """What `Database.version_key` is where keys are ordered as bytes, for less."""
+    stamp = (version.extra.timestamp if version.extra is not None else None) or 0
+    return version.column_family, version.key, -stamp, -version.sequence
+
+
+def _count_bad(versions: Iterable[Version], report: SalvageReport) -> None:
+    """Count the older versions of a key whose checksum is bad."""
+    for version in versions:
+        if version.checksum == Verdict.BAD:
+            report.add_lost("versions with a bad checksum")
 
 
 def _has_manifest(database: Database) -> bool:
