@@ -256,8 +256,7 @@ class ArkTable:
         """A streaming `pyarrow.RecordBatchReader`, in the order of `ArkArchive.messages`, whose options it takes.
 
         `skip_damaged` continues after damaged messages, which `losses` counts.  `jobs` share the work, with the same
-        batches (0: one per core): threads where the kernel is compiled, otherwise processes.  Raises as `messages`
-        does, and `EntryNotFoundError` for an unknown column.
+        batches (0: one per core).  Raises as `messages` does, and `EntryNotFoundError` for an unknown column.
         """
         check_rows(batch_rows)
         rows = self.rows(columns)

@@ -152,8 +152,7 @@ class SplitFile(NamedTuple):
 def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs: int) -> Iterator[SplitFile]:
     """Everything usable in each of several splits, in order; `jobs` decompress and decode all messages.
 
-    They are threads where the kernel is compiled and no column is compressed, otherwise processes.  The caller closes
-    the files.
+    They are threads where no column is compressed, otherwise processes.  The caller closes the files.
     """
     begun: deque[tuple[Source | None, Listing | ExhumeError]] = deque()
 
