@@ -2,9 +2,11 @@
 //
 //   node page_explore.mjs CHROMIUM ARCHIVE_URL IMAGE_URL SCREENSHOTS QUERY
 //
+// A search for "endless" is given up when there is a file "reading" next to the screenshots.
+//
 // Prints what was seen as JSON.  Where axe-core is installed, "axe" has the rules that the page breaks in each mode.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { chromium } from "playwright-core";
@@ -97,6 +99,7 @@ try {
   await page.locator("#query").fill("endless");
   await page.keyboard.press("Enter");
   await asked;
+  while (!existsSync(path.join(pictures, "reading"))) await page.waitForTimeout(20);
   await page.keyboard.press("Escape");
   use.given_up = (await givenUp).failure().errorText;
   await page.goto(archive + "#/schema_tree");

@@ -463,9 +463,9 @@ def test_a_search_reads_as_far_as_it_is_asked() -> None:
 
 
 class Endless:
-    """Searches for `endless` read on and on; all others are real."""
+    """Searches for `endless` read on and on; all others are real.  `sign`: a file that is there when one reads."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, sign: Path | None = None) -> None:
         self.threads: list[threading.Thread] = []
         self.reading = threading.Event()
         monkeypatch.setattr(exploring, "POLL", 0.01)
@@ -476,6 +476,8 @@ class Endless:
             while query == "endless":
                 archive.source.read_at(0, 1)
                 self.reading.set()
+                if sign is not None:
+                    sign.touch()
             search(rows, archive, query, put)
 
         monkeypatch.setattr(exploring.Records, "_search", searched)
@@ -668,7 +670,7 @@ def test_the_verb_prints_the_address_and_ends(exhume_cli: Cli) -> None:
 @pytest.mark.slow
 def test_a_person_can_explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In light, dark and on a telephone: an archive with its records, and an image with the archives in it."""
-    endless = Endless(monkeypatch)
+    endless = Endless(monkeypatch, tmp_path / "reading")
     data = (SAMPLES / "zs/words-none.zs").read_bytes()
     (tmp_path / "image.dd").write_bytes(bytes(5000) + flip(data, 400, 1) + bytes(3000) + CLPS.read_bytes())
     with serving(CLPS) as archive, serving(tmp_path / "image.dd") as image:
