@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -142,3 +143,46 @@ def test_a_long_chain_of_types_is_guarded(folder: Path) -> None:
 
     text = extension(compile_ksy(folder / "long.ksy").texts).text
     assert text.count("\n    deeper()") >= LINKS // EVERY
+
+
+ROWS = """meta: {id: rows, endian: le}
+seq:
+  - {id: scale, type: u1}
+  - {id: points, type: point, repeat: eos}
+types:
+  point: {seq: [{id: x, type: u2}, {id: y, type: u2}]}
+  head: {seq: [{id: scale, type: u1}]}
+instances:
+  first: {pos: 0, type: head}
+"""
+
+
+@compiler
+def test_rows_of_columns_outlive_what_they_are_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They keep it, and all of it is freed without the collector where no instance refers to a part of it."""
+    monkeypatch.setenv("EXHUME_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("EXHUME_NATIVE_FLAGS", os.environ.get("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv"))
+    (tmp_path / "rows.ksy").write_text(ROWS, encoding="utf-8")
+    read = compile_ksy(tmp_path / "rows.ksy", native=True).module.Rows.from_bytes
+    data = b"\3" + bytes(range(200))
+
+    def run(times: int) -> None:
+        for turn in range(times):
+            points = read(data).points
+            row = next(iter(points))
+            assert not gc.is_tracked(row)
+            rows = list(points)
+            del points
+            part = rows[turn % 50]
+            if turn % 3 == 0:
+                assert part._parent.first.scale == 3
+            del rows
+            assert part._parent.scale == 3
+            assert row._parent is part._parent
+
+    run(300)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    run(3000)
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 1500

@@ -410,7 +410,8 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: 
         return value if kind == "of" else value._value2member_map_
 
     owners = [(getattr(modules[id], owner), name) for id, owner, name in plan["slots"]]
-    native.give([found(*one) for one in plan["values"]], owners)
+    makers = [getattr(modules[id], owner) for id, owner in plan["makers"]]
+    native.give([found(*one) for one in plan["values"]], owners, [(one, _plain_fields(one)) for one in makers])
     for id, owner, name, number, slots in plan["getters"]:
         cls = getattr(modules[id], owner)
         setattr(cls, name, native.getter(number, vars(cls)[name], cls, slots))
@@ -433,6 +434,20 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: 
                 native.owns(one, "parent", "root")
                 if one._scan in readers:
                     one._scan = readers[one._scan]
+
+
+PLAIN = frozenset(("None", "View", "_Stream", "bool", "bytes", "float", "int", "str"))
+"""Types of values in which no structure is."""
+
+
+def _plain_fields(cls: Any) -> set[str]:
+    """The fields of a class in which readers put neither structures nor lists, nor what a structure is in."""
+    said = {name: str(one) for name, one in cls.__dict__.get("__annotations__", {}).items()}
+    for name, one in vars(cls).items():
+        if isinstance(one, property) and "return" in (one.fget.__annotations__ if one.fget else {}):
+            said[f"_{name}"] = one.fget.__annotations__["return"]
+    plain = {name for name, one in said.items() if PLAIN.issuperset(one.split(" | "))}
+    return plain | {"_parent", "_root", "_io", "_run"}
 
 
 def _interpreted(modules: Any) -> dict[str, ModuleType]:

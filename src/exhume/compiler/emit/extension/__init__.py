@@ -35,7 +35,7 @@ Plan = dict[str, list[tuple[object, ...]]]
 class Extension:
     """An extension module: its text in Cython, and what it is given when it is loaded.
 
-    `plan` has `values` and `slots` by their numbers, and the functions that replace others: `readers` and
+    `plan` has `values`, `slots` and `makers` by their numbers, and the functions that replace others: `readers` and
     `getters`.  `left` are those that stay interpreted, with why.
     """
 
@@ -94,7 +94,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
     out += [f"G[{i}] = &g{i}" for i in range(number)]
     body = "\n".join(out) + "\n"
     check_vocabulary(body)
-    plan |= {"values": table.values, "slots": list(table.slots)}
+    plan |= {"values": table.values, "slots": list(table.slots), "makers": list(table.makers)}
     ours = SUPPORT + OWNERSHIP + COLUMNS + CALLS
     whole = "\0".join([ours, body, repr(plan), *(f"{path}\0{texts[path]}" for path in sorted(texts))])
     digest = hashlib.sha256(whole.encode()).hexdigest()[:32]
@@ -175,11 +175,11 @@ _TEXTS = frozenset(("''",))
 WORDS = frozenset(
     """
     def cdef return if else while for in range try except as pass break and or not is
-    None True False const tuple rest F G refuse put_word put_unsigned list b object
+    None True False const tuple rest F G M refuse put_word put_unsigned list b object
     uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t Py_ssize_t double bint
     Stream Run Column TypeError PyTypeObject NULL K O
     l1 l2 l4 l8 b1 b2 b4 b8 as_float as_double fits spans sliced text_of seek sat satu near place
-    slot_get slot_put slot_make slot_word slot_keep lend_parent lend_root
+    equals slot_get slot_put slot_make slot_word slot_keep lend_parent lend_root
     lend_to_columns elements_of product field_of S member_of SLOT is_kept stream_of run_of a_stream a_run
     column_of ends_at bits_of is_there raise TypeError word_in
     push1 push2 push4 push8 pushu pusho pushf pushd PyObject_TypeCheck enter leave fail interpreted call error

@@ -8,11 +8,18 @@ functions that call themselves.  Those that are nested deeper, or freed where th
 from __future__ import annotations
 
 OWNERSHIP_C = r"""
-typedef struct {
+typedef struct Owned {
     PyObject_HEAD
-    Py_ssize_t lent, met;     /* uncounted references to it; those found while a tree is examined */
-    int parent, root;         /* offsets of the fields whose references are uncounted; 0 if counted */
-    int loose, kept;
+    union {
+        struct {
+            int32_t met;              /* references found while a tree is examined */
+            uint16_t parent, root;    /* offsets of the fields whose references are uncounted; 0 if counted */
+        };
+        struct Owned *next;           /* the next structure to be settled, once its references are counted */
+    };
+    int32_t lent;                     /* uncounted references to it */
+    uint16_t maker;                   /* the number of its class, or 0 */
+    uint8_t loose, kept;
 } Owned;
 typedef struct {
     PyListObject list;
@@ -30,14 +37,17 @@ static inline int is_owned(PyObject *one) { return Py_TYPE(one)->tp_dealloc == t
 #define FIELDS(self, type, p) for (p = AT(self, sizeof(Owned)); p < AT(self, (type)->tp_basicsize); p++)
 #define IS_AT(self, p, offset) ((offset) && (char *)(p) == (char *)(self) + (offset))
 static inline int is_list(PyObject *one) { return PyList_CheckExact(one) || Py_TYPE(one) == elements_type; }
+/* A class whose structures are made here, and which of its first 64 fields hold structures or lists: a bit for each. */
+typedef struct { PyTypeObject *type; uint64_t examined; } Maker;
+static Maker *M = NULL;
 /* Structures that were freed, by size, to be used again. */
 #define NESTED 60
 #define SIZES 40
 #define SPARES 128
 static PyObject *spares[SIZES][SPARES];
 static int spare_many[SIZES];
-static PyObject *slot_make(PyObject *cls) {
-    PyTypeObject *type = (PyTypeObject *)cls;
+static PyObject *slot_make(Maker *maker) {
+    PyTypeObject *type = maker->type;
     size_t size = type->tp_basicsize / sizeof(PyObject *);
     PyObject *made;
     if (type->tp_dealloc != tree_dealloc) return PyType_GenericAlloc(type, 0);
@@ -45,20 +55,30 @@ static PyObject *slot_make(PyObject *cls) {
         made = spares[size][--spare_many[size]];
         PyObject_Init(made, type);
     } else {
-        made = PyType_GenericAlloc(type, 0);
+        made = PyObject_GC_New(PyObject, type);
         if (made == NULL) return NULL;
-        PyObject_GC_UnTrack(made);
+        memset((char *)made + sizeof(PyObject), 0, type->tp_basicsize - sizeof(PyObject));
     }
     ((Owned *)made)->loose = 1;
+    ((Owned *)made)->maker = (uint16_t)(maker - M);
     return made;
+}
+static inline uint64_t examined_in(Owned *of) { return of->maker ? M[of->maker].examined : ~(uint64_t)0; }
+#define AFTER(fields) ((fields) >> 1 | (uint64_t)1 << 63)
+static int make_room(Py_ssize_t many) {
+    M = many <= UINT16_MAX ? (Maker *)calloc(many, sizeof(Maker)) : NULL;
+    return M != NULL;
+}
+static void make_of(int number, PyObject *cls, uint64_t examined) {
+    M[number].type = (PyTypeObject *)cls;
+    M[number].examined = examined;
 }
 /* Free a structure whose fields are NULL. */
 static void slot_free(PyObject *self) {
     Owned *of = (Owned *)self;
     PyTypeObject *type = Py_TYPE(self);
     size_t size = type->tp_basicsize / sizeof(PyObject *);
-    of->lent = 0;
-    of->parent = of->root = of->loose = of->kept = 0;
+    memset((char *)self + sizeof(PyObject), 0, sizeof(Owned) - sizeof(PyObject));
     if (is_owned(self) && size < SIZES && spare_many[size] < SPARES) spares[size][spare_many[size]++] = self;
     else type->tp_free(self);
     Py_DECREF(type);
@@ -99,13 +119,15 @@ static int is_alone_in(PyObject *one, int deep) {
 static int is_alone(PyObject *self, int deep) {
     Owned *of = (Owned *)self;
     PyObject **p;
+    uint64_t fields = examined_in(of);
     if (deep >= NESTED) return 0;
     of->met = 0;
     if (of->parent) ((Owned *)SLOT(self, of->parent))->met++;
     if (of->root) ((Owned *)SLOT(self, of->root))->met++;
+    /* What a program put into another field is not examined: if it is in this tree, it is met too rarely. */
     FIELDS(self, Py_TYPE(self), p) {
-        if (IS_AT(self, p, of->parent) || IS_AT(self, p, of->root)) continue;
-        if (!is_alone_in(*p, deep)) return 0;
+        if (fields & 1 && !IS_AT(self, p, of->parent) && !IS_AT(self, p, of->root) && !is_alone_in(*p, deep)) return 0;
+        fields = AFTER(fields);
     }
     return of->met == of->lent;
 }
@@ -137,24 +159,36 @@ static void drop_in(PyObject *one) {
 static void drop(PyObject *self) {
     Owned *of = (Owned *)self;
     PyObject **p, *one, *parent = NULL, *root = NULL;
+    uint64_t fields = examined_in(of);
     if (of->parent) { parent = SLOT(self, of->parent); SLOT(self, of->parent) = NULL; }
     if (of->root) { root = SLOT(self, of->root); SLOT(self, of->root) = NULL; }
     FIELDS(self, Py_TYPE(self), p) {
         one = *p;
         *p = NULL;
-        drop_in(one);
+        if (fields & 1) drop_in(one);
+        else Py_XDECREF(one);
+        fields = AFTER(fields);
     }
     if (parent) give_back(parent);
     if (root) give_back(root);
     Py_SET_REFCNT(self, 0);
     slot_free(self);
 }
-/* Structures whose fields are still to be settled follow each other through `met`, which has no other use meanwhile. */
+static void settle_field(PyObject *self, uint16_t *offset) {
+    PyObject *target;
+    if (!*offset) return;
+    target = SLOT(self, *offset);
+    *offset = 0;
+    Py_INCREF(target);
+    give_back(target);
+}
 static void settle_later(PyObject *one, Owned **waiting) {
     Owned *of = (Owned *)one;
     if (!of->loose) return;
     of->loose = 0;
-    of->met = (Py_ssize_t)*waiting;
+    settle_field(one, &of->parent);
+    settle_field(one, &of->root);
+    of->next = *waiting;
     *waiting = of;
 }
 static void settle_in(PyObject *one, Owned **waiting, int deep) {
@@ -178,22 +212,13 @@ static void settle_in(PyObject *one, Owned **waiting, int deep) {
         }
     }
 }
-static void settle_field(PyObject *self, int *offset) {
-    PyObject *target;
-    if (!*offset) return;
-    target = SLOT(self, *offset);
-    *offset = 0;
-    Py_INCREF(target);
-    give_back(target);
-}
 /* Settle all structures that wait, and what is in them. */
 static void settle_waiting(Owned *waiting) {
     while (waiting != NULL) {
         Owned *of = waiting;
         PyObject *self = (PyObject *)of, **p;
-        waiting = (Owned *)of->met;
-        settle_field(self, &of->parent);
-        settle_field(self, &of->root);
+        waiting = of->next;
+        of->next = NULL;
         PyObject_GC_Track(self);
         FIELDS(self, Py_TYPE(self), p) settle_in(*p, &waiting, 0);
         if (of->lent > 0 && !of->kept) { of->kept = 1; Py_INCREF(self); }
@@ -235,14 +260,24 @@ static void slot_keep(PyObject *self, Py_ssize_t offset, PyObject *value) {
     }
     slot_put(self, offset, value);
 }
-static void lend(PyObject *self, Py_ssize_t offset, PyObject *target, int *place) {
+static inline int can_lend(PyObject *one) {
+    return is_owned(one) && ((Owned *)one)->loose && ((Owned *)one)->lent < INT32_MAX;
+}
+/* Whether a structure that is settled can be lent to one that nothing in it will refer to, and is kept from then on. */
+static int can_keep(PyObject *one) {
+    Owned *of = (Owned *)one;
+    if (!doing.outside || !is_owned(one) || of->loose || of->lent == INT32_MAX) return 0;
+    if (!of->kept) { of->kept = 1; Py_INCREF(one); }
+    return 1;
+}
+static void lend(PyObject *self, Py_ssize_t offset, PyObject *target, uint16_t *place) {
     if (((Owned *)self)->loose && target != Py_None) {
         PyObject *before = SLOT(self, offset);
-        if (is_owned(target) && ((Owned *)target)->loose && (before == NULL || before == Py_None)) {
+        if (offset <= UINT16_MAX && (before == NULL || before == Py_None) && (can_lend(target) || can_keep(target))) {
             SLOT(self, offset) = target;
             Py_XDECREF(before);
             ((Owned *)target)->lent++;
-            *place = (int)offset;
+            *place = (uint16_t)offset;
             return;
         }
         settle(self); /* it may be in a circle through what is not a structure */
@@ -301,5 +336,4 @@ static void lend_above(PyObject *list, int place, PyObject *target) {
     ((Elements *)list)->above[place] = target;
     ((Owned *)target)->lent++;
 }
-static inline int is_loose(PyObject *one) { return is_owned(one) && ((Owned *)one)->loose; }
 """

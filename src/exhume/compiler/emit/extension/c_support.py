@@ -170,6 +170,22 @@ static inline int put_unsigned(PyObject *object, Py_ssize_t offset, unsigned lon
     Py_DECREF(made);
     return 0;
 }
+/* Whether an object equals a number; a number, or one of an enum, is compared as a word of the machine. */
+static int equals(PyObject *one, int64_t word) {
+    PyObject *other, *found;
+    int equal;
+    if (PyLong_Check(one) && Py_TYPE(one)->tp_richcompare == PyLong_Type.tp_richcompare) {
+        long long value = PyLong_AsLongLongAndOverflow(one, &equal);
+        return !equal && value == word;
+    }
+    if ((other = PyLong_FromLongLong(word)) == NULL) return -1;
+    found = PyObject_RichCompare(one, other, Py_EQ);
+    Py_DECREF(other);
+    if (found == NULL) return -1;
+    equal = PyObject_IsTrue(found);
+    Py_DECREF(found);
+    return equal;
+}
 /* What an enum has for a number; the number itself where it has nothing. */
 static PyObject *member_of(PyObject *map, PyObject *number) {
     PyObject *found = PyDict_GetItemWithError(map, number);

@@ -33,6 +33,7 @@ cdef struct Call:
     Py_ssize_t left
     int outermost
     int deep
+    int outside
     int collects
 
 
@@ -43,7 +44,7 @@ cdef enum:
 
 cdef bint enter(Call *call, object view, const uint8_t **p, Py_ssize_t *n, object io, object run):
     """Begins a call from Python; whether it is for compiled code.  Notes what is left, and where reading is."""
-    global active, deep
+    global active, deep, outside
     if interpreting or deep >= DEEPEST or is_stack_low() or (view is not None and not bytes_of(view, p, n)):
         return False
     if type(run) is Run:
@@ -51,7 +52,8 @@ cdef bint enter(Call *call, object view, const uint8_t **p, Py_ssize_t *n, objec
     if type(io) is Stream:
         call.at, call.left = (<Stream> io).at, (<Stream> io).left
     call.outermost = not active
-    call.deep = deep
+    call.deep, call.outside = deep, outside
+    outside = False
     deep += 1
     call.collects = False
     if call.outermost:
@@ -61,8 +63,8 @@ cdef bint enter(Call *call, object view, const uint8_t **p, Py_ssize_t *n, objec
 
 
 cdef inline void leave(Call *call) noexcept:
-    global active, deep
-    deep = call.deep
+    global active, deep, outside
+    deep, outside = call.deep, call.outside
     if call.outermost:
         active = False
     if call.collects:
@@ -206,14 +208,19 @@ cdef class Getter:
 
 cdef object asked(object value, Seen *seen):
     """An instance that was not asked for before."""
+    global outside
     cdef Askable function = seen.function
     cdef Py_ssize_t kept = seen.offset
+    cdef int before = outside
     deeper()
+    outside = False
     try:
         found = function(value)
     except BaseException:
         slot_clear(value, kept, NULL)  # what was read of a list until then
         raise
+    finally:
+        outside = before
     shallower()
     return found
 
@@ -258,6 +265,7 @@ cdef class Rows:
         return self
 
     def __next__(self):
+        global outside
         cdef Call call
         cdef const uint8_t *p = NULL
         cdef Py_ssize_t n = 0, after = 0
@@ -271,6 +279,7 @@ cdef class Rows:
             end = at + self.each
             io = stream_of(self.view, at, end)
         if type(self.run) is Run and enter(&call, self.view, &p, &n, io, self.run):
+            outside = True
             try:
                 found = self.reader.function(
                     self.view, p, n, at, end, io, self.parent, self.root, self.big, <Run> self.run, None, &after
@@ -332,13 +341,16 @@ def begin(layout):
     layout.Table = type("Table", (Node,), dict(vars(layout.Table)))
 
 
-def give(values, slots):
-    """Takes the values and the offsets that the readers use, by their numbers."""
+def give(values, slots, makers):
+    """Takes the values, the offsets and the classes that the readers use, by their numbers.
+
+    Of each class, `makers` has the names of the fields which hold neither structures nor lists.
+    """
     global table, K, O
     cdef Py_ssize_t i
     cdef Py_ssize_t *offsets = <Py_ssize_t *> malloc((len(slots) + 1) * sizeof(Py_ssize_t))
     cdef PyObject **pointers = <PyObject **> malloc((len(values) + 1) * sizeof(PyObject *))
-    if offsets == NULL or pointers == NULL:
+    if offsets == NULL or pointers == NULL or not make_room(len(makers) + 1):
         free(offsets)
         free(pointers)
         raise MemoryError
@@ -348,4 +360,17 @@ def give(values, slots):
     for i, value in enumerate(table):
         pointers[i] = <PyObject *> value
     K, O = pointers, offsets
+    for i, (owner, plain) in enumerate(makers):
+        make_of(i + 1, owner, examined(owner, plain))
+
+
+cdef uint64_t examined(owner, plain) except? 1:
+    """The fields of a class that may hold structures, or lists of them, a bit for each of the first 64."""
+    cdef uint64_t found = 0
+    cdef Py_ssize_t place
+    for name in owner.__slots__:
+        place = (slot_offset(owner, name) - OWNED) // <Py_ssize_t> sizeof(PyObject *)
+        if name not in plain and place < 64:
+            found |= <uint64_t> 1 << place
+    return found
 '''

@@ -23,8 +23,9 @@ DEPTH_C = r"""
 #define RESERVE ((size_t)64 << 10)
 #define ASSUMED ((size_t)64 << 10)
 /* What a thread is doing: how many structures are within each other, whether compiled code runs, how many */
-/* interpreted readers it waits for, and the address below which the reserve of its stack begins. */
-static __thread struct { int deep, active, interpreting; char *floor; } doing;
+/* interpreted readers it waits for, whether it reads what will be in no structure, and the address below which the */
+/* reserve of its stack begins. */
+static __thread struct { int deep, active, interpreting, outside; char *floor; } doing;
 static char *stack_floor(char *here) {
     void *low = NULL;
     size_t size = 0, guard = 0, reserve;
@@ -59,6 +60,7 @@ DEPTH_NAMES = """
     int deep "doing.deep"
     int active "doing.active"
     int interpreting "doing.interpreting"
+    int outside "doing.outside"
     bint is_stack_low()
 """
 

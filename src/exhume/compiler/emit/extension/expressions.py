@@ -20,6 +20,7 @@ from exhume.compiler.emit.extension.kinds import (
     ReaderObject,
     Source,
     Table,
+    bits_after,
     boxed,
 )
 
@@ -61,8 +62,6 @@ METHODS = frozenset("append find from_bytes hold is_eof over pos rstrip size spe
 SMALL = 1 << 31
 LONGEST = 7
 """Bytes of bits that are reckoned with in the machine's words."""
-STEP = 20
-"""Bits of a number that moves a place only a little."""
 ENCODINGS = {"UTF-8": 1, "UTF8": 1, "ASCII": 2, "US-ASCII": 2, "ISO-8859-1": 3, "LATIN-1": 3}
 """Encodings that compiled code knows itself."""
 
@@ -164,6 +163,9 @@ class Expressions:
 
     def truth(self, node: ast.expr) -> str:
         """An expression as a condition."""
+        if isinstance(node, ast.BoolOp):
+            word = " and " if isinstance(node.op, ast.And) else " or "
+            return f"({word.join(self.truth(one) for one in node.values)})"
         text, kind = self.expr(node)
         if isinstance(kind, MachineWord):
             return f"({text} != 0)"
@@ -171,6 +173,10 @@ class Expressions:
 
     def place(self, node: ast.expr) -> str:
         """An expression as a place in the data, or a size, as C code; large values are cut to 64 bits by `satu`."""
+        match node:
+            case ast.BinOp(left, ast.Add(), right) if OBJECT in (kinds := [self.expr(one)[1] for one in (left, right)]):
+                if any(isinstance(kind, MachineWord) and kind.bits <= PLACE for kind in kinds):
+                    return f"near({self.place(left)} + {self.place(right)})"
         text, kind = self.expr(node)
         if isinstance(kind, MachineWord):
             return text if kind.bits <= PLACE else f"near({text})"
@@ -263,7 +269,7 @@ class Expressions:
         """
         match node:
             case ast.Call(func=ast.Name("new"), args=[ast.Name(name)]) if name in self.source.classes:
-                return f"slot_make({self.table.of(self.source.id, name)})", ReaderObject(self.source.id, name)
+                return f"slot_make({self.table.maker(self.source.id, name)})", ReaderObject(self.source.id, name)
             case ast.Call(func=ast.Name(name), args=[one, _]) if name in self.source.enums:
                 return self._member(self.source.id, name, one)
             case ast.Call(func=ast.Attribute(ast.Name(of), name), args=[one, _]) if of in self.source.modules:
@@ -321,7 +327,7 @@ class Expressions:
         (one, here), (two, there) = self.expr(left), self.expr(right)
         sign = OPERATORS[type(op)]
         if isinstance(here, MachineWord) and isinstance(there, MachineWord):
-            bits = _bits(op, here, there, right)
+            bits = bits_after(op, here, there, right)
             if bits is not None and bits <= MOST:
                 if isinstance(left, ast.Constant):
                     one = f"<int64_t> {one}"
@@ -369,6 +375,12 @@ class Expressions:
         if not all(isinstance(one, ORDERS) for one in ops):
             raise UncoveredError("a comparison")
         kinds = [self.expr(one)[1] for one in nodes]
+        match ops, others:
+            case [ast.Eq() | ast.NotEq() as op], [ast.Constant()] if kinds[0] == OBJECT and not isinstance(
+                kinds[1], str
+            ):
+                negated = "not " if isinstance(op, ast.NotEq) else ""
+                return f"({negated}equals({self.object(left)}, {self.word(others[0])}))"
         apart = [
             isinstance(kind, MachineWord) and not isinstance(one, ast.Constant)
             for one, kind in zip(nodes, kinds, strict=True)
@@ -413,29 +425,3 @@ def _unsure(kinds: list[Kind]) -> list[tuple[Kind, Kind]]:
         for pair in itertools.pairwise(kinds)
         if not any(isinstance(one, MachineWord) and one.bits <= MOST for one in pair)
     ]
-
-
-def _bits(op: ast.operator, one: MachineWord, other: MachineWord, right: ast.expr) -> int | None:
-    """The bits of the result of an operator on two numbers; None if it may not fit, or may raise."""
-    constant = right.value if isinstance(right, ast.Constant) and isinstance(right.value, int) else None
-    most = max(one.bits, other.bits)
-    match op:
-        case ast.Add() | ast.Sub() if constant is not None and one.bits >= PLACE - 2 and other.bits <= STEP:
-            return one.bits  # places never come near their bound by steps as small as these
-        case ast.Add() | ast.Sub():
-            return most + 1
-        case ast.Mult():
-            return one.bits + other.bits
-        case ast.FloorDiv() if constant is not None and constant > 0:
-            return one.bits + 1
-        case ast.Mod() if constant is not None and constant > 0:
-            return other.bits
-        case ast.LShift() if constant is not None and 0 <= constant < 64:
-            return one.bits + constant
-        case ast.RShift() if constant is not None and 0 <= constant < 63:
-            return one.bits
-        case ast.BitAnd() if constant is not None and constant >= 0:
-            return other.bits
-        case ast.BitAnd() | ast.BitOr() | ast.BitXor():
-            return most
-    return None

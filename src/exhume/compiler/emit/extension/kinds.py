@@ -37,6 +37,9 @@ PLACES = frozenset(("at", "end", "stop", "begin", "before", "base", "start", "fi
 BITS = 61
 """Bits of a place in the data that is counted in bits."""
 
+STEP = 20
+"""Bits of a number that moves a place only a little."""
+
 LOADS: dict[str, tuple[int, Kind]] = {
     "B": (1, MachineWord(8)),
     "b": (1, MachineWord(8)),
@@ -106,6 +109,8 @@ class Table:
 
     values: list[tuple[object, ...]] = field(default_factory=list)
     slots: list[tuple[str, str, str]] = field(default_factory=list)
+    makers: list[tuple[str, str]] = field(default_factory=list)
+    """The classes that compiled code makes structures of."""
     words: dict[tuple[str, str, str], int | None] = field(default_factory=dict)
     """Bits of the numbers that readers put into fields, by class and field; None for fields of anything else."""
     sites: int = 0
@@ -140,6 +145,12 @@ class Table:
     def enum(self, module: str, path: str) -> str:
         """The members of an enum by their numbers."""
         return self._value("enum", module, path)
+
+    def maker(self, module: str, name: str) -> str:
+        """Return code for what structures of a class are made from."""
+        if (module, name) not in self.makers:
+            self.makers.append((module, name))
+        return f"&M[{self.makers.index((module, name)) + 1}]"
 
     def site(self) -> str:
         """What one more place remembers of the class of objects."""
@@ -268,3 +279,29 @@ def boxed(text: str, kind: Kind) -> str:
     if isinstance(kind, MachineWord) or kind in (UNSIGNED, FLOAT):
         return f"(<object> {text})" if not text.lstrip("-").isdigit() else text
     return f"(<object> (<bint> {text}))" if kind == TRUTH and text not in ("True", "False") else text
+
+
+def bits_after(op: ast.operator, one: MachineWord, other: MachineWord, right: ast.expr) -> int | None:
+    """The bits of the result of an operator on two numbers; None if it may not fit, or may raise."""
+    constant = right.value if isinstance(right, ast.Constant) and isinstance(right.value, int) else None
+    most = max(one.bits, other.bits)
+    match op:
+        case ast.Add() | ast.Sub() if constant is not None and one.bits >= PLACE - 2 and other.bits <= STEP:
+            return one.bits  # places never come near their bound by steps as small as these
+        case ast.Add() | ast.Sub():
+            return most + 1
+        case ast.Mult():
+            return one.bits + other.bits
+        case ast.FloorDiv() if constant is not None and constant > 0:
+            return one.bits + 1
+        case ast.Mod() if constant is not None and constant > 0:
+            return other.bits
+        case ast.LShift() if constant is not None and 0 <= constant < 64:
+            return one.bits + constant
+        case ast.RShift() if constant is not None and 0 <= constant < 63:
+            return one.bits
+        case ast.BitAnd() if constant is not None and constant >= 0:
+            return other.bits
+        case ast.BitAnd() | ast.BitOr() | ast.BitXor():
+            return most
+    return None

@@ -16,7 +16,12 @@ OWNERSHIP_NAMES = """
     Py_ssize_t ELEMENTS "(Py_ssize_t)sizeof(Elements)"
     Py_ssize_t basic_size(object)
     PyTypeObject *elements_type
-    object slot_make(object)
+    ctypedef struct Maker:
+        pass
+    Maker *M
+    object slot_make(Maker *)
+    bint make_room(Py_ssize_t)
+    void make_of(int, object, uint64_t)
     void slot_keep(object, Py_ssize_t, object)
     void lend_parent(object, Py_ssize_t, object)
     void lend_root(object, Py_ssize_t, object)
@@ -26,7 +31,7 @@ OWNERSHIP_NAMES = """
     void take_elements(object, object)
     void lend_above(object, int, object)
     void let_go(object)
-    bint is_loose(object)
+    bint can_lend(object)
 """
 
 OWNERSHIP = r'''
@@ -35,8 +40,7 @@ OWNERSHIP = r'''
 cdef class Node:
     """What every structure begins with; see `Owned`."""
 
-    cdef Py_ssize_t lent, met
-    cdef int parent, root, loose, kept
+    cdef int64_t first, second
 
     def __getstate__(self):
         """The fields of a structure, which a copy has as well."""
@@ -120,7 +124,7 @@ cdef object elements_of(object found, object kind, object view, int64_t start, i
     made.kind, made.view, made.start, made.end, made.more = kind, view, start, end, more
     take_elements(made, found)
     for i in range(len(more)):
-        if is_loose(more[i]):
+        if can_lend(more[i]):
             if many == 0:
                 rest = list(more)
             if many < 2:

@@ -26,21 +26,7 @@ from exhume.compiler.emit.extension.kinds import (
     Table,
     boxed,
 )
-from exhume.compiler.emit.extension.texts import TextStatements
-
-
-def parts(format: str) -> list[tuple[str, int]]:
-    """The letters of a format, each with how many bytes it takes. Raises `UncoveredError`."""
-    found, many = [], ""
-    for letter in format[1:]:
-        if letter.isdigit():
-            many += letter
-        elif letter in LOADS and (letter == "s" or not many):
-            found.append((letter, int(many or 1) * LOADS[letter][0]))
-            many = ""
-        else:
-            raise UncoveredError("a format")
-    return found
+from exhume.compiler.emit.extension.texts import TextStatements, parts
 
 
 class Statements(TextStatements):
@@ -202,6 +188,9 @@ class Statements(TextStatements):
             if not found[1].startswith("scan_"):
                 raise UncoveredError("a reader within an expression")
             self._store(target, f"{self.readers[found]}({self.arguments(found, value)}, NULL)", OBJECT)
+            return
+        if isinstance(target, ast.Name) and target.id in PLACES:
+            self._store(target, self.place(value), MachineWord(PLACE))
             return
         name = value.id if isinstance(value, ast.Name) else ""
         passed = not name if self.asks else name in self.parameters

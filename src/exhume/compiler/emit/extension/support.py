@@ -82,6 +82,7 @@ cdef extern from *:
     bint is_utf8(const uint8_t *, const uint8_t *) nogil
     bint is_ascii(const uint8_t *, const uint8_t *) nogil
     object decoded(const uint8_t *, Py_ssize_t, int, object)
+    int equals(object, int64_t) except -1
     object member_of(object, object)
     bint PyObject_TypeCheck(object, PyTypeObject *)
     object PyBytes_FromStringAndSize(const char *, Py_ssize_t)

@@ -5,8 +5,22 @@ from __future__ import annotations
 import ast
 
 from exhume.compiler.emit.extension.expressions import ENCODINGS, Expressions, UncoveredError
-from exhume.compiler.emit.extension.kinds import OBJECT, Source, Table
+from exhume.compiler.emit.extension.kinds import LOADS, OBJECT, Source, Table
 from exhume.compiler.emit.text import Lines
+
+
+def parts(format: str) -> list[tuple[str, int]]:
+    """The letters of a format, each with how many bytes it takes. Raises `UncoveredError`."""
+    found, many = [], ""
+    for letter in format[1:]:
+        if letter.isdigit():
+            many += letter
+        elif letter in LOADS and (letter == "s" or not many):
+            found.append((letter, int(many or 1) * LOADS[letter][0]))
+            many = ""
+        else:
+            raise UncoveredError("a format")
+    return found
 
 
 def encoding_of(node: ast.expr) -> str | None:
