@@ -376,10 +376,10 @@ class Expressions:
             raise UncoveredError("a comparison")
         kinds = [self.expr(one)[1] for one in nodes]
         match ops, others:
-            case [ast.Eq() | ast.NotEq() as op], [ast.Constant()] if kinds[0] == OBJECT and not isinstance(
+            case [ast.Eq() | ast.NotEq() as equality], [ast.Constant()] if kinds[0] == OBJECT and not isinstance(
                 kinds[1], str
             ):
-                negated = "not " if isinstance(op, ast.NotEq) else ""
+                negated = "not " if isinstance(equality, ast.NotEq) else ""
                 return f"({negated}equals({self.object(left)}, {self.word(others[0])}))"
         apart = [
             isinstance(kind, MachineWord) and not isinstance(one, ast.Constant)
