@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,13 @@ import exhume
 from exhume.engines.carve import carve
 from exhume.engines.salvage import salvage
 from exhume.errors import SourceError, UnrecognizedFormatError, UnsupportedOperationError
+from exhume.formats.zs import salvage as zs_salvage
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.source import BytesSource
 from exhume.recovery import CarveVerdict, Outcome, SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.damage import flip, zero_sector
 from exhume.testing.sources import MisreportingSource
+from tests.scaling.archives import damaged_blocks
 from tests.sizes import some
 
 from .build import PARTIAL, File, reader
@@ -319,3 +323,20 @@ def test_blocks_that_are_there_twice_are_written_once(tmp_path: Path) -> None:
     report, saved = rescue(added, tmp_path)
     assert (saved, report.lost) == (records, {})
     assert [str(one.outcome) for one in report.spans if one.content == "repeated block"] == ["ignored"]
+
+
+def test_where_the_index_places_blocks_is_not_searched_again_for_each_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sorts: list[int] = []
+
+    def counted(items: Iterable[Any], **options: Any) -> list[Any]:
+        found = builtins.sorted(items, **options)
+        sorts.append(len(found))
+        return found
+
+    monkeypatch.setattr(zs_salvage, "sorted", counted, raising=False)
+    damaged_blocks(tmp_path / "a.zs", 100)
+    report = salvage(tmp_path / "a.zs", tmp_path / "b.zs")
+    assert sum(report.lost.values()) > 20
+    assert len(sorts) < 10

@@ -6,7 +6,7 @@ length, a level and a matching CRC-64 are found.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -201,10 +201,11 @@ def _walk(
     # A file longer than its header states has something twice: a repeated block must not duplicate records.
     size = recovery.file.header.file_size
     excess = recovery.file.source.size - size if codec_known and size else 0
-    found = _found(recovery, start, hints, codec_known)
+    offsets = sorted(hints)
+    found = _found(recovery, start, offsets, codec_known)
     for one, decoded in map_ordered(lambda one: (one, _decode(one)), found, jobs):
         if one.block is None:
-            _lose(recovery, one.start, one.end, hints)
+            _lose(recovery, one.start, one.end, hints, offsets)
         elif (copied := _copied(one.block, decoded, hints, kept, excess)) is not None:
             excess -= one.block.size
             if copied in hints and one.start in hints:  # what the index names here was overwritten
@@ -236,12 +237,9 @@ def _walk(
     recovery.digest = digest.digest()
 
 
-def _found(
-    recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], codec_known: bool
-) -> Iterator[_FileRange]:
+def _found(recovery: Recovery, start: int, offsets: list[int], codec_known: bool) -> Iterator[_FileRange]:
     """The ranges of the file, in order; the codec is guessed with the first data block, unless it is known."""
     file, source = recovery.file, recovery.file.source
-    offsets = sorted(hints)
     at = start
     while at < source.size:
         block = _intact(file, at)
@@ -327,7 +325,7 @@ def _intact(file: BlockFile, offset: int) -> RawBlock | None:
 
 def _resume(file: BlockFile, damaged: int, offsets: list[int]) -> int:
     """Where the next intact block after `damaged` starts; the end of the file when there is none."""
-    for offset in offsets[bisect_right(offsets, damaged) :]:
+    for offset in map(offsets.__getitem__, range(bisect_right(offsets, damaged), len(offsets))):
         if _intact(file, offset) is not None:
             return min(offset, _search(file, damaged + 1, offset)) if offset - damaged < NEAR else offset
     return _search(file, damaged + 1, file.source.size)
@@ -346,10 +344,13 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
     return stop
 
 
-def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]]) -> None:
-    """Account for a range without an intact block, and for the block there, if the index refers to one."""
+def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]], offsets: list[int]) -> None:
+    """Account for a range without an intact block, and for the block there, if the index refers to one.
+
+    `offsets` are those of `hints`, in order.
+    """
     source = recovery.file.source
-    named = sorted(offset for offset in hints if start <= offset < end)
+    named = offsets[bisect_left(offsets, start) : bisect_left(offsets, end)]
     file = recovery.file
     why, code = "no block with a fitting checksum", None
     # Find the reason why the first block cannot be read.
