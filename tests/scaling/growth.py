@@ -336,7 +336,7 @@ def table(folder: Path) -> str:
             added = found.sizes[-1] - found.sizes[-2]
             each = max(0, found.calls[-1] - found.calls[-2]) / added
             held = max(0, found.peaks[1] - found.peaks[0]) / added
-            name = re.sub(r" -o \{o\}(\.html)?| \{[ot]\}(\.mcap)?", "", verb)
+            name = re.sub(r" -o \{o\}(\.html)?| \{[ot]\}(\.mcap|\.other)?", "", verb)
             lines.append(
                 f"| {case.format} | {case.grows} | `{name}` | {first:,} | {last:,} | {each:,.1f} |"
                 f" {found.exponent:.2f} | {held:,.0f} |"
