@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from exhume.counts import counting
 from exhume.redaction import redact
 
 
@@ -50,7 +51,7 @@ def cell(value: Any) -> str:
         try:
             value = bytes(value).decode()
         except UnicodeDecodeError:
-            more = f" … ({len(value):,} bytes)" if len(value) > _MOST_HEX else ""
+            more = f" … ({len(value):,} {counting('bytes', len(value))})" if len(value) > _MOST_HEX else ""
             return bytes(value[:_MOST_HEX]).hex(" ") + more
     if isinstance(value, (list, tuple)):
         return ", ".join(cell(item) for item in value) or "-"

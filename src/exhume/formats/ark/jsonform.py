@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from exhume.archive import Progress, no_progress
+from exhume.counts import counted
 from exhume.errors import ExhumeError, FormatError, Span, WriterError, shorten
 from exhume.formats.ark.parallel_query import map_pieces
 from exhume.formats.ark.rbuf.encoder import Encoder, encoder_for
@@ -161,7 +162,7 @@ def _parts(path: Path, file: BinaryIO, longest: int) -> Iterator[tuple[int, list
             raise FormatError(
                 f"line {number} is too long",
                 span=Span(str(path), 0, 0),
-                expected=f"at most {longest} bytes (limit structure_size)",
+                expected=f"at most {counted(longest, 'bytes')} (limit structure_size)",
             )
         lines.append(line)
         size += len(line)

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
+from exhume.counts import counted
 from exhume.errors import Span, UnsupportedOperationError, WriterError
 from exhume.formats.clp_s.write.inputs import Input, InputKind, name_of, read_pieces, recognized
 from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, original, text_log
@@ -182,17 +183,19 @@ def _cut(name: str, pieces: Iterator[bytes], longest: int, format: str = "kv-ir"
 
 def _too_long(message: str, where: Span, longest: int, format: str) -> WriterError:
     """The error of a line that is too long: input without line ends must not fill the memory."""
-    return WriterError(message, span=where, expected=f"at most {longest} bytes (limit structure_size)", format=format)
+    return WriterError(
+        message, span=where, expected=f"at most {counted(longest, 'bytes')} (limit structure_size)", format=format
+    )
 
 
 def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
     """Write the lines from the one at `at` on."""
     data, span, number = lines
-    counted = 0
+    seen = 0
     while (start := writer.write_lines(data, at, both=both)) < len(data):
-        number += data.count(b"\n", counted, start)
+        number += data.count(b"\n", seen, start)
         end = data.find(b"\n", start)
-        counted = start
+        seen = start
         at = len(data) if end < 0 else end + 1
         line = data[start : at if end < 0 else end]
         if line and not line.isspace():

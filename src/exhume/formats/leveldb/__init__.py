@@ -20,7 +20,8 @@ FORMAT = Format(
         Signature(LeveldbFooter.means.is_leveldb, note="last eight bytes of a LevelDB table"),
         Signature(LeveldbFooter.means.is_rocksdb, note="last eight bytes of a RocksDB table"),
         Signature(
-            BlobHeader.magic + BlobHeader.version.to_bytes(4, "little"),
+            BlobHeader.magic
+            + BlobHeader.version.to_bytes(BlobHeader.at.version[1] - BlobHeader.at.version[0], "little"),
             note="first eight bytes of a RocksDB blob file",
         ),
     ),
