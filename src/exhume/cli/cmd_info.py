@@ -81,7 +81,7 @@ def info_one(
 ) -> ExitCode:
     """Say what one archive says about itself."""
     opening = _opening(run, target, values=values, given=given)
-    with run.inspect(target, **opening) as archive:
+    with run.reading("info"), run.inspect(target, **opening) as archive:
         statistics = {"statistics": archive.stats(jobs=jobs)} if stats else {}
         info = archive.info()  # which may know more then
         outcome = run.report_problems(archive)

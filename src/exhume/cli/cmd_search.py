@@ -171,7 +171,7 @@ def search_one(
     mine, opening = split_options(click.Context(command), "search", described, values, given)
     options = cli.verb_options("search", mine)
     asked = run.json, run.ndjson
-    with run.open(target, **opening) as archive:
+    with run.reading("search"), run.open(target, **opening) as archive:
         if run.several:
             run.document("format", {"format": described.id})
             if _merges(cli, options, run.machine):

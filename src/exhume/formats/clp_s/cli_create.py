@@ -9,8 +9,8 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Jobs, Verb
+from exhume.cli.progress import with_total
 from exhume.cli.render import human_size, printable
-from exhume.cli.run import with_total
 from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
 from exhume.formats.clp_s.cli import INPUT, listing

@@ -135,15 +135,13 @@ def _print(
 
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items())
         return some
-    with run.progress(archive.name) as progress:
-        written = archive.dump(
-            _DumpOutput(run),
-            **bounds,
-            terminator=b"\n" if terminator is None else terminator,
-            length_prefixed=length_prefixed,
-            jobs=options.jobs,
-            progress=progress,
-        )
+    written = archive.dump(
+        _DumpOutput(run),
+        **bounds,
+        terminator=b"\n" if terminator is None else terminator,
+        length_prefixed=length_prefixed,
+        jobs=options.jobs,
+    )
     return written > 0
 
 
