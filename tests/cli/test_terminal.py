@@ -53,13 +53,13 @@ def damaged(samples: Path, tmp_path: Path) -> Path:
 
 
 def test_severities_have_colors_on_a_terminal(damaged: Path) -> None:
-    assert re.search(r"\x1b\[1;31merror\x1b\[0m: .*\[ZS-2", on_terminal("verify", damaged), re.DOTALL)
+    assert re.search(r"\x1b\[1;31merror\x1b\[0m:\s.*\[ZS-2", on_terminal("verify", damaged), re.DOTALL)
 
 
 @pytest.mark.parametrize("quiet", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_they_have_none_when_the_user_wants_none(damaged: Path, quiet: dict[str, str]) -> None:
     said = on_terminal("verify", damaged, **quiet)
-    assert re.search(r"error: .*\[ZS-2", said, re.DOTALL)
+    assert re.search(r"error:\s.*\[ZS-2", said, re.DOTALL)
     assert "\x1b" not in said
 
 

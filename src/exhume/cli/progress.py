@@ -65,7 +65,7 @@ class ProgressBar:
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
-                redirect_stdout=sys.stdout.isatty(),  # a file would otherwise lose what is printed meanwhile
+                redirect_stdout=sys.stdout.isatty(),  # a file would lose output
             )
             self._bar.start()
             self._task = self._bar.add_task(self._label, total=total, told="")
