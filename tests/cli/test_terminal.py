@@ -90,6 +90,15 @@ def test_lines_fit_the_terminal(columns: int, words: list[str], damaged: Path, s
     assert len(lines) > 0
 
 
+def test_guids_are_shortened_where_they_do_not_fit(samples: Path, exhume_cli: Cli) -> None:
+    words = "list", "--sections", samples / "ark/log"
+    narrow, wide = (on_terminal(*words, COLUMNS=columns, NO_COLOR="1") for columns in ("80", "200"))
+    joined = re.sub(r"\s*\n {40,}", " ", narrow.replace("\r", ""))
+    assert re.search(r"^splits/0000…0008 +1744 .* message 0$", joined, re.M), "a row of a table"
+    for text in (wide, exhume_cli(*words).text, exhume_cli(*words, "--json").text):
+        assert "splits/00000000-0000-4000-8000-000000000008" in text
+
+
 def test_they_have_none_in_a_pipe(damaged: Path, exhume_cli: Cli) -> None:
     assert "\x1b" not in exhume_cli("verify", damaged).text
 

@@ -145,7 +145,7 @@ def create(
         count = len(writer.paths)
         run.note(f"{counted(writer.records, 'records')} in {counted(count, 'archives')} ({total})")
     if not writer.records:
-        run.note("there are no records: clp-s itself cannot open such an archive")
+        run.note("there are no records in the input: clp-s itself cannot open such an archive")
     if writer.skipped:
         run.note(f"{counted(writer.skipped, 'records')} {'were' if writer.skipped != 1 else 'was'} skipped")
     if writer.losses:

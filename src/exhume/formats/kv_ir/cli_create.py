@@ -72,3 +72,5 @@ def create(
         run.document("create", body)
     else:
         run.note(f"{output}: {counted(writer.events, 'events')}")
+    if not writer.events:
+        run.note("there are no events: the input has no records")
