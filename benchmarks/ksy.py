@@ -63,7 +63,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
 COLUMNS = {"pcap": "packets", "utmp": "records", "stl": "triangles", "zip": "sections", "gif": "blocks"}
 """The lists that become columns."""
 LONG_ENOUGH = 0.5
-"""CPU seconds of all readings of which the median is taken."""
+"""CPU seconds that all readings of a format together take at least."""
 
 
 def _flat(file: Path, folder: Path, out: Path) -> None:
@@ -107,8 +107,8 @@ def official(folder: Path, name: str) -> Any:
 def measured(work: Callable[[], Any], repeat: int) -> tuple[float, float]:
     """Median seconds of CPU and of the clock until everything is read and freed again.
 
-    Structures that refer to each other are freed by the garbage collector only, so it runs once more at the end.  What
-    was there before is kept out of its sight, for passing over that would take longer than a short reading.  Short
+    Structures that refer to each other are freed by the garbage collector only, so it runs once more at the end.  All
+    earlier objects are kept out of its sight, for passing over them would take longer than a short reading.  Short
     readings are repeated more often, up to `LONG_ENOUGH`.
     """
     cpu: list[float] = []
