@@ -205,6 +205,10 @@ ALIKE = {
     "tables of structures of structures": "columns of structures of structures",
     "lazy types that double": "instances of itself",
     "negations": "signs",
+    "one list in every row": "one text in every row",
+    "comparing all for each element": "the reverse of all for each element",
+    "sums that double": "rules that double",
+    "a format of many parts": "a long list",
 }
 """Those that `make test` leaves out, and the one of the same kind that it tries."""
 
