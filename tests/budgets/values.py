@@ -138,7 +138,7 @@ VALUES: dict[str, tuple[str, Callable[[Path, int], None], Cases]] = {
     "clp-ir": ("a message", _clp_ir, {"cat": 2, "verify": 2, JSONL: 2, CSV: 2, ARROW: 2, PARQUET: 4}),
     "clp-s": ("a string", _clp_s, {"cat": 2, "verify": 1, JSONL: 2, CSV: 2, ARROW: 2, PARQUET: 6}),
     "zs made": ("a line of an input", _line, {
-        "create zs --codec none -o {out}": 2.25, "create zs --codec deflate -o {out}": 2.25,
+        "create zs --codec none -o {out}": 2, "create zs --codec deflate -o {out}": 2,
     }),
     "kv-ir made": ("a string of an input", _record, {"create kv-ir -o {out}": 2}),
     "clp-s made": ("a string of an input", _record, {"create clp-s -o {out}": 2}),
