@@ -6,7 +6,7 @@ import datetime
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -357,6 +357,20 @@ def test_rows_of_very_many_variables_are_read_in_windows(jobs: int, tmp_path: Pa
     with exhume.clps.open(path, limits=Limits(payload_size=500_000)) as archive:
         assert archive.tables[0].size > archive.limits.payload_size
         assert b"".join(archive.json_chunks(jobs=jobs)).decode().splitlines() == lines
+
+
+@pytest.mark.usefixtures("small")
+def test_log_types_are_made_in_one_form(stored: bytes) -> None:
+    """They are some times as large as the dictionary, and windows need only the number of their variables."""
+
+    def forms(work: Callable[[ClpSArchive], object]) -> set[str]:
+        with open_archive(BytesSource(stored)) as archive:
+            work(archive)
+            return {"log_types", "raw_log_types"} & archive.texts.__dict__.keys()
+
+    assert forms(lambda archive: list(archive.json_chunks())) == {"log_types"}
+    assert forms(lambda archive: list(archive.to_arrow())) == {"raw_log_types"}
+    assert forms(lambda archive: list(archive.verify())) == {"raw_log_types"}
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
