@@ -12,6 +12,7 @@ from exhume.cli.formatcli import (
     FormatCli,
     FormatCommand,
     SearchOptions,
+    UnsuitedOptionError,
     VerbOptions,
     await_beginning,
     format_cli,
@@ -168,7 +169,10 @@ def search_one(
     given -= {"named"}
     if cli.search is None:
         raise click.UsageError(f"{described.id} archives cannot be searched", click.get_current_context(silent=True))
-    mine, opening = split_options(click.Context(command), "search", described, values, given)
+    try:
+        mine, opening = split_options(click.Context(command), "search", described, values, given)
+    except UnsuitedOptionError as error:  # all targets have this format
+        raise click.UsageError(error.message, click.get_current_context(silent=True)) from None
     options = cli.verb_options("search", mine)
     asked = run.json, run.ndjson
     with run.reading("search"), run.open(target, **opening) as archive:

@@ -162,9 +162,11 @@ class Explainer:
         for one in type_of(parsed).seq:
             if one.id in parsed.PLACES and self._is_room(parent):
                 self._traced_attribute(parsed, one.id, getattr(parsed, slot(one.id), None), docs, parent)
+        # Where fields are missing, it was stated where the reading stopped; what is computed from them adds nothing.
+        whole = all(hasattr(parsed, slot(one.id)) for one in type_of(parsed).seq)
         for name in type_of(parsed).instances if self._left >= 0 else ():
             value, failure = self._instance(parsed, slot(name))
-            if (value is not None or failure or name in parsed.PLACES) and self._is_room(parent):
+            if (value is not None or (failure and whole) or name in parsed.PLACES) and self._is_room(parent):
                 self._traced_attribute(parsed, name, value, docs, parent)
                 if failure and not parent.children[-1].note:
                     parent.children[-1].note = f"{STOPPED}: {failure}"
