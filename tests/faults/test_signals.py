@@ -29,6 +29,11 @@ from tools.blocks import write_block
 LONGEST = 1.0
 """Seconds of the processor that a process may take to end."""
 
+LOCKED = "Exception ignored in: <function _get_module_lock"
+"""What CPython says when Ctrl-C meets the few instructions in which its import machinery clears a lock: it drops the
+interrupt and may keep the lock, so that imports of other threads wait until the next Ctrl-C.  Nothing of exhume can
+prevent that."""
+
 FILES = "{i}/a.zs {i}/a.caf {i}/a.clps {i}/a.clp"
 MANY = f"{FILES} {FILES.replace('/a.', '/bad-a.')}"
 
@@ -98,6 +103,8 @@ def rounds(forks: Forks, task: Task, folder: Path, count: int, seed: int) -> Ite
     for _ in range(count):
         bench.fresh()
         ending = interrupted(forks, task, folder, chance.random() * whole.seconds)
+        if LOCKED in ending.err:
+            continue
         problem = None
         if ending.code == 130:
             problem = run.judge(task, before, after, bench.state(), killed=False)
