@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -342,6 +343,24 @@ def test_tables_larger_than_the_limit_are_read_in_windows(
     assert everything(stored, jobs, limits) == everything(stored, jobs)
     if jobs == 1:
         assert one_by_one(stored, limits) == one_by_one(stored)
+
+
+CYCLE = """
+import gc, sys
+import exhume
+
+limits = exhume.Limits(payload_size=10)
+archive = exhume.clps.open(sys.argv[1], limits=limits)
+held = [archive.texts.log_types]
+held.append(held)
+del archive, held
+gc.collect()
+"""
+
+
+def test_log_types_in_files_are_freed_by_the_collector(samples: Path) -> None:
+    """It clears them before they are freed; what is in a mapped file is not memory to be freed."""
+    subprocess.run([sys.executable, "-c", CYCLE, str(samples / "clp_s/old.clps")], check=True)
 
 
 @pytest.mark.usefixtures("small")

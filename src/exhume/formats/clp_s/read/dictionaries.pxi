@@ -369,10 +369,12 @@ cdef class ClpsLogTypes:
     cdef Py_ssize_t count
     cdef Out arena
     cdef object room  # has pieces and arena, unless they are in memory
+    cdef bint in_memory  # not derived from `room`: the collector may clear that before `__dealloc__`
     cdef readonly bint core
 
     def __cinit__(self):
         self.room = None
+        self.in_memory = True
         self.pieces = NULL
         self.first = NULL
         self.count = 0
@@ -404,6 +406,7 @@ cdef class ClpsLogTypes:
                 one = string_at(&entries.strings, index)
                 for i in range(one.size):
                     escapes += ESCAPE[<uint8_t>one.text[i]] != 0
+            self.in_memory = False
             given = self.room = room(size + total + 5 * escapes + 6)
             if given.shape[0] < size + total + 5 * escapes + 6:
                 raise ValueError("too little room")
@@ -451,7 +454,7 @@ cdef class ClpsLogTypes:
 
     def __dealloc__(self):
         free(self.first)
-        if self.room is None:
+        if self.in_memory:
             free(self.pieces)
             free(self.arena.data)
 
