@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.archive import no_progress
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
 from exhume.cli.params import BYTES, SIZE, Choice, Jobs
@@ -136,14 +135,15 @@ def _print(
 
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items())
         return some
-    written = archive.dump(
-        _DumpOutput(run),
-        **bounds,
-        terminator=b"\n" if terminator is None else terminator,
-        length_prefixed=length_prefixed,
-        jobs=options.jobs,
-        progress=no_progress,  # `Run.reading` shows it
-    )
+    with run.progress(archive.name) as progress:
+        written = archive.dump(
+            _DumpOutput(run),
+            **bounds,
+            terminator=b"\n" if terminator is None else terminator,
+            length_prefixed=length_prefixed,
+            jobs=options.jobs,
+            progress=progress,
+        )
     return written > 0
 
 

@@ -20,7 +20,7 @@ from exhume.formats.zs.framing import framing, split_in_parts
 from exhume.formats.zs.head import kind_of, read_head
 from exhume.formats.zs.large import LargeBlock
 from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
-from exhume.formats.zs.search import FoundBlock, Index, LeftOut, RecordBounds, Slice, large_slices, make_bounds
+from exhume.formats.zs.search import FoundBlock, Index, RecordBounds, Slice, large_slices, make_bounds
 from exhume.io.caching import Lru
 from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
@@ -241,9 +241,8 @@ class ZsArchive(RecordArchive):
         prefix: bytes | None = None,
         *,
         jobs: int = 1,
-        left_out: LeftOut | None = None,
     ) -> Iterator[T]:
-        """Yield `function(*record_values(payload part))` for each data block; `left_out` is as in `large_slices`."""
+        """Yield `function(*record_values(payload part))` for each data block; makes no object of a record."""
 
         def call(piece: Slice) -> T:
             if piece.record is not None:
@@ -253,7 +252,7 @@ class ZsArchive(RecordArchive):
             except MalformedRecordsError as error:
                 raise self._malformed(piece, error) from error
 
-        return (result for _, result in self._map(call, make_bounds(start, stop, prefix), jobs, left_out=left_out))
+        return (result for _, result in self._map(call, make_bounds(start, stop, prefix), jobs))
 
     def dump(
         self,
@@ -325,10 +324,10 @@ class ZsArchive(RecordArchive):
         return (piece for _, piece in self._map(lambda piece: piece, bounds, jobs))
 
     def _map(
-        self, function: Callable[[Slice], T], bounds: RecordBounds, jobs: int, **how: Any
+        self, function: Callable[[Slice], T], bounds: RecordBounds, jobs: int, *, validate: bool = False
     ) -> Iterator[tuple[RawBlock | LargeBlock, T]]:
         """`function` over the slices in range, in order, called on `jobs` threads; those of large blocks come one by
-        one, with `how` they are made.
+        one, and with `validate` only if all of the block is sound.
         """
         if bounds.empty:
             return
@@ -346,7 +345,7 @@ class ZsArchive(RecordArchive):
         keep_freed_memory()
         for block, results, last in map_ordered(work, self._find(bounds), jobs):
             if isinstance(block, LargeBlock):
-                for piece in large_slices(block, bounds, **how):
+                for piece in large_slices(block, bounds, validate=validate):
                     if piece is None:
                         return
                     yield block, function(piece)
