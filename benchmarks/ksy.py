@@ -62,6 +62,8 @@ ASKED: dict[str, Callable[[Any], Any]] = {
 
 COLUMNS = {"pcap": "packets", "utmp": "records", "stl": "triangles", "zip": "sections", "gif": "blocks"}
 """The lists that become columns."""
+LONG_ENOUGH = 0.5
+"""CPU seconds that all readings of a format together take at least."""
 
 
 def _flat(file: Path, folder: Path, out: Path) -> None:
@@ -105,19 +107,23 @@ def official(folder: Path, name: str) -> Any:
 def measured(work: Callable[[], Any], repeat: int) -> tuple[float, float]:
     """Median seconds of CPU and of the clock until everything is read and freed again.
 
-    Structures that refer to each other are freed by the garbage collector only, so it runs once more at the end; the
-    time that it takes without them is subtracted.
+    Structures that refer to each other are freed by the garbage collector only, so it runs once more at the end.  All
+    earlier objects are kept out of its sight, for passing over them would take longer than a short reading.  Short
+    readings are repeated more often, up to `LONG_ENOUGH`.
     """
-    cpu, wall = [], []
-    for _ in range(repeat):
-        gc.collect()
-        idle, idle_clock = time.process_time(), time.perf_counter()
-        gc.collect()
-        start, clock = time.process_time(), time.perf_counter()
-        work()
-        gc.collect()
-        cpu.append(time.process_time() - start - (start - idle))
-        wall.append(time.perf_counter() - clock - (clock - idle_clock))
+    cpu: list[float] = []
+    wall: list[float] = []
+    gc.collect()
+    gc.freeze()
+    try:
+        while len(cpu) < repeat or sum(cpu) < LONG_ENOUGH:
+            start, clock = time.process_time(), time.perf_counter()
+            work()
+            gc.collect()
+            cpu.append(time.process_time() - start)
+            wall.append(time.perf_counter() - clock)
+    finally:
+        gc.unfreeze()
     return statistics.median(cpu), statistics.median(wall)
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
@@ -64,6 +66,17 @@ class Forks:
         self._parent.stdin.write(json.dumps([words, interrupt_after]) + "\n")
         self._parent.stdin.flush()
         return Ended(*json.loads(self._parent.stdout.readline()))
+
+
+def load_all() -> None:
+    """Import all of exhume and what it imports late, so that no child has to; no thread may begin."""
+    import exhume
+
+    late = ("pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "pyarrow.ipc", "pyarrow.parquet")
+    for name in (*(found.name for found in pkgutil.walk_packages(exhume.__path__, "exhume.")), *late):
+        if not name.endswith("__main__"):
+            with contextlib.suppress(ImportError):  # extras that are not installed
+                importlib.import_module(name)
 
 
 def next_child() -> list[str] | None:

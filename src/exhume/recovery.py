@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from exhume.counts import counted
 from exhume.errors import Span
 from exhume.findings import STRUCTURE_ONLY, Finding, Verdict
 from exhume.registry import get_format
@@ -148,6 +149,9 @@ class SalvageReport:
             rest = Span(file.source, at, file.end)
             if complete and at > file.start:
                 self.add_span(rest, Outcome.IGNORED, "bytes after the end")
+                if rest.size > 0:
+                    size, place = counted(rest.size, "bytes"), f"at {rest.start} of {rest.source}"
+                    self.notes.append(f"not part of it: {size} after its end, {place}; carve finds archives in them")
             else:
                 self._unclaimed(rest)
         if not self.lost.total():  # a span that is lost is always counted, such as a header that nothing replaces

@@ -6,21 +6,29 @@ Spec: none; docs/testing.md, "What one large value costs".
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Iterator
 
 import pytest
 
-from tests.budgets.values import SIZES, SLACK, USUAL_SIZES, VALUES, factors, formula, usual_cases
+from tests.budgets.values import SIZES, SLACK, USUAL_SIZES, VALUES, factors, formula, processes, usual_cases
+from tests.forks import Forks
 from tests.sizes import THOROUGH, some
 from tools.blocks import read_block
+
+
+@pytest.fixture(scope="module")
+def forks() -> Iterator[Forks]:
+    with processes() as made:
+        yield made
 
 
 @pytest.mark.bulk
 @pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="the peak is read from /proc")
 @pytest.mark.parametrize("name", VALUES)
-def test_memory_grows_as_stated(name: str) -> None:
+def test_memory_grows_as_stated(name: str, forks: Forks) -> None:
     cases = VALUES[name][2] if THOROUGH else usual_cases(name)
     sizes = SIZES if THOROUGH or name.endswith(" made") else USUAL_SIZES
-    for words, (_, factor) in some(factors(name, cases, sizes).items()):
+    for words, (_, factor) in some(factors(forks, name, cases, sizes).items()):
         assert factor <= cases[words] + SLACK, words
 
 

@@ -138,7 +138,7 @@ VALUES: dict[str, tuple[str, Callable[[Path, int], None], Cases]] = {
     "clp-ir": ("a message", _clp_ir, {"cat": 2, "verify": 2, JSONL: 2, CSV: 2, ARROW: 2, PARQUET: 4}),
     "clp-s": ("a string", _clp_s, {"cat": 2, "verify": 1, JSONL: 2, CSV: 2, ARROW: 2, PARQUET: 6}),
     "zs made": ("a line of an input", _line, {
-        "create zs --codec none -o {out}": 2.25, "create zs --codec deflate -o {out}": 2.25,
+        "create zs --codec none -o {out}": 2, "create zs --codec deflate -o {out}": 2,
     }),
     "kv-ir made": ("a string of an input", _record, {"create kv-ir -o {out}": 2}),
     "clp-s made": ("a string of an input", _record, {"create clp-s -o {out}": 2}),
@@ -171,18 +171,25 @@ def usual_cases(name: str) -> Cases:
     return {words: factor for words, factor in cases.items() if words not in left_out}
 
 
-def factors(name: str, cases: Cases, sizes: tuple[int, int] = SIZES) -> dict[str, tuple[float, float]]:
+def processes() -> Forks:
+    """What runs a command line in a process of its own, in which everything is loaded."""
+    imports = (
+        "import os; from pathlib import Path; from tests.budgets.cost import child; from tests.forks import load_all"
+    )
+    return Forks(f"{imports}\nload_all()", WORK)
+
+
+def factors(forks: Forks, name: str, cases: Cases, sizes: tuple[int, int] = SIZES) -> dict[str, tuple[float, float]]:
     """The peak with the smaller value in MiB, and the factor, of each of these command lines; `sizes` are in MiB."""
     make = VALUES[name][1]
     peaks: dict[str, list[float]] = {words: [] for words in cases}
-    with Forks("import os; from pathlib import Path; from tests.budgets.cost import child", WORK) as forks:
-        for size in sizes:
-            with tempfile.TemporaryDirectory(prefix="exhume-values-") as temporary:
-                target = Path(temporary) / "target"
-                make(target, size)
-                for words in cases:
-                    with tempfile.TemporaryDirectory(dir=temporary) as folder:
-                        peaks[words].append(peak(forks, target, words, Path(folder)))
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="exhume-values-") as temporary:
+            target = Path(temporary) / "target"
+            make(target, size)
+            for words in cases:
+                with tempfile.TemporaryDirectory(dir=temporary) as folder:
+                    peaks[words].append(peak(forks, target, words, Path(folder)))
     return {words: (low, (high - low) / (sizes[1] - sizes[0])) for words, (low, high) in peaks.items()}
 
 
@@ -198,14 +205,15 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     lines = ["| format | large value | command | memory grows with | measured |", "| --- | --- | --- | --- | ---: |"]
-    for name in options.names or VALUES:
-        what, _, cases = VALUES[name]
-        for words, (_, factor) in factors(name, cases).items():
-            command = words.replace(" -o {out}", "")
-            lines.append(
-                f"| {name.split()[0]} | {what} | `{command}` | {formula(cases[words])} | {max(0.0, factor):.1f} |"
-            )
-            print(lines[-1], flush=True)  # noqa: T201
+    with processes() as forks:
+        for name in options.names or VALUES:
+            what, _, cases = VALUES[name]
+            for words, (_, factor) in factors(forks, name, cases).items():
+                command = words.replace(" -o {out}", "")
+                lines.append(
+                    f"| {name.split()[0]} | {what} | `{command}` | {formula(cases[words])} | {max(0.0, factor):.1f} |"
+                )
+                print(lines[-1], flush=True)  # noqa: T201
     if options.write:
         write_block("testing.md", "memory", "\n".join(lines) + "\n")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -157,3 +158,53 @@ def test_magic_numbers_are_hexadecimal(samples: Path) -> None:
 )
 def test_the_names_that_type_checkers_know_are_those_that_are_taken(named: Any, taken: Any) -> None:
     assert set(get_args(named)) == set(taken) - {""}
+
+
+@pytest.mark.parametrize("format", ["clp-s", "kv-ir"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("text", ["2024-01-01 00:00:00 hello", '{"a": 1}'])
+def test_wide_encodings_are_named(format: str, encoding: str, text: str, tmp_path: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "wide.log"
+    log.write_bytes(f"{text}\n".encode(encoding) * 20)
+    ran = exhume_cli("create", format, log, "-o", tmp_path / "out")
+    assert ran.code == 1
+    name = encoding.upper().replace("-LE", "LE").replace("-BE", "BE")
+    assert f"it seems to be {name}" in ran.err
+    assert f"iconv -f {name} -t UTF-8" in ran.err
+    kept = exhume_cli("create", format, log, "-o", tmp_path / "kept", "--input", "text")
+    assert kept.code == 0, "bytes as they are"
+
+
+@pytest.mark.parametrize(("format", "things"), [("clp-s", "records"), ("kv-ir", "events")])
+def test_a_log_of_blank_lines_has_no_records(format: str, things: str, tmp_path: Path, exhume_cli: Cli) -> None:
+    log, out = tmp_path / "blank.log", tmp_path / "out"
+    log.write_bytes(b"\n \n\n")
+    assert f"there are no {things}" in exhume_cli("create", format, log, "-o", out).err
+    assert exhume_cli("cat", out).out == b""
+    as_text = tmp_path / "text"
+    assert "there are no" not in exhume_cli("create", format, log, "-o", as_text, "--input", "text").err
+    assert exhume_cli("cat", "--text", as_text).out == log.read_bytes()
+
+
+def test_what_follows_an_archive_is_named(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    first, second = (samples / "clp_s" / name for name in ("tiny.clps", "demo.clps"))
+    both = tmp_path / "both.clps"
+    both.write_bytes(first.read_bytes() + second.read_bytes())
+    ran = exhume_cli("salvage", both, "-o", tmp_path / "out.clps")
+    size, at = second.stat().st_size, first.stat().st_size
+    assert f"not part of it: {size} bytes after its end, at {at} of {both}; carve" in ran.text
+    assert "not part of it" not in exhume_cli("salvage", first, "-o", tmp_path / "alone.clps").text
+
+
+def test_long_values_of_a_header_are_shortened_in_text(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "log"
+    shutil.copytree(samples / "ark/log", log)
+    manifest = next((log / "manifests").iterdir())
+    manifest.write_bytes(b"\xff" + manifest.read_bytes()[1:])
+    shown = exhume_cli("info", log)
+    assert shown.code == 3
+    registry = next(line for line in shown.out.decode().splitlines() if "schema registry" in line)
+    assert len(registry) < 240
+    assert registry.endswith("…")
+    assert b"ark::logging" in shown.out
+    assert len(exhume_cli("info", log, "--json").out) > 3000

@@ -14,8 +14,10 @@ from typing import Any
 import click
 import pytest
 
+import exhume.zs
 from exhume.cli.advice import ADVICE, SYNONYMS, edits, options_of
 from exhume.cli.main import main
+from exhume.io.opening import open_target
 from tests.conftest import ROOT
 
 Cli = Callable[..., Any]
@@ -51,13 +53,13 @@ def damaged(samples: Path, tmp_path: Path) -> Path:
 
 
 def test_severities_have_colors_on_a_terminal(damaged: Path) -> None:
-    assert re.search(r"\x1b\[1;31merror\x1b\[0m: .*\[ZS-2", on_terminal("verify", damaged), re.DOTALL)
+    assert re.search(r"\x1b\[1;31merror\x1b\[0m:\s.*\[ZS-2", on_terminal("verify", damaged), re.DOTALL)
 
 
 @pytest.mark.parametrize("quiet", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_they_have_none_when_the_user_wants_none(damaged: Path, quiet: dict[str, str]) -> None:
     said = on_terminal("verify", damaged, **quiet)
-    assert re.search(r"error: .*\[ZS-2", said, re.DOTALL)
+    assert re.search(r"error:\s.*\[ZS-2", said, re.DOTALL)
     assert "\x1b" not in said
 
 
@@ -86,6 +88,15 @@ def test_lines_fit_the_terminal(columns: int, words: list[str], damaged: Path, s
     wide = [line for line in lines if len(line) > columns]
     assert [line for line in wide if max(map(len, line.split())) < columns - 8] == [], "each has a path"
     assert len(lines) > 0
+
+
+def test_guids_are_shortened_where_they_do_not_fit(samples: Path, exhume_cli: Cli) -> None:
+    words = "list", "--sections", samples / "ark/log"
+    narrow, wide = (on_terminal(*words, COLUMNS=columns, NO_COLOR="1") for columns in ("80", "200"))
+    joined = re.sub(r"\s*\n {40,}", " ", narrow.replace("\r", ""))
+    assert re.search(r"^splits/0000…0008 +1744 .* message 0$", joined, re.M), "a row of a table"
+    for text in (wide, exhume_cli(*words).text, exhume_cli(*words, "--json").text):
+        assert "splits/00000000-0000-4000-8000-000000000008" in text
 
 
 def test_they_have_none_in_a_pipe(damaged: Path, exhume_cli: Cli) -> None:
@@ -150,13 +161,13 @@ def test_messages_of_the_library_name_no_options() -> None:
     ],
 )
 def test_progress_in_words(progress: tuple[int, int | None, str], words: str) -> None:
-    from exhume.cli.run import format_progress
+    from exhume.cli.progress import format_progress
 
     assert format_progress(*progress) == words
 
 
 def test_what_goes_into_a_stream_is_counted_in_bytes(tmp_path: Path) -> None:
-    from exhume.cli.run import with_total
+    from exhume.cli.progress import with_total
     from exhume.formats.kv_ir.lines import write_lines
     from exhume.formats.kv_ir.writer import KvIrWriter
 
@@ -180,7 +191,7 @@ def test_what_salvage_wrote_is_read_again_with_progress(samples: Path, tmp_path:
 
 
 def test_the_size_of_what_goes_in_is_the_total(tmp_path: Path) -> None:
-    from exhume.cli.run import with_total
+    from exhume.cli.progress import with_total
 
     (tmp_path / "a").write_bytes(bytes(100))
     calls: list[tuple[int, int | None, str]] = []
@@ -258,3 +269,73 @@ def test_each_synonym_is_an_option_of_some_verb() -> None:
     known = set().union(*(options_of(main, [name]) for name in main.list_commands(click.Context(main))))
     assert {option for options in SYNONYMS.values() for option in options} <= known
     assert [edits("limt", "limit"), edits("qiuet", "quiet"), edits("", "ab"), edits("abc", "abc")] == [1, 1, 2, 0]
+
+
+WITHOUT_DELAY = """
+import sys, exhume.cli.progress as progress
+progress.PROGRESS_AFTER = 0
+from exhume.cli.main import main
+main(sys.argv[1:])
+"""
+
+
+def progress_of(*words: str | Path, output: Any = subprocess.PIPE) -> tuple[str, bytes]:
+    """What standard error shows, as a terminal, of a command for which no work is short; and its standard output."""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-c", WITHOUT_DELAY, *map(str, words)]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=theirs if output is None else output, stderr=theirs, env=environment
+    ) as running:
+        os.close(theirs)
+        printed = b"" if running.stdout is None else running.stdout.read()
+        said = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                said += piece
+        except OSError:  # Linux: all writers have closed it
+            pass
+    os.close(ours)
+    assert running.returncode == 0
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode()), printed
+
+
+READ = re.compile(r"[0-9.]+ (B|KiB|MiB) (of [0-9.]+ (B|KiB|MiB) )?read, ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["search", "--count", "clp_s/tiny.clps", "*"],
+        ["search", "--unique", "level", "clp_s/tiny.clps", "*"],
+        ["search", "--count", "zs/words-none.zs", ""],
+        ["search", "--count", "leveldb/small", ""],
+        ["cat", "zs/words-none.zs"],
+        ["info", "--stats", "zs/words-none.zs"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_read_is_shown_while_a_file_is_written(words: list[str], samples: Path, exhume_cli: Cli) -> None:
+    """A bar on the terminal, and every byte of the output in the file."""
+    named = [samples / word if "/" in word else word for word in words]
+    said, printed = progress_of(*named)
+    assert READ.search(said), said
+    assert printed == exhume_cli(*named).out
+
+
+def test_the_bar_ends_before_output_to_the_terminal(samples: Path) -> None:
+    said, _ = progress_of("cat", samples / "zs/words-none.zs", output=None)
+    first = exhume.zs.open(samples / "zs/words-none.zs").records()
+    assert READ.search(said.partition(next(iter(first)).decode())[2]) is None
+
+
+def test_the_bytes_of_a_directory_are_those_of_its_files(tmp_path: Path) -> None:
+    from exhume.cli.progress import size_of
+    from exhume.io.tree import MemoryTree
+
+    (tmp_path / "below").mkdir()
+    (tmp_path / "a").write_bytes(bytes(100))
+    (tmp_path / "below/b").write_bytes(bytes(11))
+    assert size_of(open_target(str(tmp_path))) == 111
+    assert size_of(open_target(str(tmp_path / "a"))) == 100
+    assert size_of(MemoryTree({"a": b"x"})) is None, "its files say no sizes in advance"

@@ -412,3 +412,13 @@ def test_an_event_above_the_limit_is_passed_over(wide: bool, tmp_path: Path, exh
     cut = tmp_path / "cut.clp"
     cut.write_bytes(path.read_bytes()[:-400_000])
     assert "payload_size" in exhume_cli("verify", cut, *few).text
+
+
+def test_the_limit_decides_by_size_alone(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    path, few = tmp_path / "made.clp", ("--limit", "payload_size=64K")
+    with exhume.clpir.create(path, codec="none") as writer:
+        for row in range(4):
+            writer.write(START_MS + row, "word1 7 2.5 " * 12_000 if row in (0, 2) else f"small{row}")
+    usual = exhume_cli("export", path, "--to", "jsonl", "-o", "-").out.splitlines()
+    limited = exhume_cli("export", path, "--to", "jsonl", "-o", "-", *few)
+    assert (limited.code, limited.out.splitlines()) == (3, usual[1::2])

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -343,6 +343,38 @@ def test_tables_larger_than_the_limit_are_read_in_windows(
     assert everything(stored, jobs, limits) == everything(stored, jobs)
     if jobs == 1:
         assert one_by_one(stored, limits) == one_by_one(stored)
+
+
+CYCLE = """
+import gc, sys
+import exhume
+
+limits = exhume.Limits(payload_size=10)
+archive = exhume.clps.open(sys.argv[1], limits=limits)
+held = [archive.texts.log_types]
+held.append(held)
+del archive, held
+gc.collect()
+"""
+
+
+def test_log_types_in_files_are_freed_by_the_collector(samples: Path) -> None:
+    """It clears them before they are freed; what is in a mapped file is not memory to be freed."""
+    subprocess.run([sys.executable, "-c", CYCLE, str(samples / "clp_s/old.clps")], check=True)
+
+
+@pytest.mark.usefixtures("small")
+def test_log_types_are_made_in_one_form(stored: bytes) -> None:
+    """They are some times as large as the dictionary, and windows need only the number of their variables."""
+
+    def forms(work: Callable[[ClpSArchive], object]) -> set[str]:
+        with open_archive(BytesSource(stored)) as archive:
+            work(archive)
+            return {"log_types", "raw_log_types"} & archive.texts.__dict__.keys()
+
+    assert forms(lambda archive: list(archive.json_chunks())) == {"log_types"}
+    assert forms(lambda archive: list(archive.to_arrow())) == {"raw_log_types"}
+    assert forms(lambda archive: list(archive.verify())) == {"raw_log_types"}
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

@@ -433,6 +433,28 @@ def test_records_larger_than_allowed(tmp_path: Path) -> None:
     assert events(tmp_path / "x") == [{"a": "x"}]
 
 
+class _Counted(io.BytesIO):
+    """A file that counts the bytes that are read from it."""
+
+    taken = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        self.taken += len(found)
+        return found
+
+
+@pytest.mark.parametrize("begin", [b'{"a":"', b"2026-01-01 00:00:01.000 INFO "], ids=["JSON", "text"])
+def test_a_record_above_the_limit_is_refused_when_that_much_was_read(tmp_path: Path, begin: bytes) -> None:
+    file = _Counted(begin + b"x" * (20 << 20))
+    with (
+        pytest.raises(BadRecordError, match="too large or never ends"),
+        create(tmp_path / "x", max_document_size=5 << 20) as writer,
+    ):
+        writer.add_file(file, name="x")
+    assert file.taken < 7 << 20
+
+
 def test_streams() -> None:
     assert plan_streams([], 10) == []
     assert plan_streams([5, 50, 7, 0], 10) == [([1], 50), ([2, 0, 3], 12)]

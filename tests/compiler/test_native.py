@@ -160,11 +160,11 @@ def test_what_was_kept_is_used_only_for_the_same_files(cache: Path, tmp_path: Pa
     changed = compiled()
     assert changed.kept is None
     assert changed.read(b"\xff").a.b == -1
-    (tmp_path / "inner.ksy").write_text("meta: {id: inner}\nseq: [{id: c, type: u1}]\n")  # found first
-    assert compiled().read(b"\7").a.c == 7
+    (tmp_path / "inner.ksy").write_text("meta: {id: inner}\nseq: [{id: b, type: u1}]\n")  # found first
+    assert compiled().read(b"\xff").a.b == 255
     for file in cache.glob("*.kept"):
         file.write_bytes(b"damaged")
-    assert compiled().read(b"\7").a.c == 7
+    assert compiled().read(b"\xff").a.b == 255
 
 
 @compiler
@@ -273,14 +273,28 @@ def _parts(value: Any) -> list[Any]:
     return [value, value.head, value.head.deep, value.rows, value.points, *rows, *value.points]
 
 
+@pytest.fixture(scope="module")
+def trees(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
+    """How a tree is read whose leaves are given the root (`tree`), and one whose leaves are not (`bare`)."""
+    folder = tmp_path_factory.mktemp("trees")
+    bare = TREE.replace("leaf(_root)", "leaf").replace("params: [{id: top, type: tree}], ", "")
+    (folder / "tree.ksy").write_text(TREE, encoding="utf-8")
+    (folder / "bare.ksy").write_text(bare.replace("id: tree", "id: bare"), encoding="utf-8")
+    (folder / "both.ksy").write_text("meta: {id: both, imports: [tree, bare]}\nseq: [{id: t, type: tree}]\n")
+    both = compile_ksy(folder / "both.ksy", native=True)
+
+    def read(name: str) -> Any:
+        one = Specification(name, both.specs, both.texts, both.given, both.outside, both.native)
+        return getattr(one.module, name.capitalize()).from_bytes
+
+    return read
+
+
 @compiler
-@pytest.mark.parametrize("passes_root", [False, True])
-def test_a_part_that_is_kept_keeps_what_it_is_in(cache: Path, tmp_path: Path, passes_root: bool) -> None:
+@pytest.mark.parametrize("name", ["tree", "bare"])
+def test_a_part_that_is_kept_keeps_what_it_is_in(trees: Callable[[str], Any], name: str) -> None:
     """Whatever else a program did: all of it can be reached, and once it is not, all of it is freed."""
-    file = tmp_path / "tree.ksy"
-    text = TREE if passes_root else TREE.replace("leaf(_root)", "leaf").replace("params: [{id: top, type: tree}], ", "")
-    file.write_text(text, encoding="utf-8")
-    read = compile_ksy(file, native=True).module.Tree.from_bytes
+    read = trees(name)
     expected = _whole(read(INPUT))
     acts: list[Callable[[Any], object]] = [
         lambda value: value,
@@ -312,10 +326,8 @@ def test_a_part_that_is_kept_keeps_what_it_is_in(cache: Path, tmp_path: Path, pa
 
 
 @compiler
-def test_parts_that_a_program_moves_stay_what_they_are(cache: Path, tmp_path: Path) -> None:
-    file = tmp_path / "tree.ksy"
-    file.write_text(TREE, encoding="utf-8")
-    read = compile_ksy(file, native=True).module.Tree.from_bytes
+def test_parts_that_a_program_moves_stay_what_they_are(trees: Callable[[str], Any]) -> None:
+    read = trees("tree")
     for turn in range(300):
         one, other = read(INPUT), read(INPUT)
         row = one.rows.pop(0)

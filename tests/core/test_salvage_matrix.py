@@ -8,12 +8,9 @@ there, and what it writes must verify.
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -31,6 +28,7 @@ from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageReport, VerifiedBy
 from exhume.testing import damage
 from tests import sizes
+from tests.forks import Forks
 from tests.sizes import some
 
 pytestmark = pytest.mark.usefixtures("few_ends")
@@ -290,7 +288,7 @@ CHECKSUMMED = ("zs", "databundle", "databundle-index", "leveldb")
 lost their name may be kept as such).
 """
 
-STEPS, FLIPS = sizes.size(8, 20), sizes.size(30, 100)
+STEPS, FLIPS = sizes.size(8, 20), sizes.size(15, 100)
 
 BEHIND = {
     "zs": (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE),  # the latter where the header's checksum does not hold
@@ -441,22 +439,27 @@ KILLED = [
 NAMES_COME_LAST = ("caf", "databundle")
 """Formats that write all names after all contents: the file of a killed writer has contents only."""
 
-CHILD = """
-import resource, signal, sys
-from pathlib import Path
-from tests.core.test_salvage_matrix import KILLED
-case = next(case for case in KILLED if case.format == sys.argv[1])
-signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
-case.build(Path(sys.argv[2]))
+WRITER = """
+    case = next(case for case in KILLED if case.format == words[0])
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(words[2]), int(words[2])))
+    case.build(Path(words[1]))
 """
+
+
+@pytest.fixture(scope="module")
+def writers() -> Iterator[Forks]:
+    """What writes an archive of a format in a process of its own, up to a size."""
+    imports = "import resource, signal; from pathlib import Path; from tests.core.test_salvage_matrix import KILLED"
+    with Forks(imports, WRITER.strip()) as made:
+        yield made
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs a limit on the size of files")
 @pytest.mark.parametrize("chosen", KILLED, ids=[case.format for case in KILLED])
 @pytest.mark.slow
-def test_what_a_killed_writer_left_comes_back(chosen: Case, tmp_path: Path) -> None:
+def test_what_a_killed_writer_left_comes_back(chosen: Case, tmp_path: Path, writers: Forks) -> None:
     whole = tmp_path / "whole" / "archive"
     whole.parent.mkdir()
     chosen.build(whole)
@@ -466,12 +469,8 @@ def test_what_a_killed_writer_left_comes_back(chosen: Case, tmp_path: Path) -> N
         work = tmp_path / f"killed-{tenths}"
         work.mkdir()
         limit = len(complete) * tenths // 10
-        root = Path(__file__).parents[2]
-        child = subprocess.run(
-            [sys.executable, "-c", CHILD, chosen.format, work / "archive", str(limit)],
-            cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert child.returncode == -signal.SIGXFSZ, child.stderr
+        child = writers.run(chosen.format, str(work / "archive"), str(limit))
+        assert child.code == -signal.SIGXFSZ, child.err
         (left,) = work.iterdir()
         if chosen.format in ("zs", "caf", "clp-s", "databundle"):
             assert left.name != "archive", "an unfinished archive has the name of a finished one"

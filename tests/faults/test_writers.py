@@ -52,13 +52,23 @@ def test_one_call_fails(task: Task, bench: Path) -> None:
     assert tally.faults
 
 
+@pytest.fixture(scope="module")
+def killed() -> list[dict[str, Any]]:
+    """The outcome of each task whose process was killed.
+
+    The processes are forks of one that has no threads.
+    """
+    command = [sys.executable, "-m", "tests.faults.run", "--kill", "--json", "--every", str(size(61, 1))]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows
+
+
 @pytest.mark.parametrize("format", [*formats(), "any"])
 @pytest.mark.slow
-def test_the_process_is_killed(format: str) -> None:
-    """In a process of its own, which forks: no other threads may run there."""
-    command = [sys.executable, "-m", "tests.faults.run", "--kill", "--json", "--every", str(size(61, 1)), f"{format}:"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    rows = json.loads(done.stdout)
+@pytest.mark.xdist_group("killed")
+def test_the_process_is_killed(format: str, killed: list[dict[str, Any]]) -> None:
+    rows = [row for row in killed if row["format"] == format]
     assert [line for row in rows for line in row["wrong"]] == []
     assert sum(sum(row["faults"].values()) for row in rows) > 0
 

@@ -377,3 +377,23 @@ def test_what_is_no_text_log_is_refused_after_the_lines_before_it(
         assert next(chunks) == b"".join(LOG_LINES.values())
         with pytest.raises(UnsupportedOperationError, match=why):
             next(chunks)
+
+
+def test_the_limit_decides_by_size_alone(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    """An event is left out wherever it is: the first is in memory as a whole, followed by others."""
+    path, few = tmp_path / "made.clp", ("--limit", "payload_size=64K")
+    with exhume.kvir.create(path, codec="none") as writer:
+        for row in range(5):
+            writer.write({"row": row, "text": "x" * 135_000 if row in (0, 3) else "small"})
+        writer.write({"row": 5, "text": "y" * 60_000})
+    usual = exhume_cli("cat", path).out.splitlines()
+    limited = exhume_cli("cat", path, *few)
+    assert (limited.code, limited.out.splitlines()) == (3, [usual[row] for row in (1, 2, 4, 5)])
+    assert [one["severity"] for one in json.loads(exhume_cli("verify", path, "--json", *few).out)["findings"]] == (
+        ["unchecked"] * 2
+    )
+    with exhume.kvir.open(path, limits=Limits(payload_size=1 << 16)) as stream, pytest.raises(ExhumeError) as caught:
+        list(stream.events())
+    assert caught.value.code == "EX-501"
+    assert "EX-501" in exhume_cli("create", "clp-s", path, "-o", tmp_path / "no.clps", *few).err
+    assert exhume_cli("create", "clp-s", path, "-o", tmp_path / "all.clps", "--limit", "payload_size=1M").code == 0

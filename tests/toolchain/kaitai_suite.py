@@ -1,9 +1,10 @@
 """Kaitai's own test suite: its specs for Python on the classes that `compile_ksy` makes, and its wrong specifications.
 
-    KAITAI_TESTS=/path/to/kaitai_struct_tests python -m tests.toolchain.kaitai_suite [NAME...]
+    KAITAI_TESTS=/path/to/kaitai_struct_tests python -m tests.toolchain.kaitai_suite [--native] [NAME...]
 
-writes the score into docs/spec-driven.md; with names, it prints their results.  The specs are unchanged.  The
-package `testformats`, from which they import, is made here, and so is what they expect where classes differ on purpose:
+writes the score into docs/spec-driven.md; with names, or on compiled readers (`--native`, which builds a module for
+each specification), it prints results as they come.  The specs are unchanged.  The package `testformats`, from which
+they import, is made here, and so is what they expect where classes differ on purpose:
 
 - an absent field is None, where Kaitai's objects have no such attribute (`hasattr`);
 - repeated numbers are an array, which no list equals;
@@ -23,6 +24,7 @@ import sys
 import traceback
 import types
 import unittest
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,8 +57,9 @@ class Result:
 class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """A checkout, as the package `testformats`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, native: bool = False) -> None:
         self.folder = folder
+        self.native = native
         self.formats = folder / "formats"
         self.names = sorted(one.stem.removeprefix("test_") for one in (folder / "spec/python/spec").glob("test_*.py"))
 
@@ -85,7 +88,11 @@ class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         more = [] if PUBLIC is None else [Path(PUBLIC)]
         if isinstance(spec, dict) and spec["meta"].get("ks-opaque-types"):
             types = {one: self.compiled(one) for one in _words(spec) if one != name and self._is_there(one)}
-        return compile_ksy(file, imports=[self.formats / "ks_path", *more], types=types, process=self.routines())
+        folders = [self.formats / "ks_path", *more]
+        made = compile_ksy(file, imports=folders, types=types, process=self.routines(), native=self.native)
+        if self.native and made.native is None:
+            raise AssertionError("readers that are not compiled")
+        return made
 
     def _is_there(self, name: str) -> bool:
         return (self.formats / f"{name}.ksy").exists()
@@ -127,14 +134,15 @@ class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         problems = [text for _, text in (*result.failures, *result.errors)]
         return Result(name, "failed" if problems or not result.testsRun else "passed", "\n".join(problems))
 
-    def specs(self, asked: Sequence[str] = ()) -> list[Result]:
-        """What came of each spec, or of those that are requested."""
+    def specs(self, asked: Sequence[str] = ()) -> Iterator[Result]:
+        """What comes of each spec, or of those that are requested."""
         sys.meta_path.insert(0, self)
         before, kaitai = Path.cwd(), sys.modules.get("kaitaistruct")
         sys.modules["kaitaistruct"] = _runtime()
         os.chdir(self.folder)
         try:
-            return [self.run(name) for name in asked or self.names]
+            for name in asked or self.names:
+                yield self.run(name)
         finally:
             os.chdir(before)
             sys.meta_path.remove(self)
@@ -297,13 +305,18 @@ def main(asked: list[str]) -> None:
     """Run the suite, or the specs that are requested."""
     if TESTS is None:
         sys.exit("KAITAI_TESTS=/path/to/kaitai_struct_tests is missing")
-    suite = Suite(Path(TESTS))
-    results = suite.specs(asked)
-    for one in results:
-        if asked:
-            sys.stdout.write(f"{one.name}: {one.verdict}\n{one.why}\n")
+    names = [one for one in asked if one != "--native"]
+    suite = Suite(Path(TESTS), native="--native" in asked)
     if not asked:
-        write_block(PAGE, TARGET, figures(suite, results, list(suite.wrong())))
+        write_block(PAGE, TARGET, figures(suite, list(suite.specs()), list(suite.wrong())))
+        return
+    verdicts: Counter[str] = Counter()
+    for one in suite.specs(names):
+        verdicts[one.verdict] += 1
+        if names or one.verdict != "passed":
+            sys.stdout.write(f"{one.name}: {one.verdict}\n{one.why}\n")
+            sys.stdout.flush()
+    sys.stdout.write(", ".join(f"{many} {verdict}" for verdict, many in sorted(verdicts.items())) + "\n")
 
 
 if __name__ == "__main__":

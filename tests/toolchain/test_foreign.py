@@ -166,8 +166,14 @@ def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_p
             INSTANCES + "{a: {value: (1).to_s()}}",
             "{file}: `to_s` takes no arguments, line 2, field one.a: value [EX-404]",
         ),
-        ("seq: []", "{file}: `meta: id` is missing [EX-404]"),
-        ("- a", "{file}: `meta: id` is missing [EX-404]"),
+        ("seq: []", "{file}: `meta: id` is missing, line 1 [EX-404]"),
+        ("- a", "{file}: `meta: id` is missing, line 1 [EX-404]"),
+        ("seq: []\nmeta:\n  title: a", "{file}: `meta: id` is missing, line 2 [EX-404]"),
+        ("meta:\n  title: a\n  id: 7", "{file}: 7 is not a name, field meta: id, line 3 [EX-404]"),
+        (
+            "meta: {id: one}\n---\nmeta: {id: two}",
+            "{file}: a second YAML document begins (`---`): a specification is one, line 2 [EX-404]",
+        ),
         ("a: b: c", "{file}: the file is not YAML: mapping values are not allowed in this context, line 1 [EX-404]"),
         (
             "\0",
@@ -564,8 +570,11 @@ def test_values_that_cannot_be_computed_are_named(compiled: Any, tmp_path: Path,
     info = exhume_cli("info", "--ksy", spec, file)
     assert info.code == 3
     assert info.out.count(b"cannot be read: a at 0: expected a value, found ZeroDivisionError") == 2
+    printed = exhume_cli("cat", "--ksy", spec, file)
+    assert (printed.code, json.loads(printed.out)) == (3, {"n": 0, "a": None, "b": None, "c": 1})
+    assert printed.err.count("not printed: ") == printed.err.count("cannot be read: a at 0: expected a value") == 2
     file.write_bytes(b"\1")
-    assert [exhume_cli(verb, "--ksy", spec, file).code for verb in ("explain", "info")] == [0, 0]
+    assert [exhume_cli(verb, "--ksy", spec, file).code for verb in ("explain", "info", "cat")] == [0, 0, 0]
 
 
 @pytest.mark.slow

@@ -426,7 +426,8 @@ PEAK = 220
 @pytest.fixture(scope="module")
 def forks() -> Iterator[Forks]:
     """What works out the cost of a specification, in a process that has done so before: everything is loaded."""
-    imports = "from tests.toolchain import hostile; import json\nhostile.cost('instances of itself')"
+    imports = "from tests.forks import load_all; from tests.toolchain import hostile; import json\nload_all()"
+    imports += "".join(f"\nhostile.cost({name!r})" for name in ("instances of itself", "one text in every row"))
     with Forks(imports, "print(json.dumps(hostile.cost(*words)))") as made:
         yield made
 

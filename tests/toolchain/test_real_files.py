@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,26 +31,40 @@ MAX_SIZE = 200_000
 MAX_FILES = 40
 
 
-def files_of(name: str, samples: RealSamples) -> list[Path]:
+def some_of(name: str, samples: RealSamples) -> list[Path]:
     """Return real files that a specification describes: sound ones, not empty, not large, and not too many."""
     found = sorted({file for glob in FILES[name] for file in samples.glob(glob) if 0 < file.stat().st_size <= MAX_SIZE})
     if name == "zs":
         expected = samples.expected("zs")
         found = [file for file in found if expected[file.name]["valid"]]
+    return found[:: len(found) // MAX_FILES + 1]
+
+
+def files_of(name: str, samples: RealSamples) -> list[Path]:
+    """Return the same, or skip the test where there are none."""
+    found = some_of(name, samples)
     if not found:
         pytest.skip(f"no sample of the repository is described by {name} as a whole, and no others are next to it")
-    return found[:: len(found) // MAX_FILES + 1]
+    return found
+
+
+@pytest.fixture(scope="module")
+def twins(real_samples: RealSamples) -> dict[tuple[str, Path], dict[str, Any]]:
+    """Return what JavaScript makes of each file of each specification; one Node.js process for all."""
+    todo = [(name, file) for name in FILES for file in some_of(name, real_samples)]
+    return dict(zip(todo, trees.run_twin([trees.twin_item(*one) for one in todo]), strict=True))
 
 
 @pytest.mark.node
 @pytest.mark.xdist_group("real")
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.slow
-def test_both_languages_read_them_alike(name: str, real_samples: RealSamples) -> None:
-    files = files_of(name, real_samples)
-    results = trees.run_twin([trees.twin_item(name, file) for file in files])
+def test_both_languages_read_them_alike(
+    name: str, real_samples: RealSamples, twins: dict[tuple[str, Path], dict[str, Any]]
+) -> None:
     wrong = []
-    for file, result in zip(files, results, strict=True):
+    for file in files_of(name, real_samples):
+        result = twins[name, file]
         if result["error"] or result["incomplete"]:
             wrong.append(f"{file}: {result['error']} {result['incomplete']}")
         else:

@@ -177,6 +177,20 @@ def test_the_exit_codes(tmp_path: Path, exhume_cli: Cli) -> None:
     assert exhume_cli("report", tmp_path / "missing", "-o", tmp_path / "m.html").code == 1
 
 
+def test_a_missing_target_among_others_is_named(tmp_path: Path, exhume_cli: Cli) -> None:
+    (tmp_path / "one.img").write_bytes((SAMPLES / "zs/words-none.zs").read_bytes())
+    targets = tmp_path / "missing", tmp_path / "one.img"
+    ran = exhume_cli("report", *targets, "-o", tmp_path / "case.html")
+    assert ran.code == 1
+    assert ran.err.count("missing: ") == 1
+    assert f"unreadable: {tmp_path / 'missing'}: " in ran.out.decode()
+    assert "1 archive found: 1 complete" in ran.out.decode()
+    assert f"{tmp_path / 'missing'}" in (tmp_path / "case.html").read_text()
+    gone = tmp_path / "gone", tmp_path / "missing"
+    assert exhume_cli("report", *gone, "-o", tmp_path / "none.html").code == 1
+    assert not (tmp_path / "none.html").exists(), "nothing can be read"
+
+
 def test_several_images_have_a_folder_each(tmp_path: Path, exhume_cli: Cli) -> None:
     words = (SAMPLES / "zs/words-none.zs").read_bytes()
     for name in ("a", "b"):

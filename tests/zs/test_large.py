@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import random
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,21 @@ def test_a_long_record_takes_the_memory_of_a_chunk(tmp_path: Path) -> None:
         finally:
             tracemalloc.stop()
     assert peak < 40 << 20
+
+
+@pytest.mark.parametrize("to", ["parquet", "csv", "jsonl"])
+def test_exports_leave_out_records_above_the_limit(to: str, tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    path, few = tmp_path / "made.zs", ("--limit", "payload_size=1M")
+    long = b"x" * (2 << 20)
+    with exhume.zs.create(path) as writer:
+        for record in (b"a", b"b" + long, b"c", b"d" + long, b"e"):
+            writer.add(record)
+    ran = exhume_cli("export", path, "--to", to, "-o", tmp_path / to, *few)
+    assert (ran.code, "lost: records above the limit payload_size [ZS-501]: 2" in ran.err) == (3, True)
+    assert "3 rows" in ran.err
+    assert (tmp_path / to).stat().st_size < 10_000
+    with exhume.zs.open(path, limits=Limits(payload_size=1 << 20)) as archive:
+        reader = archive.to_arrow()
+        with pytest.raises(ExhumeError, match="ZS-501"):
+            reader.read_all()
+    assert exhume_cli("export", path, "--to", to, "-o", tmp_path / "all").code == 0

@@ -91,7 +91,7 @@ def cat_one(
     await_beginning(run, target, "cat", values)
     described = recognized_format(run, target)
     mine, opening = split_options(click.Context(command), "cat", described, values, given)
-    with run.open(target, **opening) as archive:
+    with run.reading("cat"), run.open(target, **opening) as archive:
         if described.content != "members" and span is not None:
             raise click.UsageError("--range is for archives of members", ctx)
         cli = format_cli(described)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,11 @@ from exhume.cli.formatcli import (
 from exhume.cli.many import ManyOptions, recursive_options
 from exhume.cli.playback import one_or_several
 from exhume.cli.runtime import Run, check_container, common_options
+from exhume.errors import shorten
 from exhume.redaction import redact
+
+SHOWN = 200
+"""Characters or bytes of a value of a header; JSON has all."""
 
 
 @click.command("info", cls=FormatCommand, verb="info")
@@ -81,7 +86,7 @@ def info_one(
 ) -> ExitCode:
     """Say what one archive says about itself."""
     opening = _opening(run, target, values=values, given=given)
-    with run.inspect(target, **opening) as archive:
+    with run.reading("info"), run.inspect(target, **opening) as archive:
         statistics = {"statistics": archive.stats(jobs=jobs)} if stats else {}
         info = archive.info()  # which may know more then
         outcome = run.report_problems(archive)
@@ -92,7 +97,16 @@ def info_one(
     else:
         body.pop("findings", None)  # printed as text
         body.pop("verdict", None)
+        if "fields" in body:  # of an archive that does not open
+            body["fields"] = _shortened(body["fields"])
         run.print_values(body)
         if info.omitted:
             run.note(info.omitted)
     return outcome
+
+
+def _shortened(values: Any) -> Any:
+    """Values with long strings and bytes, such as a schema registry, reduced to their beginning."""
+    if isinstance(values, Mapping):
+        return {key: _shortened(value) for key, value in values.items()}
+    return shorten(values, SHOWN) if isinstance(values, (str, bytes)) and len(values) > SHOWN else values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, repeat
@@ -158,12 +159,29 @@ def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Exi
     if run.machine:
         run.items("sections", {"target": target, "format": archive.format}, "sections", (s.to_dict() for s in found))
     else:
-        run.print_lines(run.screen.columns(_section_columns(found), SECTION_COLUMNS))
+        columns = _section_columns(found)
+        if run.screen.width is not None and run.screen.width < GUIDS_FIT:
+            files, names = (SECTION_COLUMNS.index(name) for name in ("file", "section"))
+            columns[names] = [_without_guid(*one) for one in zip(columns[names], columns[files], strict=True)]
+            columns[files] = [_GUID.sub(_ENDS, file) for file in columns[files]]
+        run.print_lines(run.screen.columns(columns, SECTION_COLUMNS))
     return ExitCode.LOSS if any(s.kind is SectionKind.UNREAD for s, *_ in found.sums()) else outcome
 
 
+GUIDS_FIT = 160
+"""Columns of a terminal for a table with two GUIDs in each row; a narrower one shows the ends of one."""
+
+_ENDS = r"\1…\2"
+_GUID = re.compile(r"\b([0-9a-f]{4})[0-9a-f]{4}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([0-9a-f]{4})\b")
+
 SECTION_COLUMNS = ["file", "offset", "size", "kind", "codec", "section", "note"]
 _ALIKE = ("kind", "codec", "note")
+
+
+def _without_guid(name: str, file: str) -> str:
+    """The name of a section without the GUID that the name of its file has, and with the ends of any other."""
+    found = _GUID.search(file)
+    return _GUID.sub(_ENDS, name if found is None else name.replace(f" {found[0]}", ""))
 
 
 def _section_columns(found: SectionMap) -> list[list[Any]]:

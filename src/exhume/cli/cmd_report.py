@@ -21,6 +21,7 @@ from exhume.cli.runtime import Run, check_container, common_options
 from exhume.counts import counted
 from exhume.engines.identify import walk
 from exhume.engines.walk import Kind, WalkEntry
+from exhume.errors import SourceError
 from exhume.findings import Verdict
 from exhume.io.images import SplitSet, split_set
 from exhume.io.source import Source
@@ -73,6 +74,8 @@ def command(
     verified as one. Pieces of one archive (an Ark log's manifest and splits, a bundle's shards and index)
     are reassembled; what is damaged or was reassembled is salvaged. The page states each verdict with its basis, each
     loss, maps, the versions used, and the name of every file without an archive.
+
+    A target that cannot be read is named in the report and on standard error; if none can, there is no report.
 
     The same files result in the same page, except for the time in it (SOURCE_DATE_EPOCH sets that).
 
@@ -176,12 +179,25 @@ def _check_outputs(inputs: tuple[str, ...], page: Path, folder: Path) -> None:
 
 
 def _directories(run: Run, targets: tuple[str, ...]) -> frozenset[str]:
-    """The targets that are directories.  Raises `SourceError` for one that cannot be opened, before any work."""
-    found = set()
+    """The targets that are directories.  One that cannot be opened is named, as the report does.
+
+    Raises `SourceError` before any work if none can be opened.
+    """
+    from exhume.cli.playback import print_failed
+
+    found: set[str] = set()
+    errors: dict[str, SourceError] = {}
     for name in targets:
-        with _opened(run, name) as source:
-            if isinstance(source, Tree):
-                found.add(name)
+        try:
+            with _opened(run, name) as source:
+                if isinstance(source, Tree):
+                    found.add(name)
+        except SourceError as error:
+            errors[name] = error
+    if len(errors) == len(targets):
+        raise errors[targets[0]]
+    for name, known in errors.items():
+        print_failed(run, name, known)
     if found and (run.offset or run.length is not None):
         raise click.UsageError("--offset and --length do not apply to directories")
     return frozenset(found)

@@ -175,7 +175,7 @@ def search_one(
         raise click.UsageError(error.message, click.get_current_context(silent=True)) from None
     options = cli.verb_options("search", mine)
     asked = run.json, run.ndjson
-    with run.open(target, **opening) as archive:
+    with run.reading("search"), run.open(target, **opening) as archive:
         if run.several:
             run.document("format", {"format": described.id})
             if _merges(cli, options, run.machine):

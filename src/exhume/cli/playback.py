@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -20,13 +21,15 @@ from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import UnsuitedOptionError
 from exhume.cli.many import ManyOptions, Targets
 from exhume.cli.render import printable, shown
-from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
 from exhume.cli.terminal.screen import message
 from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError, UnsupportedOperationError
 from exhume.findings import Verdict
 from exhume.redaction import redact
+
+if TYPE_CHECKING:
+    from exhume.cli.progress import ProgressBar
 
 One = Callable[..., ExitCode | None]
 
@@ -79,7 +82,13 @@ class Recorder(Run):
 
     def progress(self, label: str) -> ProgressBar:
         """Show no progress: the run over all targets has a progress bar of its own."""
+        from exhume.cli.progress import ProgressBar
+
         return ProgressBar(label, shown=False)
+
+    def reading(self, label: str) -> AbstractContextManager[None]:
+        """Show no progress of one target."""
+        return nullcontext()
 
 
 class _RecordedOutput:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from click import UsageError
 
-from exhume.archive import Archive, Progress, no_progress
-from exhume.cli.render import human_size, shown
+from exhume.archive import Archive
+from exhume.cli.render import shown
 from exhume.cli.terminal.screen import Screen, message, terminal_width, wants_color
-from exhume.counts import counting
 from exhume.errors import WriterError
 from exhume.findings import Verdict
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -22,15 +21,13 @@ from exhume.redaction import redact
 
 if TYPE_CHECKING:
     from exhume.cli.exit_code import ExitCode
+    from exhume.cli.progress import ProgressBar
     from exhume.engines.inspect import Inspection
     from exhume.io.source import Source
     from exhume.io.tree import Tree
 
 PIPES = ("/dev/fd/", "/proc/self/fd/")
 """How the names begin by which a shell passes on `<(command)`."""
-
-PROGRESS_AFTER = 1.0
-"""Seconds before a progress bar appears: short work needs none."""
 
 
 class Run:
@@ -64,6 +61,8 @@ class Run:
         """Width and colors of the terminal; neither for JSON."""
         self._pipes: dict[str, Source] = {} if pipes is None else pipes
         self.arguments |= {"screen": self.screen, "pipes": self._pipes}
+        self.opened: Source | Tree | None = None
+        """What `open` or `inspect` opened last."""
         self.several = False
         """Whether this is one target of several: names then belong to what is said of it."""
         self.json = json
@@ -171,7 +170,8 @@ class Run:
         from exhume.registry import get_format
 
         opener = get_format(self.format_of(target)).hook("open")
-        archive: Archive = opener(self.take_source(target), limits=self.limits, **options)
+        self.opened = self.take_source(target)
+        archive: Archive = opener(self.opened, limits=self.limits, **options)
         return archive
 
     def inspect(self, target: str, **options: Any) -> Inspection:
@@ -180,7 +180,8 @@ class Run:
         from exhume.registry import get_format
 
         described = get_format(self.format_of(target))
-        return Inspection(self.take_source(target), described, limits=self.limits, **options)
+        self.opened = self.take_source(target)
+        return Inspection(self.opened, described, limits=self.limits, **options)
 
     def report_problems(self, archive: Inspection) -> ExitCode:
         """Print on standard error why an archive was not read or checked completely; return the outcome for it."""
@@ -271,9 +272,26 @@ class Run:
         """
         self.note(text)
 
+    @property
+    def _shows_progress(self) -> bool:
+        return not self.quiet and sys.stderr.isatty()
+
     def progress(self, label: str) -> ProgressBar:
         """A progress bar on standard error for work that lasts over a second, on a terminal only."""
-        return ProgressBar(label, shown=not self.quiet and sys.stderr.isatty())
+        from exhume.cli.progress import ProgressBar
+
+        return ProgressBar(label, shown=self._shows_progress)
+
+    def reading(self, label: str) -> AbstractContextManager[None]:
+        """Show in the same way how much of what `open` and `inspect` return inside the block was read.
+
+        The bar ends with the first output that goes to the terminal.
+        """
+        if not self._shows_progress:
+            return nullcontext()
+        from exhume.cli.progress import reading
+
+        return reading(self, label)
 
 
 def _pieces(item: Any) -> Iterable[str]:
@@ -281,82 +299,6 @@ def _pieces(item: Any) -> Iterable[str]:
     from exhume.io.jsonout import dumps
 
     return item.json_pieces() if hasattr(item, "json_pieces") else (dumps(item),)
-
-
-class ProgressBar:
-    """A rich progress bar that appears after `PROGRESS_AFTER` seconds; a context manager that returns the callback."""
-
-    def __init__(self, label: str, *, shown: bool) -> None:
-        """Prepare a bar; it appears with the first report, and only if `shown`."""
-        self._shown = shown
-        self._label = label
-        self._start = time.monotonic()
-        self._bar: Any = None
-        self._task: Any = None
-        self._last = 0.0
-
-    def __enter__(self) -> Progress:
-        return self._update if self._shown else no_progress
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def _update(self, done: int, total: int | None, unit: str) -> None:
-        """Show the progress, at most ten times a second; `total` is None if it is unknown."""
-        now = time.monotonic()
-        if now - self._start < PROGRESS_AFTER or now - self._last < 0.1:
-            return
-        self._last = now
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.fields[told]}"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._bar.start()
-            self._task = self._bar.add_task(self._label, total=total, told="")
-        text = f"{format_progress(done, total, unit)}, {rate(done, now - self._start, unit)}"
-        self._bar.update(self._task, completed=done, total=total, told=text)
-
-
-def format_progress(done: int, total: int | None, unit: str) -> str:
-    """How far work has come: `2.0 MiB of 6.5 MiB`, `3 of 8 splits`, or without a known total `1,024 records`."""
-    head, _, rest = unit.partition(" ")
-    if head == "bytes":
-        parts = [human_size(one) for one in (done, total) if one is not None]
-        return " of ".join(parts) + (f" {rest}" if rest else "")
-    return f"{done:,} {counting(unit, done)}" if total is None else f"{done:,} of {total:,} {counting(unit, total)}"
-
-
-def rate(done: int, seconds: float, unit: str) -> str:
-    """How fast work proceeds: `12.0 MiB/s`, `3.5 splits/s`, `1,024 records/s`."""
-    per_second = done / seconds
-    if unit.partition(" ")[0] == "bytes":
-        return f"{human_size(round(per_second))}/s"
-    return f"{per_second:,.0f} {unit}/s" if per_second >= 10 else f"{per_second:.1f} {unit}/s"
-
-
-def with_total(progress: Progress, *names: str) -> Progress:
-    """Return `progress` with the total size of these files filled in; unchanged if a file does not exist."""
-    from pathlib import Path
-
-    try:
-        size = sum(Path(name).stat().st_size for name in names)
-    except OSError:
-        return progress
-
-    def report(done: int, total: int | None, unit: str) -> None:
-        known = size if total is None and unit == "bytes" and done <= size else total
-        progress(done, known, unit)
-
-    return report
 
 
 def may_be_piped(target: str) -> bool:
@@ -375,9 +317,13 @@ class Output:
 
     def __init__(self) -> None:
         self._terminal = sys.stdout.isatty()
+        self.on_terminal: Callable[[], object] | None = None
+        """Called before output that goes to a terminal."""
 
     def text(self, text: str) -> None:
         """Write text; lone surrogates and undecodable names come out as escapes."""
+        if self._terminal and self.on_terminal is not None:
+            self.on_terminal()
         try:
             sys.stdout.write(text)
         except UnicodeEncodeError:
@@ -395,6 +341,8 @@ class Output:
         """Write bytes.  Raises `click.UsageError` for binary data when standard output is a terminal."""
         if self._terminal and is_binary(bytes(data)):
             raise UsageError("refusing to write binary data to a terminal: redirect it")
+        if self._terminal and self.on_terminal is not None:
+            self.on_terminal()
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
 

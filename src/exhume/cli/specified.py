@@ -121,21 +121,22 @@ def _exported(
     return report, table
 
 
-def _print_omitted(run: Run, omitted: Mapping[str, str]) -> None:
-    """Names what has no column."""
+def _print_omitted(run: Run, omitted: Mapping[str, str], how: str = "no column") -> None:
+    """Names what has no column, or what else became of it."""
     told = list(omitted.items())
     for name, why in told[:NAMED]:
-        run.note(f"no column: {name}: {why}")
+        run.note(f"{how}: {name}: {why}")
     if len(told) > NAMED:
-        run.note(f"no column: {counted(len(told) - NAMED, 'more fields')}, named in the schema's metadata")
+        where = ", named in the schema's metadata" if how == "no column" else ""
+        run.note(f"{how}: {counted(len(told) - NAMED, 'more fields')}{where}")
 
 
 def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], path: str | None) -> ExitCode:
     """Print a list of a file as JSON lines, or without a path everything that is in it as one JSON object.
 
-    Raises `StructureError` or `TruncatedError` for data that do not fit.
+    Raises `StructureError` or `TruncatedError` for data that do not fit; what is only read now, such as a computed
+    value, is null then, and is named.
     """
-    from exhume.layout.fast import RAISED, refused
     from exhume.layout.foreign_values import json_pieces
     from exhume.layout.ksy_files import one_file
 
@@ -147,13 +148,10 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
     omitted: dict[str, str] = {}
     with one_file(run.take_source(target)) as source:
         value = specification.read_source(source)
-        try:
-            for piece in json_pieces(specification, value, omitted):
-                run.out.text(piece)
-        except RAISED as error:
-            raise refused(error, source.span(0, source.size)) from error
+        for piece in json_pieces(specification, value, omitted):
+            run.out.text(piece)
     run.out.text("\n")
-    _print_omitted(run, omitted)
+    _print_omitted(run, omitted, "not printed")
     return ExitCode.LOSS if omitted else ExitCode.DONE
 
 

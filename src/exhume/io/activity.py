@@ -7,7 +7,7 @@ what that had to decompress is not decompressed again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -38,6 +38,17 @@ class RunObserver:
 
 current: RunObserver | None = None
 """The observer of this process; one at most."""
+
+counted: Callable[[int], object] | None = None
+"""Called by any thread with the number of bytes of each read of a file or object, for progress; nothing is read in
+another way for it."""
+
+
+def count(size: int) -> None:
+    """Report the number of bytes that are read."""
+    report = counted  # which may end meanwhile
+    if report is not None:
+        report(size)
 
 
 Sizes = dict[tuple[str, int], int]

@@ -72,6 +72,8 @@ class FileSource(Source):
             raise SourceError("the file is closed", span=self.span(offset, offset + size), code="EX-605")
         if activity.current is not None:
             activity.current.on_read(self._path, offset, offset + size)
+        if activity.counted is not None:
+            activity.count(size)
         try:
             data = pread(self._fd, size, offset)
             if len(data) == size or not data:

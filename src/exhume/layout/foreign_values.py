@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import shorten
@@ -22,7 +24,7 @@ SHOWN = 200
 def json_pieces(specification: Specification, value: Any, omitted: dict[str, str], path: str = "") -> Iterator[str]:
     """The text of a value in JSON, in chunks: fields and computed instances; enums by name, lists as arrays.
 
-    `omitted` gets the instances that are read from elsewhere, by their path.  Raises what instances raise.
+    A value that cannot be read is null.  `omitted` gets why values are missing or null, by their path.
     """
     type = specification.type_of(value)
     if type is not None:
@@ -32,7 +34,8 @@ def json_pieces(specification: Specification, value: Any, omitted: dict[str, str
                 omitted[f"{here}{field.id}"] = ELSEWHERE
                 continue
             yield f"{lead}{dumps(field.id)}:"
-            yield from json_pieces(specification, getattr(value, slot(field.id)), omitted, f"{here}{field.id}")
+            one = _value(partial(getattr, value, slot(field.id)), omitted, f"{here}{field.id}")
+            yield from json_pieces(specification, one, omitted, f"{here}{field.id}")
             lead = ","
         yield "}" if lead == "," else "{}"
     elif isinstance(value, enum.Enum):
@@ -47,11 +50,21 @@ def json_pieces(specification: Specification, value: Any, omitted: dict[str, str
         lead = "["
         for index in range(len(value)):
             yield lead
-            yield from json_pieces(specification, value[index], omitted, path)
+            one = _value(partial(getitem, value, index), omitted, path)
+            yield from json_pieces(specification, one, omitted, path)
             lead = ","
         yield "]" if lead == "," else "[]"
     else:
         yield dumps(shorten(value, SHOWN))
+
+
+def _value(read: Callable[[], Any], omitted: dict[str, str], path: str) -> Any:
+    """The value that is read, or None where that fails; `omitted` gets the reason."""
+    try:
+        return read()
+    except RAISED as error:
+        omitted.setdefault(path, f"cannot be read: {shorten(error, SHOWN)}")
+        return None
 
 
 def described(specification: Specification, value: Any) -> tuple[dict[str, Any], bool]:

@@ -132,7 +132,8 @@ class SpecFiles:
         meta = spec.get("meta") if isinstance(spec, dict) else None
         id = meta.get("id") if isinstance(meta, dict) else None
         if not isinstance(id, str):
-            raise wrong(path, "`meta: id` is missing" if id is None else f"{id!r:.60} is not a name, field meta: id")
+            why = "`meta: id` is missing" if id is None else f"{id!r:.60} is not a name, field meta: id"
+            raise wrong(path, why, line=lines.get(("meta", "id")) or lines.get(("meta",)) or 1)
         spec = _without_ours(spec)
         if id in self.specs:
             raise wrong(path, f"another specification has the id {id!r:.60}: {self.paths[id]}")
@@ -250,6 +251,8 @@ def _document(events: Iterator[Any], lines: Lines, room: FileBudget) -> Any:
             open_.pop()
             paths.pop()
             continue
+        if kind == "DocumentStartEvent" and top:
+            raise _YamlError("a second YAML document begins (`---`): a specification is one", event)
         if kind not in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
             continue
         room.nodes -= 1

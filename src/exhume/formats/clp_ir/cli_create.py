@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exhume.cli.params import Choice, Verb
-from exhume.cli.run import with_total
+from exhume.cli.progress import with_total
 from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
 from exhume.formats.clp_s.cli import listing

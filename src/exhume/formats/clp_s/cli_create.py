@@ -9,8 +9,8 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Jobs, Verb
+from exhume.cli.progress import with_total
 from exhume.cli.render import human_size, printable
-from exhume.cli.run import with_total
 from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
 from exhume.formats.clp_s.cli import INPUT, listing
@@ -145,7 +145,7 @@ def create(
         count = len(writer.paths)
         run.note(f"{counted(writer.records, 'records')} in {counted(count, 'archives')} ({total})")
     if not writer.records:
-        run.note("there are no records: clp-s itself cannot open such an archive")
+        run.note("there are no records in the input: clp-s itself cannot open such an archive")
     if writer.skipped:
         run.note(f"{counted(writer.skipped, 'records')} {'were' if writer.skipped != 1 else 'was'} skipped")
     if writer.losses:

@@ -237,8 +237,9 @@ class ClpSWriter(Writer):
         data = self._held.take()
         at = self._take(data, final)
         self._held = Gathering(b"" if final else data[at:])
-        # A document that was not complete is examined again only when twice as much of it is there.
-        self._wanted = 2 * self._held.size
+        # A document that was not complete is examined again only when twice as much of it is there, or too much.
+        longest = self.options.max_document_size
+        self._wanted = min(2 * self._held.size, longest + 1) if self._held.size <= longest else 2 * self._held.size
 
     def _take(self, data: bytes, final: bool) -> int:
         """Encode the complete documents of `data`; return where the first incomplete one begins."""

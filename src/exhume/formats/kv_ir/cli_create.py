@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exhume.cli.params import Choice, Jobs, Verb
-from exhume.cli.run import with_total
+from exhume.cli.progress import with_total
 from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
 from exhume.errors import WriterError
@@ -72,3 +72,5 @@ def create(
         run.document("create", body)
     else:
         run.note(f"{output}: {counted(writer.events, 'events')}")
+    if not writer.events:
+        run.note("there are no events: the input has no records")

@@ -190,9 +190,14 @@ class Ingest:
             self._decoder.encode_into(encoder, self._exact)
             self._encoder = encoder
         # Offsets in the data: `after` of the unit not taken, `place` of the fault, `stop` of the end of that unit.
-        status, after, place, stop = self._decoder.run(
-            self._data, 0, len(self._data), self.at, EventForm.ENCODE, target
-        )
+        # An event above the limit does not fit into what is examined at once, whatever is in memory.
+        at, size = 0, len(self._data)
+        while True:
+            end = min(size, at + self._most)
+            status, after, place, stop = self._decoder.run(self._data, at, end, self.at, EventForm.ENCODE, target)
+            if status != Status.MORE or end == size or after == at:
+                break
+            at = after
         base = self.at
         self.start = base + after
         # The encoder refused the event, or has no space: skip or keep it.
@@ -206,7 +211,7 @@ class Ingest:
         if status in (Status.MORE, Status.END, Status.FULL):
             wrong = misfit(self._data, place) if status == Status.MORE and place < len(self._data) else None
             bad_tag = wrong is not None and not wrong.short and wrong.path == "tag"
-            cut = status == Status.MORE and final
+            cut = status == Status.MORE and final and end == size
             self._leave(after)
             if bad_tag or cut:
                 rule = checks.UNKNOWN_TAG if bad_tag else checks.UNIT_CUT if self._data else checks.NO_END
@@ -219,7 +224,7 @@ class Ingest:
                     "limit payload_size exceeded",
                     span=Span(self.name, self.at, self.at + len(self._data)),
                     expected=f"at most {self._most}",
-                    actual=len(self._data),
+                    actual="more",
                 )
             self.ended = self._at_end = status == Status.END
             return Status(status), None

@@ -178,14 +178,15 @@ class Units:
         """
         while not self.ended:
             at = self.at - self._base
-            if self._settle(*self.decoder.run(self._data, at, len(self._data), self._base, how, target)):
+            if self._settle(*self.decoder.run(self._data, at, self._reach_of(at), self._base, how, target)):
                 return True
         return False
 
     def events(self) -> Iterator[Event]:
         """The events one by one; meanwhile `decoder.start` is the offset of the current one.  Raises as `step`."""
         while not self.ended:
-            yield from self.decoder.each(self._data, self.at - self._base, len(self._data), self._base)
+            at = self.at - self._base
+            yield from self.decoder.each(self._data, at, self._reach_of(at), self._base)
             self._settle(*self.decoder.stopped)
 
     def steps(self, how: int, target: int) -> Iterator[None]:
@@ -208,9 +209,15 @@ class Units:
                 self.pass_over(trouble)
         self.close()
 
+    def _reach_of(self, at: int) -> int:
+        """Where the bytes in memory end that a unit at `at` may have: one above the limit does not fit, whatever
+        follows it in memory.
+        """
+        return min(len(self._data), at + self._most)
+
     def _settle(self, status: int, after: int, place: int, stop: int) -> bool:
         """Continue where the decoder stopped; return whether it stopped because enough was made, or at the end."""
-        self.at = self._base + after
+        started, self.at = self.at, self._base + after
         if status == Status.FULL:
             if after >= MANY:
                 self._drop()  # a large event, before its output is passed on
@@ -224,6 +231,8 @@ class Units:
         if status == Status.HELD:
             raise HeldError
         if status == Status.MORE:
+            if self.at > started and self._reach_of(started - self._base) < len(self._data):
+                return False  # what was examined ends within this unit
             self._check_tag(place, self.at)
             self._drop()
             if len(self._data) > self._most:

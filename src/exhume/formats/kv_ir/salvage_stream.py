@@ -10,6 +10,7 @@ from typing import BinaryIO, ClassVar, Generic, TypeVar
 import zstandard
 
 from exhume.archive import Progress
+from exhume.errors import LimitExceededError
 from exhume.findings import Rule
 from exhume.formats.kv_ir.passes import UnitError, Units
 from exhume.formats.kv_ir.stream import Stream
@@ -109,6 +110,8 @@ class StreamSalvage(ABC, Generic[U]):
         """The offset at which reading resumes after a unit that could not be decoded; -1 when nothing follows."""
         units, error = self.units, trouble.error
         if trouble.after >= 0:
+            if isinstance(error, LimitExceededError) and error.message not in self.report.notes:
+                self.report.notes.append(error.message)
             self.report.add_lost(self._lost_with(trouble))
             self._account(trouble.at, trouble.after, Outcome.LOST, self.unit, error.message, error.code)
             units.skip(trouble.after)

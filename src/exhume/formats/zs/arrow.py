@@ -20,6 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from exhume.choices import check_choice
@@ -127,8 +128,10 @@ def to_arrow(
     `prefix` select records through the index, `columns` names columns, and `jobs` threads decompress.
 
     A string that is not UTF-8 and a record that does not fit the record format raise `StructureError`;
-    `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `losses`.  Raises `QueryError` without
-    a usable record format and `EntryNotFoundError` for an unknown column; damage is raised as `records` does.
+    `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `losses`.  With `losses`, a record of a
+    large block above the limit `payload_size` is left out and counted; without, it is raised (ZS-501).  Raises
+    `QueryError` without a usable record format and `EntryNotFoundError` for an unknown column; damage is
+    raised as `records` does.
     """
     pa = import_pyarrow()
     import numpy
@@ -164,13 +167,20 @@ def to_arrow(
         return pa.RecordBatch.from_arrays(arrays, schema=schema), found
 
     def batches() -> Iterator[Any]:
-        pieces = archive.map_values(piece, start, stop, prefix, jobs=jobs)
+        pieces = archive.map_values(
+            piece, start, stop, prefix, jobs=jobs, left_out=None if losses is None else partial(_count, losses)
+        )
         for batch, found in rebatched(pieces, batch_rows, formed, jobs=jobs):
             if losses is not None:
                 losses.update(found)
             yield batch
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _count(losses: Counter[str], error: ExhumeError) -> None:
+    """Count a record above the limit `payload_size`."""
+    losses[f"records above the limit payload_size [{error.code}]"] += 1
 
 
 def _misfit(archive: OpenFile, form: _WholeRecords, records: Any) -> ExhumeError:

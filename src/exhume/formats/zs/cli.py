@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exhume.archive import no_progress
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
 from exhume.cli.params import BYTES, SIZE, Choice, Jobs
@@ -135,15 +136,14 @@ def _print(
 
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items())
         return some
-    with run.progress(archive.name) as progress:
-        written = archive.dump(
-            _DumpOutput(run),
-            **bounds,
-            terminator=b"\n" if terminator is None else terminator,
-            length_prefixed=length_prefixed,
-            jobs=options.jobs,
-            progress=progress,
-        )
+    written = archive.dump(
+        _DumpOutput(run),
+        **bounds,
+        terminator=b"\n" if terminator is None else terminator,
+        length_prefixed=length_prefixed,
+        jobs=options.jobs,
+        progress=no_progress,  # `Run.reading` shows it
+    )
     return written > 0
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.params import BYTES, SIZE, Choice, Jobs, Verb
+from exhume.cli.progress import with_total
 from exhume.cli.render import human_size
-from exhume.cli.run import with_total
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 from exhume.formats.zs.cli import check_framing, columns_of

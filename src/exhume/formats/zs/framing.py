@@ -77,7 +77,7 @@ class Framing(abc.ABC):
             yield from (before, part[start:stop], after)
 
     @abc.abstractmethod
-    def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
+    def take(self, data: bytes | bytearray, budget: int) -> tuple[bytes, int]:
         """A payload of the whole records at the start of `data`, and how many bytes of it they take (0: no whole
         record).
 
@@ -104,7 +104,7 @@ class Terminated(Framing):
     def around(self, size: int) -> tuple[bytes, bytes]:
         return b"", self.terminator
 
-    def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
+    def take(self, data: bytes | bytearray, budget: int) -> tuple[bytes, int]:
         return frame_terminated(data, self.terminator)
 
     def rest_error(self, rest: bytes) -> WriterError:
@@ -127,9 +127,9 @@ class PrefixedUleb128(Framing):
     def around(self, size: int) -> tuple[bytes, bytes]:
         return build_uleb128(size), b""
 
-    def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
+    def take(self, data: bytes | bytearray, budget: int) -> tuple[bytes, int]:
         end = take_records(data, budget)
-        return data[:end], end
+        return bytes(memoryview(data)[:end]), end
 
     def rest_error(self, rest: bytes) -> WriterError:
         return WriterError("the input ends inside a record", actual=f"{counted(len(rest), 'bytes')} left over")
@@ -150,15 +150,15 @@ class PrefixedU64(Framing):
     def around(self, size: int) -> tuple[bytes, bytes]:
         return _U64.pack(size), b""
 
-    def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
+    def take(self, data: bytes | bytearray, budget: int) -> tuple[bytes, int]:
         """Return the complete records in `data` in ZS framing, up to `budget` bytes, and how many bytes they take."""
         records: list[bytes] = []
-        at, size = 0, len(data)
+        view, at, size = memoryview(data), 0, len(data)
         while at + 8 <= size and at < budget:
             end = at + 8 + int.from_bytes(data[at : at + 8], "little")
             if end > size:
                 break
-            records.append(data[at + 8 : end])
+            records.append(bytes(view[at + 8 : end]))
             at = end
         return frame_records(records), at
 

@@ -20,7 +20,7 @@ from exhume.formats.zs.framing import framing, split_in_parts
 from exhume.formats.zs.head import kind_of, read_head
 from exhume.formats.zs.large import LargeBlock
 from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
-from exhume.formats.zs.search import FoundBlock, Index, RecordBounds, Slice, large_slices, make_bounds
+from exhume.formats.zs.search import FoundBlock, Index, LeftOut, RecordBounds, Slice, large_slices, make_bounds
 from exhume.io.caching import Lru
 from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
@@ -241,8 +241,9 @@ class ZsArchive(RecordArchive):
         prefix: bytes | None = None,
         *,
         jobs: int = 1,
+        left_out: LeftOut | None = None,
     ) -> Iterator[T]:
-        """Yield `function(*record_values(payload part))` for each data block; makes no object of a record."""
+        """Yield `function(*record_values(payload part))` for each data block; `left_out` is as in `large_slices`."""
 
         def call(piece: Slice) -> T:
             if piece.record is not None:
@@ -252,7 +253,7 @@ class ZsArchive(RecordArchive):
             except MalformedRecordsError as error:
                 raise self._malformed(piece, error) from error
 
-        return (result for _, result in self._map(call, make_bounds(start, stop, prefix), jobs))
+        return (result for _, result in self._map(call, make_bounds(start, stop, prefix), jobs, left_out=left_out))
 
     def dump(
         self,
@@ -324,10 +325,10 @@ class ZsArchive(RecordArchive):
         return (piece for _, piece in self._map(lambda piece: piece, bounds, jobs))
 
     def _map(
-        self, function: Callable[[Slice], T], bounds: RecordBounds, jobs: int, *, validate: bool = False
+        self, function: Callable[[Slice], T], bounds: RecordBounds, jobs: int, **how: Any
     ) -> Iterator[tuple[RawBlock | LargeBlock, T]]:
         """`function` over the slices in range, in order, called on `jobs` threads; those of large blocks come one by
-        one, and with `validate` only if all of the block is sound.
+        one, with `how` they are made.
         """
         if bounds.empty:
             return
@@ -345,7 +346,7 @@ class ZsArchive(RecordArchive):
         keep_freed_memory()
         for block, results, last in map_ordered(work, self._find(bounds), jobs):
             if isinstance(block, LargeBlock):
-                for piece in large_slices(block, bounds, validate=validate):
+                for piece in large_slices(block, bounds, **how):
                     if piece is None:
                         return
                     yield block, function(piece)

@@ -196,6 +196,9 @@ class Index:
         return Plan(node.entries[first:last], complete)
 
 
+LeftOut = Callable[[ExhumeError], object]
+
+
 class Slice(NamedTuple):
     """The part `[low, high)` of a data block's payload, or of a part of it, that holds records in range.
 
@@ -221,12 +224,16 @@ class Slice(NamedTuple):
             return memoryview(self.payload)[self.low : self.high]
         return self.content(build_uleb128(self.size))
 
+    def above_limit(self) -> ExhumeError | None:
+        """The error for a long record above the limit `payload_size`; None for any other."""
+        assert isinstance(self.block, LargeBlock)
+        return self.block.too_large(self.size) if self.size > self.block.file.limits.payload_size else None
+
     def content(self, lead: bytes = b"") -> memoryview:
         """The long record, after some other bytes.  Raises ZS-501 above the limit `payload_size`."""
-        assert isinstance(self.block, LargeBlock)
         assert self.record is not None
-        if self.size > self.block.file.limits.payload_size:
-            raise self.block.too_large(self.size)
+        if (error := self.above_limit()) is not None:
+            raise error
         room = memoryview(bytearray(len(lead) + self.size))
         room[: len(lead)] = lead
         at = len(lead)
@@ -245,10 +252,13 @@ class FoundBlock(NamedTuple):
     remember: bool = False
 
 
-def large_slices(block: LargeBlock, bounds: RecordBounds, *, validate: bool) -> Iterator[Slice | None]:
+def large_slices(
+    block: LargeBlock, bounds: RecordBounds, *, validate: bool = False, left_out: LeftOut | None = None
+) -> Iterator[Slice | None]:
     """The slices of a large block that hold records in range; None last if the range ends there.
 
-    With `validate`, nothing is given of a block with damaged content.  Raises ZS-202, ZS-309, ZS-311, ZS-312 and what
+    With `validate`, nothing is given of a block with damaged content.  `left_out` is called with the error of each long
+    record above the limit `payload_size`, which is then no slice.  Raises ZS-202, ZS-309, ZS-311, ZS-312 and what
     decompressing raises.
     """
     block.check()
@@ -274,7 +284,11 @@ def large_slices(block: LargeBlock, bounds: RecordBounds, *, validate: bool) -> 
                 return
             if bounds.low is None or _head(record, size, bounds.low) >= bounds.low:
                 start = portion.start - len(build_uleb128(size))
-                yield Slice(block, b"", 0, 0, start, before, record, size)
+                found = Slice(block, b"", 0, 0, start, before, record, size)
+                if left_out is not None and (error := found.above_limit()) is not None:
+                    left_out(error)
+                else:
+                    yield found
             before += 1
     if portion is None:
         raise checks.DATA_EMPTY.error(span=block.span)
@@ -307,6 +321,7 @@ class OpenFile(Protocol):
         prefix: bytes | None = None,
         *,
         jobs: int = 1,
+        left_out: LeftOut | None = None,
     ) -> Iterator[T]:
         """The results of `function` for the payload of each data block in range."""
 

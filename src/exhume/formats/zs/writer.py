@@ -339,44 +339,49 @@ early.
 """
 
 
+READ_SIZE = 1 << 20
+"""Bytes that are read at a time."""
+
+
 def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[tuple[bytes, int]]:
     """The records of a file as payloads of about `block_size` bytes, with the input bytes each took.
 
     Raises `WriterError` for input that ends inside a record, for lengths not in their shortest form, and for a record
     above `LARGEST_RECORD`.
     """
-    rest = b""
+    held = bytearray()  # grows in place, unlike bytes: one record may be large
     want = block_size
     offset = 0
     while True:
-        fresh = file.read(max(want - len(rest), 4096))
-        data = rest + fresh if rest else fresh
-        is_end, rest, fresh = not fresh, b"", b""  # nothing is held twice: one record may be large
+        is_end = not _read_more(file, held, max(want - len(held), 4096))
         try:
-            payload, taken = shape.take(data, block_size)
+            payload, taken = shape.take(held, block_size)
         except MalformedRecordsError as error:
             where = offset + error.offset
             raise WriterError(f"a length in the input is not a shortest-form uleb128 at byte {where}") from error
         if taken:
-            rest, data = data[taken:], b""
+            del held[:taken]
             yield payload, taken
+            del payload
             offset += taken
             want = block_size
-            if not is_end or rest:
-                continue
-        elif not is_end:
-            rest = data
-            if len(rest) > LARGEST_RECORD:
+        elif is_end:
+            if held:
+                raise shape.rest_error(bytes(held))
+            return
+        else:
+            if len(held) > LARGEST_RECORD:
                 raise WriterError(
                     "a record is too long",
                     expected=f"at most {LARGEST_RECORD} bytes",
-                    actual=counted(len(rest), "bytes"),
+                    actual=counted(len(held), "bytes"),
                 )
-            want = 2 * len(rest)  # a record larger than a block: the search for its end continues in growing steps
-            continue
-        else:
-            rest = data
-        if is_end:
-            if rest:
-                raise shape.rest_error(rest)
-            return
+            want = len(held) + len(held) // 4  # the end of a large record is searched for in growing steps
+
+
+def _read_more(file: BinaryIO, held: bytearray, count: int) -> int:
+    """Append the next `count` bytes of a file, fewer only at its end; return how many were there."""
+    before = len(held)
+    while (missing := before + count - len(held)) and (piece := file.read(min(missing, READ_SIZE))):
+        held += piece
+    return len(held) - before

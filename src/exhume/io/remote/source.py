@@ -264,6 +264,7 @@ class RemoteSource(Source):
         for (start, end), data in zip(ranges, answers, strict=True):
             if len(data) != end - start:
                 self._explain_length(start, end - start, len(data))
+            activity.count(len(data))
             self._report_fetch(start, data)
         return answers
 

@@ -182,7 +182,7 @@ WORDS = frozenset(
     equals slot_get slot_put slot_make slot_word slot_keep lend_parent lend_root
     lend_to_columns elements_of product field_of S member_of SLOT is_kept stream_of run_of a_stream a_run
     column_of ends_at bits_of is_there raise TypeError word_in
-    push1 push2 push4 push8 pushu pusho pushf pushd PyObject_TypeCheck enter leave fail interpreted call error
+    push1 push2 push4 push8 pusho pushf pushd cut_column PyObject_TypeCheck enter leave fail interpreted call error
     deeper shallower step hold ended look need again Call BaseException look_at_text
     reached after low high other others many_others found owner self
     view at end io parent root big run count base left held most size steps many

@@ -1,7 +1,7 @@
 """Constant parts of every extension module: C that makes numbers and text of bytes and finds fields, and columns.
 
-A column grows to twice its size, and is cut to its length once all of its numbers are there (`COLUMNS`); a number that
-its width does not hold raises `Again`.
+A column grows to twice its size, and is cut to its length once all of its numbers are there (`COLUMNS`); where its
+width does not hold a number, or there is no more memory, the reader raises `Again`.
 
 Reads are checked by their callers (`need`, `spans`); the offsets of an object's fields are taken from its class once.
 """
@@ -29,6 +29,15 @@ static inline double as_double(uint64_t word) { double value; memcpy(&value, &wo
 static inline int fits(Py_ssize_t n, Py_ssize_t at, Py_ssize_t size) { return at >= 0 && size <= n - at; }
 static inline int spans(Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop) {
     return at >= 0 && at <= stop && stop <= n;
+}
+/* Raises `Again`: -1. */
+static int again(void);
+static inline int refuse(int wrong) { return wrong ? again() : 0; }
+/* Looks whether bytes are there. */
+static inline int need(Py_ssize_t n, Py_ssize_t at, Py_ssize_t size) { return fits(n, at, size) ? 0 : again(); }
+/* A number that is a place, or one not far from it. */
+static inline int64_t near(int64_t number) {
+    return number >= -PLACE && number <= PLACE ? number : (again(), (int64_t)-9);
 }
 /* The slot of a class at an offset. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
@@ -114,12 +123,16 @@ static int bytes_of(PyObject *view, const uint8_t **p, Py_ssize_t *n) {
     }
     return 0;
 }
-/* Past the bytes below 128, eight at a time. */
+/* Past the bytes below 128, 32 at a time and then eight. */
 static inline const uint8_t *past_ascii(const uint8_t *p, const uint8_t *end) {
-    uint64_t word;
+    uint64_t words[4];
+    for (; end - p >= 32; p += 32) {
+        memcpy(words, p, 32);
+        if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u) break;
+    }
     for (; end - p >= 8; p += 8) {
-        memcpy(&word, p, 8);
-        if (word & 0x8080808080808080u) break;
+        memcpy(words, p, 8);
+        if (words[0] & 0x8080808080808080u) break;
     }
     return p;
 }
@@ -198,85 +211,78 @@ static PyObject *member_of(PyObject *map, PyObject *number) {
 }
 """
 
-
+COLUMNS_C = r"""
+/* The typed array of a column, which its table holds, and where its numbers are: so many, with room for more. */
+typedef struct { PyObject *made; char *data; size_t many, room; } Column;
+static int grow(Column *column);
+/* Put a number at the end of a column: whether that is impossible. */
+<pushes>"""
+_PUSH = """static inline int push{name}(Column *column, {given}) {{
+    if ({check}(column->many == column->room && !grow(column))) return 1;
+    (({type} *)column->data)[column->many++] = ({type})value;
+    return 0;
+}}
+"""
+_KINDS = [
+    *((size, f"uint{8 * size}_t", "int64_t value, int64_t least, int64_t most") for size in (1, 2, 4)),
+    (8, "uint64_t", "uint64_t value"),
+    ("f", "float", "double value"),
+    ("d", "double", "double value"),
+]
+_PUSHES = "".join(
+    _PUSH.format(name=name, type=type, given=given, check="value < least || value > most || " * ("least" in given))
+    for name, type, given in _KINDS
+)
+COLUMNS_C = COLUMNS_C.replace("<pushes>", _PUSHES)
+COLUMNS_NAMES = """
+    ctypedef struct Column:
+        PyObject *made
+        char *data
+        size_t many, room
+    bint push1(Column *, int64_t, int64_t, int64_t)
+    bint push2(Column *, int64_t, int64_t, int64_t)
+    bint push4(Column *, int64_t, int64_t, int64_t)
+    bint push8(Column *, uint64_t)
+    bint pushf(Column *, double)
+    bint pushd(Column *, double)
+"""
 COLUMNS = r'''
 
 from cpython cimport array
 
 
-@cython.final
-cdef class Column:
-    """Numbers of one width, in the typed array of a column, which has room for more until all are there."""
-
-    cdef array.array made
-    cdef char *data
-    cdef size_t many, room
-
-    cdef int grow(self) except -1:
-        cdef size_t room = self.room * 2 + 256
-        array.resize(self.made, room)
-        self.data, self.room = self.made.data.as_chars, room
-        return 0
-
-    cdef int end(self) except -1:
-        """Ends the array behind the last number."""
-        if self.room:
-            array.resize(self.made, self.many)
-        return 0
-
-
-cdef inline Column column_of(object column):
-    cdef Column made = Column.__new__(Column)
+cdef Column column_of(object column) except *:
+    cdef Column made = Column(NULL, NULL, 0, 0)
     if type(column) is not array.array or len(column):
         again()
-    made.made = <array.array> column
+    made.made = <PyObject *> column
     return made
 
 
-<words>cdef inline int push8(Column column, int64_t value) except -1:
-    if column.many == column.room:
-        column.grow()
-    (<int64_t *> column.data)[column.many] = value
-    column.many += 1
-    return 0
-
-
-cdef inline int pushu(Column column, uint64_t value) except -1:
-    return push8(column, <int64_t> value)
-
-
-cdef int pusho(Column column, object value, bint signed) except -1:
-    """A number that is an object: it has its width, or the interpreted reader says what is wrong."""
+cdef bint grow "grow"(Column *column) noexcept:
+    """Makes more room in a column; whether there is some."""
+    cdef size_t room = column.room * 2 + 256
+    if column.made == NULL:
+        return False
     try:
-        if signed:
-            return push8(column, <int64_t> value)
-        return pushu(column, <uint64_t> value)
+        array.resize(<array.array> column.made, room)
+    except MemoryError:
+        return False
+    column.data, column.room = (<array.array> column.made).data.as_chars, room
+    return True
+
+
+cdef int cut_column(Column *column) except -1:
+    """Ends the array behind the last number."""
+    if column.room:
+        array.resize(<array.array> column.made, column.many)
+    return 0
+
+
+cdef bint pusho(Column *column, object value, bint signed) except? True:
+    """A number that is an object: it has its width, or the interpreted reader reports the fault."""
+    try:
+        return push8(column, <uint64_t> <int64_t> value if signed else <uint64_t> value)
     except (OverflowError, TypeError):
-        return again()
-
-
-<floats>'''
-_WORDS = """cdef inline int push{size}(Column column, int64_t value, int64_t least, int64_t most) except -1:
-    if not least <= value <= most:
-        again()
-    if column.many == column.room:
-        column.grow()
-    (<{type} *> column.data)[column.many] = <{type}> value
-    column.many += 1
-    return 0
-
-
-"""
-_FLOATS = """cdef inline int push{letter}(Column column, double value) except -1:
-    if column.many == column.room:
-        column.grow()
-    (<{type} *> column.data)[column.many] = <{type}> value
-    column.many += 1
-    return 0
-
-
-"""
-COLUMNS = COLUMNS.replace("<words>", "".join(_WORDS.format(size=one, type=f"uint{8 * one}_t") for one in (1, 2, 4)))
-COLUMNS = COLUMNS.replace(
-    "<floats>", "".join(_FLOATS.format(letter=one[0], type=one) for one in ("float", "double")).rstrip("\n") + "\n"
-)
+        return True
+'''

@@ -76,7 +76,7 @@ START = {
     STREAM: "None",
     RUN: "None",
     LIST: "None",
-    COLUMN: "None",
+    COLUMN: "Column(NULL, NULL, 0, 0)",
 }
 
 

@@ -394,7 +394,7 @@ class Statements(TextStatements):
         return OBJECT
 
     def _push(self, add: str, value: ast.expr) -> None:
-        """The statement that appends a value to a column: `push4(v3, v4, least, most)` for numbers of 4 bytes.
+        """The statement that appends a value to a column: `refuse(push4(&v3, v4, least, most))` for numbers of 4 bytes.
 
         Raises `UncoveredError` for a number of a kind that the array of the column does not take.
         """
@@ -403,21 +403,22 @@ class Statements(TextStatements):
         if code in "fd":
             if kind not in (FLOAT, OBJECT):
                 raise UncoveredError("a number in a column of floats")
-            self.lines.add(f"push{code}({into}, {text})")
+            self.lines.add(f"refuse(push{code}(&{into}, {text}))")
         elif WIDTHS[code] == 8:
             if isinstance(kind, MachineWord) and (code == "q" or not isinstance(value, ast.Constant)):
                 if code == "Q" and kind.bits > 62:
                     raise UncoveredError("a number with a sign in a column of those without")
-                self.lines.add(f"push8({into}, {text})")
+                self.lines.add(f"refuse(push8(&{into}, <uint64_t> ({text})))")
             elif kind == UNSIGNED and code == "Q":
-                self.lines.add(f"pushu({into}, {text})")
+                self.lines.add(f"refuse(push8(&{into}, {text}))")
             else:
-                self.lines.add(f"pusho({into}, {boxed(text, kind)}, {code == 'q'})")
+                self.lines.add(f"refuse(pusho(&{into}, {boxed(text, kind)}, {code == 'q'}))")
         else:
             bits = 8 * WIDTHS[code]
             least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if code.islower() else (0, (1 << bits) - 1)
             number = self.as_word(text, kind)
-            self.lines.add(f"push{WIDTHS[code]}({into}, {number}, <int64_t> ({least}), <int64_t> {most})")
+            given = f"{number}, <int64_t> ({least}), <int64_t> {most}"
+            self.lines.add(f"refuse(push{WIDTHS[code]}(&{into}, {given}))")
 
     def _return(self, value: ast.expr | None) -> None:
         """Statements that return from a reader, from a function that fills columns, or from a property.
@@ -431,7 +432,7 @@ class Statements(TextStatements):
                 self.lines.add(f"reached = {self.place(at)}", "after[0] = reached", f"return {self.object(one)}")
             case ast.Name("columns") if self.scanned is not None:
                 for name in self.columns:
-                    self.lines.add(f"{self.variable(name)}.end()")
+                    self.lines.add(f"cut_column(&{self.variable(name)})")
                 self.lines.add(f"return {self.variable('columns')}")
             case None:
                 self.lines.add("return None")

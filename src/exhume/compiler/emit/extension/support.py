@@ -10,7 +10,7 @@ import textwrap
 
 from exhume.compiler import refusal
 from exhume.compiler.emit.extension.c_ownership import OWNERSHIP_C
-from exhume.compiler.emit.extension.c_support import C
+from exhume.compiler.emit.extension.c_support import COLUMNS_C, COLUMNS_NAMES, C
 from exhume.compiler.emit.extension.depth import DEPTH, DEPTH_C, DEPTH_NAMES
 from exhume.compiler.emit.extension.ownership import OWNERSHIP_NAMES
 
@@ -62,6 +62,9 @@ cdef extern from *:
     double as_double(uint64_t) nogil
     bint fits(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
     bint spans(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
+    int refuse(bint) except -1
+    int need(Py_ssize_t, Py_ssize_t, Py_ssize_t) except -1
+    int64_t near(int64_t) except? -9
     PyObject *SLOT(object, Py_ssize_t)
     bint is_kept(PyObject *)
     object slot_get(object, Py_ssize_t, object)
@@ -92,21 +95,8 @@ class Again(BaseException):
     """Something that compiled code does not reckon with: the interpreted reader is asked instead."""
 
 
-cdef int again() except -1:
+cdef int again "again"() except -1:
     raise Again
-
-
-cdef inline int refuse(bint wrong) except -1:
-    if wrong:
-        again()
-    return 0
-
-
-cdef inline int need(Py_ssize_t n, Py_ssize_t at, Py_ssize_t size) except -1:
-    """Looks whether bytes are there."""
-    if not fits(n, at, size):
-        again()
-    return 0
 
 
 cdef inline int look(object view, const uint8_t **p, Py_ssize_t *n) except -1:
@@ -149,13 +139,6 @@ cdef int64_t sat(object number) except? -9:
 
 cdef inline int64_t satu(uint64_t number) noexcept:
     return FARTHEST if number > <uint64_t> FARTHEST else <int64_t> number
-
-
-cdef inline int64_t near(int64_t number) except? -9:
-    """A number that is a place, or one not far from it."""
-    if not -PLACE <= number <= PLACE:
-        again()
-    return number
 
 
 cdef int64_t place(object number) except? -9:
@@ -386,5 +369,6 @@ cdef inline Run run_of(int64_t size):
 '''
 for _name, _value in vars(refusal).items():
     SUPPORT = SUPPORT.replace(f"<{_name}>", str(_value))
-SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C + DEPTH_C + OWNERSHIP_C, "    ").rstrip())
-SUPPORT = SUPPORT.replace("<names>", (DEPTH_NAMES + OWNERSHIP_NAMES.lstrip("\n")).lstrip("\n")) + DEPTH
+SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C + COLUMNS_C + DEPTH_C + OWNERSHIP_C, "    ").rstrip())
+_NAMES = "".join(one.lstrip("\n") for one in (DEPTH_NAMES, COLUMNS_NAMES, OWNERSHIP_NAMES))
+SUPPORT = SUPPORT.replace("<names>", _NAMES) + DEPTH

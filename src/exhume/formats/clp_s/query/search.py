@@ -142,7 +142,7 @@ class _SharedSearch:
             mask = None if self._part is True else self._mask(rows.window(self._condition))
             if mask is not None and 1 not in mask:
                 return ()
-            return rows.window(self._printed).renderer(nodes=self._nodes).chunks(mask=mask)
+            return rows.window(self._printed, prints=True).renderer(nodes=self._nodes).chunks(mask=mask)
 
         found = self._windowed.printed(window, start, stop)
         return printed(self._whole(start, stop)) if found is None else found

@@ -165,7 +165,7 @@ class TableWindows:
 
     def of(self, rows: WindowRows, indices: Collection[int]) -> TableData | None:
         """These columns of such rows."""
-        return self.within(lambda rows: rows.window(indices), rows)
+        return self.within(lambda rows: rows.window(indices, prints=True), rows)
 
     def each(self, *, keep: bool = False) -> Iterator[WindowRows | None]:
         """The rows of the table in order; None where it is to be read as a whole.
@@ -232,7 +232,7 @@ class Printer:
         """
 
         def window(rows: WindowRows) -> Iterator[bytes]:
-            return rows.window(self._indices).renderer(complete=self._complete).chunks()
+            return rows.window(self._indices, prints=True).renderer(complete=self._complete).chunks()
 
         found = self.windowed.printed(window, start, stop)
         if found is None:

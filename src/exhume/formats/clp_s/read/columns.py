@@ -129,6 +129,12 @@ class PrintContext:
         """Log types with literals as they are."""
         return self._log_types(self._archive.log_types)
 
+    def any_log_types(self, *, escaped: bool) -> ClpsLogTypes:
+        """Log types for what all forms of them share: the form that was made, or else this one."""
+        with self.lock:
+            is_made, is_made_raw = ("log_types" in self.__dict__, "raw_log_types" in self.__dict__)
+            return self.log_types if is_made or (escaped and not is_made_raw) else self.raw_log_types
+
     @_CachedProperty
     def array_types(self) -> ClpsLogTypes:
         """Array log types; array text is printed without escaping."""
@@ -381,7 +387,8 @@ class Column:
         texts = self.texts
         match kind:
             case kernel.BAD_LOG_TYPE:
-                table = texts.array_types if self.type == NodeType.UNSTRUCTURED_ARRAY else texts.log_types
+                is_array = self.type == NodeType.UNSTRUCTURED_ARRAY
+                table = texts.array_types if is_array else texts.any_log_types(escaped=False)
                 expected = f"below {len(table)}"
                 return checks.BAD_LOG_TYPE_ID.error(where, span=row_span, expected=expected, actual=detail)
             case kernel.BAD_STRING:

@@ -156,8 +156,8 @@ class WindowRows:
         self._windows, self._here, self._start, self.stop = windows, here, start, stop
         self.layout: SchemaLayout = windows.layout
 
-    def window(self, indices: Collection[int]) -> Window:
-        """The columns at these places of the table's layout.
+    def window(self, indices: Collection[int], *, prints: bool = False) -> Window:
+        """The columns at these places of the table's layout; `prints`: they will be printed as JSON.
 
         Raises `CodecError` if a frame is damaged, CLPS-501 if only the whole table can be read, and propagates errors
         from reading a string or a dictionary.
@@ -178,7 +178,7 @@ class WindowRows:
             places[index] = first, size
         room = here.buffer(size)
         here.gather(ranges, room)
-        texts = self._texts(room, places)
+        texts = self._texts(room, places, prints=prints)
         columns = {}
         for index, (first, last) in places.items():
             data, at, end = texts.get(index, (room, first, last))
@@ -189,7 +189,9 @@ class WindowRows:
             )
         return Window(table, windows.layout, windows.ends, columns, count)
 
-    def _texts(self, room: memoryview, places: dict[int, tuple[int, int]]) -> dict[int, tuple[memoryview, int, int]]:
+    def _texts(
+        self, room: memoryview, places: dict[int, tuple[int, int]], *, prints: bool
+    ) -> dict[int, tuple[memoryview, int, int]]:
         """Return the columns of encoded strings as (data, start, end), by column index.
 
         `room` has the words of each column (log type and offset of the variables) at `places[index]`.  The result has
@@ -205,7 +207,8 @@ class WindowRows:
             if types[index] not in SIZED_INSIDE:
                 continue
             words = room[slice(*places[index])]
-            log_types = texts.array_types if types[index] == NodeType.UNSTRUCTURED_ARRAY else texts.log_types
+            is_array = types[index] == NodeType.UNSTRUCTURED_ARRAY
+            log_types = texts.array_types if is_array else texts.any_log_types(escaped=prints)
             found = clps_variables_of(words, log_types)
             if found is None:
                 place = windows.start(index) - table.entry.start, windows.ends[index]
@@ -231,7 +234,8 @@ class WindowRows:
 def _no_log_type(words: memoryview, spec: ColumnSpec, table: Table, place: tuple[int, int], first: int) -> ExhumeError:
     """Return the error of the first of these words that refers to a log type that does not exist."""
     texts = table.archive.texts
-    log_types = texts.array_types if spec.type == NodeType.UNSTRUCTURED_ARRAY else texts.log_types
+    is_array = spec.type == NodeType.UNSTRUCTURED_ARRAY
+    log_types = texts.array_types if is_array else texts.any_log_types(escaped=False)
     data = memoryview(bytes(words) + NUM_VARIABLES.pack(0))
     column = Column(spec, data, table, 0, len(data), len(words) // WORD_SIZE, None, place, first)
     idents = [ClpWord.log_type_id(word) for word in column.values]

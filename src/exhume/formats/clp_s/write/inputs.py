@@ -248,6 +248,13 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     text = head.lstrip(b" \t\r\n")
     if not text:
         return InputKind.JSON if final else None
+    if (encoding := _wide(head[: LOOKED_AT >> 4])) is not None:
+        raise WriterError(
+            f"neither JSON nor text nor a CLP logger stream: it seems to be {encoding}",
+            expected=f"UTF-8 (`iconv -f {encoding} -t UTF-8`), or the input kind `text`",
+            actual=head[:_SHOWN],
+            format="clp-s",
+        )
     if text[:1] == b"{":
         return InputKind.JSON
     line, newline, _ = text.partition(b"\n")
@@ -265,6 +272,30 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
             format="clp-s",
         )
     return InputKind.TEXT
+
+
+_MARKS: Final = {
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+"""Byte order marks, none of which begins text in UTF-8."""
+
+
+def _wide(head: bytes) -> str | None:
+    """The encoding of text in units of two or four bytes that these bytes seem to begin; None for anything else.
+
+    It has a byte order mark, or in most pairs of bytes the same one, and only that, is zero.
+    """
+    for mark, encoding in _MARKS.items():
+        if head.startswith(mark):
+            return encoding
+    pairs = len(head) // 2
+    first, second = head[: 2 * pairs : 2].count(0), head[1::2].count(0)
+    if 2 * max(first, second) <= pairs or min(first, second) > pairs // _RARE:
+        return None
+    return "UTF-16LE" if second > first else "UTF-16BE"
 
 
 def _is_value(line: bytes) -> bool:

@@ -1,0 +1,149 @@
+"""Progress on a terminal: how much is done, of how much, how fast."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exhume.archive import Progress, no_progress
+from exhume.cli.render import human_size
+from exhume.counts import counting
+from exhume.io import activity
+from exhume.io.tree import Tree
+
+if TYPE_CHECKING:
+    from exhume.cli.run import Run
+    from exhume.io.source import Source
+
+PROGRESS_AFTER = 1.0
+"""Seconds before a progress bar appears: short work needs none."""
+
+
+class ProgressBar:
+    """A rich progress bar that appears after `PROGRESS_AFTER` seconds; a context manager that returns the callback."""
+
+    def __init__(self, label: str, *, shown: bool) -> None:
+        """Prepare a bar; it appears with the first report, and only if `shown`."""
+        self._shown = shown
+        self._label = label
+        self._start = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+        self._last = 0.0
+
+    def __enter__(self) -> Progress:
+        return self._update if self._shown else no_progress
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Remove the bar for good."""
+        self._shown = False
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _update(self, done: int, total: int | None, unit: str) -> None:
+        """Show the progress, at most ten times a second; `total` is None if it is unknown."""
+        now = time.monotonic()
+        if not self._shown or now - self._start < PROGRESS_AFTER or now - self._last < 0.1:
+            return
+        self._last = now
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[told]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+                redirect_stdout=sys.stdout.isatty(),  # a file would lose output
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(self._label, total=total, told="")
+        text = f"{format_progress(done, total, unit)}, {rate(done, now - self._start, unit)}"
+        self._bar.update(self._task, completed=done, total=total, told=text)
+
+
+def format_progress(done: int, total: int | None, unit: str) -> str:
+    """How far work has come: `2.0 MiB of 6.5 MiB`, `3 of 8 splits`, or without a known total `1,024 records`."""
+    head, _, rest = unit.partition(" ")
+    if head == "bytes":
+        parts = [human_size(one) for one in (done, total) if one is not None]
+        return " of ".join(parts) + (f" {rest}" if rest else "")
+    return f"{done:,} {counting(unit, done)}" if total is None else f"{done:,} of {total:,} {counting(unit, total)}"
+
+
+def rate(done: int, seconds: float, unit: str) -> str:
+    """How fast work proceeds: `12.0 MiB/s`, `3.5 splits/s`, `1,024 records/s`."""
+    per_second = done / seconds
+    if unit.partition(" ")[0] == "bytes":
+        return f"{human_size(round(per_second))}/s"
+    return f"{per_second:,.0f} {unit}/s" if per_second >= 10 else f"{per_second:.1f} {unit}/s"
+
+
+def with_total(progress: Progress, *names: str) -> Progress:
+    """Return `progress` with the total size of these files filled in; unchanged if a file does not exist."""
+    try:
+        size = sum(Path(name).stat().st_size for name in names)
+    except OSError:
+        return progress
+
+    def report(done: int, total: int | None, unit: str) -> None:
+        known = size if total is None and unit == "bytes" and done <= size else total
+        progress(done, known, unit)
+
+    return report
+
+
+@contextmanager
+def reading(run: Run, label: str) -> Iterator[None]:
+    """Show how many bytes were read of what `run` opened last, until output goes to the terminal."""
+    bar, lock = ProgressBar(label, shown=True), threading.Lock()
+    done, total = 0, -1
+
+    def count(size: int) -> None:
+        nonlocal done, total
+        with lock:
+            done += size
+            if time.monotonic() - started >= PROGRESS_AFTER:
+                if total < 0 and run.opened is not None:
+                    total = size_of(run.opened) or 0
+                report(done, total if done <= total else None, "bytes read")
+
+    def end() -> None:
+        with lock:
+            bar.end()
+
+    started = time.monotonic()
+    with bar as report:
+        run.out.on_terminal, activity.counted = end, count
+        try:
+            yield
+        finally:
+            run.out.on_terminal = activity.counted = None
+
+
+def size_of(opened: Source | Tree) -> int | None:
+    """The bytes of a file, or of all files of a directory; None where that is not known without requests."""
+    if not isinstance(opened, Tree):
+        return opened.size
+    sizes: list[int | None] = [opened.listed_size(name) for name in opened.names()]
+    if opened.location is not None and not opened.is_remote:
+        sizes = [_file_size(Path(opened.location, name)) for name in opened.names()]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def _file_size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
