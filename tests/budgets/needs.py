@@ -34,7 +34,7 @@ TOP = 1 << 16
 
 
 NEEDS: dict[str, dict[str, int]] = {
-    "payload_size": {"ark": 27, "clp-s": 64, "databundle": 300, "leveldb": 117, "zs": 55},
+    "payload_size": {"ark": 27, "clp-ir": 52, "clp-s": 64, "databundle": 300, "kv-ir": 61, "leveldb": 117, "zs": 55},
     "expansion": {"ark": 1, "clp-s": 3, "databundle": 2, "leveldb": 3, "zs": 2},
     "expansion_floor": {"ark": 27, "clp-s": 537, "databundle": 287, "leveldb": 126, "zs": 76},
     "structure_size": {"ark": 3278, "clp-s": 537, "databundle": 188, "leveldb": 81, "zs": 166},

@@ -360,7 +360,8 @@ gc.collect()
 
 def test_log_types_in_files_are_freed_by_the_collector(samples: Path) -> None:
     """It clears them before they are freed; what is in a mapped file is not memory to be freed."""
-    subprocess.run([sys.executable, "-c", CYCLE, str(samples / "clp_s/old.clps")], check=True)
+    done = subprocess.run([sys.executable, "-c", CYCLE, str(samples / "clp_s/old.clps")], check=False)
+    assert done.returncode == 0
 
 
 @pytest.mark.usefixtures("small")
@@ -612,21 +613,3 @@ def test_verify_holds_a_few_frames_of_a_table_without_damage(stored: bytes, monk
         list(archive.verify())
         assert large
         assert len(whole) == len(archive.table_metadata.streams) - len({table.entry.stream_id for table in large})
-
-
-CYCLE = """
-import gc, sys
-import exhume
-
-archive = exhume.clps.open(sys.argv[1], limits=exhume.Limits(payload_size=10))
-held = [archive.texts.log_types]
-held.append(held)
-del archive, held
-gc.collect()
-"""
-
-
-def test_log_types_in_files_are_freed_by_the_collector(samples: Path) -> None:
-    """It clears them before they are freed; what is in a mapped file is not memory to be freed."""
-    done = subprocess.run([sys.executable, "-c", CYCLE, str(samples / "clp_s/old.clps")], check=False)
-    assert done.returncode == 0

@@ -25,7 +25,7 @@ import traceback
 import types
 import unittest
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,15 +134,19 @@ class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         problems = [text for _, text in (*result.failures, *result.errors)]
         return Result(name, "failed" if problems or not result.testsRun else "passed", "\n".join(problems))
 
-    def specs(self, asked: Sequence[str] = ()) -> Iterator[Result]:
-        """What comes of each spec, or of those that are requested."""
+    def specs(self, asked: Sequence[str] = (), seen: Callable[[Result], None] | None = None) -> list[Result]:
+        """What came of each spec, or of those that are requested; `seen` is called with each when it is there."""
         sys.meta_path.insert(0, self)
         before, kaitai = Path.cwd(), sys.modules.get("kaitaistruct")
         sys.modules["kaitaistruct"] = _runtime()
         os.chdir(self.folder)
         try:
+            found = []
             for name in asked or self.names:
-                yield self.run(name)
+                found.append(self.run(name))
+                if seen is not None:
+                    seen(found[-1])
+            return found
         finally:
             os.chdir(before)
             sys.meta_path.remove(self)
@@ -308,14 +312,15 @@ def main(asked: list[str]) -> None:
     names = [one for one in asked if one != "--native"]
     suite = Suite(Path(TESTS), native="--native" in asked)
     if not asked:
-        write_block(PAGE, TARGET, figures(suite, list(suite.specs()), list(suite.wrong())))
+        write_block(PAGE, TARGET, figures(suite, suite.specs(), list(suite.wrong())))
         return
-    verdicts: Counter[str] = Counter()
-    for one in suite.specs(names):
-        verdicts[one.verdict] += 1
+
+    def say(one: Result) -> None:
         if names or one.verdict != "passed":
             sys.stdout.write(f"{one.name}: {one.verdict}\n{one.why}\n")
             sys.stdout.flush()
+
+    verdicts = Counter(one.verdict for one in suite.specs(names, say))
     sys.stdout.write(", ".join(f"{many} {verdict}" for verdict, many in sorted(verdicts.items())) + "\n")
 
 
