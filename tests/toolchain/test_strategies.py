@@ -7,7 +7,7 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +273,26 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 def test_the_same_chance_gives_the_same_instance() -> None:
     type = model().schemas["zs"]
     assert draw(type, SeededRandom(1)).data == draw(type, SeededRandom(1)).data != draw(type, SeededRandom(2)).data
+
+
+class SimplestChoices:
+    """What Hypothesis begins with, and shrinks to: the number next to 0, the first option, zeros."""
+
+    def integer(self, low: int, high: int) -> int:
+        return min(max(low, 0), high)
+
+    def choice(self, options: Sequence[Any]) -> Any:
+        return options[0]
+
+    def data(self, size: int) -> bytes:
+        return bytes(size)
+
+
+def test_a_list_to_the_end_leaves_room_for_what_is_placed_behind_it() -> None:
+    """A list of no elements ends the file before the root block; elements have to fill what the root block needs."""
+    found = draw(model().schemas["zs"], SimplestChoices())
+    root, size = struct.unpack_from("<QQ", found.data, 16)
+    assert root + size == len(found.data)
 
 
 def test_strategies_need_the_compiler_only() -> None:

@@ -268,7 +268,9 @@ class Structures(StoredValues):
                 return
         if stream.size is None or self.place >= stream.end:
             return
-        if not self.shrink(stream, self.place - stream.base):
+        # What else is in the stream may need the bytes that the list does not: then elements fill them.
+        tried = self.failed[path] = self.failed.get(path, 0) + 1
+        if tried > 2 or not self.shrink(stream, self.place - stream.base):
             while self.place < stream.end:
                 yield len(values)
 
