@@ -312,25 +312,25 @@ class SourceError(ExhumeError, OSError):
 class SourceNotFoundError(SourceError, FileNotFoundError):
     """There is no file, directory or object of that name."""
 
-    errno = errno.ENOENT
+    errno: int | None = errno.ENOENT
 
 
 class SourceAccessError(SourceError, PermissionError):
     """The file, directory or object may not be read."""
 
-    errno = errno.EACCES
+    errno: int | None = errno.EACCES
 
 
 class SourceIsDirectoryError(SourceError, IsADirectoryError):
     """The path is a directory, but a file is needed."""
 
-    errno = errno.EISDIR
+    errno: int | None = errno.EISDIR
 
 
 class SourceNotDirectoryError(SourceError, NotADirectoryError):
     """The path is a file, but a directory is needed."""
 
-    errno = errno.ENOTDIR
+    errno: int | None = errno.ENOTDIR
 
 
 def source_error_type(error: BaseException) -> type[SourceError]:

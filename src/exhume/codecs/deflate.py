@@ -95,9 +95,9 @@ def inflated_size(data: Buffer, limit: int) -> int:
     return total
 
 
-deflate = _igzip_family("deflate", -15, "DECOMP_DEFLATE")
-zlib_stream = _igzip_family("zlib", 15, "DECOMP_ZLIB")
-gzip = _zlib_family("gzip", 31)
+deflate: Decoder = _igzip_family("deflate", -15, "DECOMP_DEFLATE")
+zlib_stream: Decoder = _igzip_family("zlib", 15, "DECOMP_ZLIB")
+gzip: Decoder = _zlib_family("gzip", 31)
 
 
 def primed_deflate(dictionary: bytes) -> Decoder:

@@ -176,8 +176,8 @@ def bz2_decoder() -> Any:
     return bz2.BZ2Decompressor()
 
 
-lzma = _family("lzma", container_decoder)
-bz2 = _family("bz2", bz2_decoder)
+lzma: Decoder = _family("lzma", container_decoder)
+bz2: Decoder = _family("bz2", bz2_decoder)
 
 
 EXTREME: Final = 1 << 31

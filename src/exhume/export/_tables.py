@@ -104,7 +104,10 @@ class _OutputFile(io.RawIOBase):
         return self._file.write(data) if self.is_open else memoryview(data).nbytes
 
 
-def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
+Exporter = Callable[..., ExportReport]
+
+
+def exporter(kind: type[TableFile]) -> Exporter:
     """The `export` function of a target that writes files of this kind.
 
     It raises `WriterError` when several tables would go to one stream.

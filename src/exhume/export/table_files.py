@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from exhume.export._tables import TableFile, exporter, flat_column, json_column
+from exhume.export._tables import Exporter, TableFile, exporter, flat_column, json_column
 from exhume.io.jsonout import SAFE_INTEGER, LongText, dump_bytes, dump_pieces, dump_text, dumps
 from exhume.tabular import wide
 from exhume.tabular.arrow import BAD_TEXT, import_pyarrow
@@ -76,7 +76,7 @@ class ArrowFile(TableFile):
         self._writer.close()
 
 
-export_arrow = exporter(ArrowFile)
+export_arrow: Exporter = exporter(ArrowFile)
 
 
 class CsvFile(TableFile):
@@ -156,7 +156,7 @@ class CsvFile(TableFile):
         self._writer.close()
 
 
-export_csv = exporter(CsvFile)
+export_csv: Exporter = exporter(CsvFile)
 
 
 def lines_of(batch: Any) -> bytes:
@@ -250,7 +250,7 @@ class JsonLinesFile(TableFile):
         """Does nothing: every batch is written at once."""
 
 
-export_jsonl = exporter(JsonLinesFile)
+export_jsonl: Exporter = exporter(JsonLinesFile)
 
 
 class ParquetFile(TableFile):
@@ -300,4 +300,4 @@ class ParquetFile(TableFile):
         self._writer.close()
 
 
-export_parquet = exporter(ParquetFile)
+export_parquet: Exporter = exporter(ParquetFile)

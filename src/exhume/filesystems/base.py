@@ -49,10 +49,10 @@ class SharedObject(Generic[T]):
 
     def __init__(self, item: T, identity: Any) -> None:
         """Wrap an open object. `identity` shows whether its file has changed since; `notes` is for its users."""
-        self.item = item
+        self.item: T = item
         self.identity: Any = identity
         self.notes: dict[str, Any] = {}
-        self.lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock()
         self.users: int = 0
         self.dropped: bool = False
 

@@ -49,7 +49,7 @@ class SplitSource(Source):
 
     def __init__(self, pieces: tuple[str, ...]) -> None:
         """Open every piece once.  Raises `SourceError`."""
-        self.name = pieces[0]
+        self.name: str = pieces[0]
         self.pieces = pieces
         self._open: dict[int, FileSource] = {}
         sizes = []

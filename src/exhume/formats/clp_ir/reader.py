@@ -24,6 +24,7 @@ from exhume.formats.clp_ir.layout import metadata_text, parse_metadata
 from exhume.formats.clp_ir.patterns import ISO, Zone, compile_pattern, find_zone
 from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, Wildcard, parse_wildcard
+from exhume.formats.kv_ir.layout import Preamble
 from exhume.formats.kv_ir.model import StreamInfo
 from exhume.formats.kv_ir.passes import UnitError, printed, read_preamble
 from exhume.formats.kv_ir.reader import StreamArchive
@@ -178,7 +179,7 @@ class ClpIrArchive(StreamArchive):
         """Read the preamble and its metadata."""
         super().__init__(source, limits=limits)
         self.stream: Stream = begin(source)
-        self.preamble = read_preamble(self.stream, limits)
+        self.preamble: Preamble = read_preamble(self.stream, limits)
         self.metadata: dict[str, Any] = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
         self.pattern: str = metadata_text(self.metadata, "TIMESTAMP_PATTERN") or ""
         self.zone: str = metadata_text(self.metadata, "TZ_ID") or ""

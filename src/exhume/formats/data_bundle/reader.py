@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
 from exhume.choices import check_choice
@@ -81,7 +81,7 @@ class DataBundleArchive(MemberArchive):
 
     format = "databundle"
     _offered = "match names open_member read_member stat versions"
-    detail_columns = MappingProxyType(
+    detail_columns: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"shard": "uint64", "shard_offset": "uint64", "user_data_type": "string", "user_data": "binary"}
     )
 

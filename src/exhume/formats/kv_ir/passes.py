@@ -64,10 +64,11 @@ class Units:
 
     def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
         """Read the preamble, unless it is given.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
-        self.stream, self.limits = stream, limits
+        self.stream: Stream = stream
+        self.limits: Limits = limits
         self._most = max(limits.payload_size, TOKEN)
         self.ended: bool = False
-        self.passed = 0
+        self.passed: int = 0
         self.unreadable: ExhumeError | None = None
         self.left_out: Callable[[ExhumeError], object] | None = None
         self.damage: ExhumeError | None = None
@@ -85,7 +86,8 @@ class Units:
             if self.damage is None:
                 raise
             raise self.damage from None
-        self.at = self._kept = 0 if preamble else self.preamble.size
+        self.at: int = 0 if preamble else self.preamble.size
+        self._kept = self.at
         self.decoder: KvIrDecoder = self.make_decoder()
 
     def make_decoder(self) -> KvIrDecoder:

@@ -41,8 +41,11 @@ class StreamSalvage(ABC, Generic[U]):
 
     def __init__(self, stream: Stream, source: Source, limits: Limits, report: SalvageReport, progress: Progress):
         """Prepare to recover the events of a stream."""
-        self.stream, self.source, self.limits = stream, source, limits
-        self.report, self.progress = report, progress
+        self.stream: Stream = stream
+        self.source: Source = source
+        self.limits: Limits = limits
+        self.report: SalvageReport = report
+        self.progress: Progress = progress
 
     def write(self, file: BinaryIO, *, lines: bool) -> bool:
         """Write everything that survives and account for each byte; return False when there is nothing to write."""

@@ -61,7 +61,8 @@ class Stream:
 
     def __init__(self, source: Source, rules: checks.StreamRules = checks.STREAM) -> None:
         """Read a stream, decompressing it if it starts with a zstd frame. `rules` are those of its format."""
-        self.source, self.rules = source, rules
+        self.source: Source = source
+        self.rules: checks.StreamRules = rules
         self.wrapped: bool = source.read_up_to(0, len(ZSTD_MAGIC)) in FRAME_STARTS
         self.size = self.stored = 0
         self.short: bool = False

@@ -59,6 +59,8 @@ MOST_KEPT = 64
 class Table(IndexedFile):
     """One table file.  `level` and `referenced` are as stated in the manifest.  Thread-safe."""
 
+    source: Source
+
     def __init__(
         self,
         source: Source,
