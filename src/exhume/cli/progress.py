@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from exhume.archive import Progress, no_progress
 from exhume.cli.render import human_size
@@ -17,7 +17,6 @@ from exhume.io import activity
 from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
-    from exhume.cli.run import Run
     from exhume.io.source import Source
 
 PROGRESS_AFTER = 1.0
@@ -104,9 +103,15 @@ def with_total(progress: Progress, *names: str) -> Progress:
     return report
 
 
+class Announcing(Protocol):
+    """Output that calls `on_terminal` before it writes to a terminal."""
+
+    on_terminal: Callable[[], object] | None
+
+
 @contextmanager
-def reading(run: Run, label: str) -> Iterator[None]:
-    """Show how many bytes were read of what `run` opened last, until output goes to the terminal."""
+def reading(out: Announcing, opened: Callable[[], Source | Tree | None], label: str) -> Iterator[None]:
+    """Show how many bytes were read of what `opened` returns, until output goes to the terminal."""
     bar, lock = ProgressBar(label, shown=True), threading.Lock()
     done, total = 0, -1
 
@@ -115,8 +120,8 @@ def reading(run: Run, label: str) -> Iterator[None]:
         with lock:
             done += size
             if time.monotonic() - started >= PROGRESS_AFTER:
-                if total < 0 and run.opened is not None:
-                    total = size_of(run.opened) or 0
+                if total < 0 and (source := opened()) is not None:
+                    total = size_of(source) or 0
                 report(done, total if done <= total else None, "bytes read")
 
     def end() -> None:
@@ -125,11 +130,11 @@ def reading(run: Run, label: str) -> Iterator[None]:
 
     started = time.monotonic()
     with bar as report:
-        run.out.on_terminal, activity.counted = end, count
+        out.on_terminal, activity.counted = end, count
         try:
             yield
         finally:
-            run.out.on_terminal = activity.counted = None
+            out.on_terminal = activity.counted = None
 
 
 def size_of(opened: Source | Tree) -> int | None:

@@ -291,7 +291,7 @@ class Run:
             return nullcontext()
         from exhume.cli.progress import reading
 
-        return reading(self, label)
+        return reading(self.out, lambda: self.opened, label)
 
 
 def _pieces(item: Any) -> Iterable[str]:
