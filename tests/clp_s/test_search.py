@@ -129,6 +129,24 @@ def test_time_bounds(mixed: ClpSArchive) -> None:
     assert not list(mixed.events("*: *", begin_ms=10**13))
 
 
+@pytest.mark.parametrize("version", ["0.5.1", "0.4.1"])
+def test_time_bounds_beyond_nanoseconds_of_64_bits(tmp_path: Path, version: str) -> None:
+    """Bounds are milliseconds of 64 bits; times of 0.5 are nanoseconds of 64 bits."""
+    path = tmp_path / "a.clps"
+    with create(path, timestamp_key="t", version=version) as writer:
+        for time in ("1678-01-01T00:00:00.000Z", "2024-01-01T00:00:00.000Z", "2261-12-31T00:00:00.000Z"):
+            writer.write({"t": time})
+    with open_sample(path) as archive:
+        for bound in (-(1 << 63), -9_223_372_036_855, 9_223_372_036_855, (1 << 63) - 1):
+            all_or_none = (3, 0) if bound < 0 else (0, 3)
+            found = [archive.search("*", begin_ms=bound), archive.search("*", end_ms=bound)]
+            assert tuple(search.count() for search in found) == all_or_none
+            assert tuple(len(list(search.events())) for search in found) == all_or_none
+        for beyond in (-(1 << 63) - 1, 1 << 63, 10**400):
+            with pytest.raises(QueryError, match="does not fit 64 bits"):
+                archive.search("*", begin_ms=beyond)
+
+
 # --- bytes read -------------------------------------------------------------------------------------------------------
 
 

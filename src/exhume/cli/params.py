@@ -82,7 +82,7 @@ class Time(_IntType):
         """Return the milliseconds; fails for times without a zone and for parts of milliseconds."""
         if isinstance(value, int):
             return value
-        if re.fullmatch(r"[+-]?[0-9]+", value):
+        if re.fullmatch(r"[+-]?[0-9]{1,64}", value):  # more than 64 bits, less than `int` takes
             return int(value)
         from datetime import UTC, datetime, timedelta
 

@@ -16,7 +16,17 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import ClassicVariable
 from exhume.formats.clp_s.query.kernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
-from exhume.formats.clp_s.query.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
+from exhume.formats.clp_s.query.operand import (
+    ARRAYS,
+    BOOLEANS,
+    FLOATS,
+    INTEGERS,
+    STRINGS,
+    TEXTS,
+    TIMES,
+    Operand,
+    compare,
+)
 from exhume.formats.clp_s.query.plan import Plan, Try
 from exhume.formats.clp_s.query.requirement import ArrayTest, Check, EveryPart, Requirement
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
@@ -24,6 +34,7 @@ from exhume.formats.clp_s.query.tree import EQUAL
 from exhume.formats.clp_s.read import blocks, windows
 from exhume.formats.clp_s.read.blocks import Printed, SharedValue, printed, text_rows
 from exhume.formats.clp_s.read.together import GatheredColumn, KernelTables, RunSource
+from exhume.formats.clp_s.write.texts import I64_MAX, I64_MIN
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.plan import TablePlan
@@ -130,6 +141,8 @@ class Evaluator:
         if kind in (INTEGERS, TIMES):
             if operand.integer is None:
                 return 0
+            if not I64_MIN <= operand.integer <= I64_MAX:  # a time bound in nanoseconds
+                return self.ones if compare(op, 0, operand.integer) else 0
             return int.from_bytes(clps_compare_int(self._of(column.integers), op, operand.integer), "little")
         if kind == FLOATS:
             return self._floats(column, op, operand)

@@ -30,9 +30,12 @@ class Options:
     end_ms: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise `QueryError` if the begin time is after the end time."""
+        """Raise `QueryError` if the begin time is after the end time, and for times outside 64 bits."""
         if self.begin_ms is not None and self.end_ms is not None and self.begin_ms > self.end_ms:
             raise QueryError("begin_ms is after end_ms", actual=f"{self.begin_ms} and {self.end_ms}")
+        for time in (self.begin_ms, self.end_ms):
+            if time is not None and not -(1 << 63) <= time < 1 << 63:
+                raise QueryError("a time does not fit 64 bits", actual=time)
 
 
 Version = tuple[int, int, int]
