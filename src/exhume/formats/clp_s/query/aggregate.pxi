@@ -126,6 +126,9 @@ cdef enum:
     AGG_FEW = 40                # values that are sorted by insertion
     AGG_DEEP = 16               # levels of keys before strings are compared instead
     AGG_AHEAD = 16              # strings whose bytes are fetched before their turn
+    AGG_TRIES = 16384           # strings that are looked for among those that are remembered
+    AGG_REPEATED = 8            # and all others, while one in so many is there
+    AGG_ROOM = 4096             # bytes of a string that is printed in its place, at first
 
 
 cdef struct AggText:  # the key is of bytes of the string: its size and its bytes are at `text`
@@ -232,6 +235,9 @@ cdef void agg_sort_texts(AggText* texts, size_t count, size_t depth, int level) 
         stop = agg_size(texts[i].text)
         has_long = has_long or stop != most
         stop = min(size, stop)
+        if stop == size and memcmp(&texts[i].text[sizeof(uint64_t) + depth], &texts[0].text[sizeof(uint64_t) + depth],
+                                   size - depth) == 0:
+            continue
         size = depth
         while size < stop and texts[i].text[sizeof(uint64_t) + size] == texts[0].text[sizeof(uint64_t) + size]:
             size += 1
@@ -261,27 +267,63 @@ cdef void agg_sort_texts(AggText* texts, size_t count, size_t depth, int level) 
 cdef struct AggTexts:   # the size of each string and its bytes, back to back
     EncBuf data
     size_t count
-    size_t limit, most  # bytes and strings before those that repeat are removed
-    EncBuf order        # `AggText` of different strings, sorted, unless some were added since
+    size_t limit, most      # bytes and strings before those that repeat are removed
+    EncBuf order            # `AggText` of different strings, sorted, unless some were added since
+    size_t tried, repeated  # strings that were looked for in `recent`, and that were there
     uint64_t[2 * AGG_RECENT] recent     # hashes, and where their strings begin, counted from 1
+
+
+cdef int agg_text_room(AggTexts* texts, size_t size) except -1 nogil:
+    """Makes space for a string after the others."""
+    if texts.data.n >= texts.limit or texts.count >= texts.most:
+        agg_reduce_texts(texts)
+    texts.order.n = 0  # it may move
+    return enc_buf_room(&texts.data, sizeof(uint64_t) + size)
+
+
+cdef void agg_keep_text(AggTexts* texts, uint64_t size) noexcept nogil:
+    """Adds the string that was written after the others, unless it was added recently."""
+    cdef size_t at = texts.data.n
+    cdef uint64_t hash, start
+    cdef uint64_t* recent
+    if texts.tried < AGG_TRIES or texts.repeated * AGG_REPEATED >= texts.tried:
+        texts.tried += 1
+        hash = enc_hash_bytes(texts.data.p + at + sizeof(size), size)
+        recent = &texts.recent[2 * (hash & (AGG_RECENT - 1))]
+        if recent[1] and recent[0] == hash:
+            start = recent[1] - 1
+            if agg_size(texts.data.p + start) == size and same_bytes(
+                    texts.data.p + start + sizeof(size), texts.data.p + at + sizeof(size), size):
+                texts.repeated += 1
+                return
+        recent[0], recent[1] = hash, at + 1
+    texts.count += 1
+    memcpy(texts.data.p + at, &size, sizeof(size))
+    texts.data.n += sizeof(size) + size
 
 
 cdef int agg_text(AggTexts* texts, const unsigned char* p, size_t size) except -1 nogil:
     """Adds a string."""
-    cdef uint64_t hash = enc_hash_bytes(p, size), start
-    cdef uint64_t* recent = &texts.recent[2 * (hash & (AGG_RECENT - 1))]
-    if recent[1] and recent[0] == hash:
-        start = recent[1] - 1
-        if agg_size(texts.data.p + start) == size and same_bytes(texts.data.p + start + sizeof(uint64_t), p, size):
-            return 0
-    if texts.data.n >= texts.limit or texts.count >= texts.most:
-        agg_reduce_texts(texts)
-    recent[0], recent[1] = hash, texts.data.n + 1
-    texts.order.n = 0
-    texts.count += 1
-    enc_buf_room(&texts.data, sizeof(uint64_t) + size)
-    enc_buf_u64(&texts.data, size)
-    return enc_buf_put(&texts.data, p, size)
+    agg_text_room(texts, size)
+    if size:
+        memcpy(texts.data.p + texts.data.n + sizeof(uint64_t), p, size)
+    agg_keep_text(texts, size)
+    return 0
+
+
+cdef int agg_row(AggTexts* texts, const Op* ops, int count, Py_ssize_t row, Trouble* trouble) except -1 nogil:
+    """Adds what a row is printed as, printed in its place; 0 or a fault kind."""
+    cdef Out out
+    cdef int found
+    agg_text_room(texts, AGG_ROOM)
+    out.data = <char*>texts.data.p
+    out.size = texts.data.n + sizeof(uint64_t)
+    out.capacity = texts.data.cap
+    found = add_row(&out, ops, count, row, trouble)
+    texts.data.p, texts.data.cap = <unsigned char*>out.data, out.capacity
+    if found == F_NONE:
+        agg_keep_text(texts, out.size - texts.data.n - sizeof(uint64_t))
+    return found
 
 
 cdef int agg_order_texts(AggTexts* texts, const Strings* entries, const unsigned char* seen) except -1 nogil:
@@ -332,6 +374,7 @@ cdef int agg_reduce_texts(AggTexts* texts) except -1 nogil:
             enc_buf_put(&data, text, sizeof(uint64_t) + agg_size(text))
         enc_buf_free(&texts.data)
         texts.data, texts.count = data, count
+        texts.tried = texts.repeated = 0
         memset(texts.recent, 0, sizeof(texts.recent))
     texts.order.n = 0
     texts.limit = max(<size_t>AGG_MOST_BYTES, 2 * texts.data.n)
@@ -488,20 +531,21 @@ cdef class ClpsDistinct:
                 for row in range(program.rows):
                     if chosen != NULL and not chosen[row]:
                         continue
+                    if not is_json:
+                        if agg_row(&self.texts, program.ops, program.count, row, &trouble) != F_NONE:
+                            break
+                        continue
                     out.size = 0
                     if add_row(&out, program.ops, program.count, row, &trouble) != F_NONE:
                         break
                     text = <unsigned char*>out.data if out.size else <const unsigned char*>b""
-                    kind = agg_kind(text, out.size, &bits) if is_json else -1
+                    kind = agg_kind(text, out.size, &bits)
                     if kind == AGG_INTEGER or kind == AGG_FLOAT:
                         agg_number(&self.numbers[kind == AGG_FLOAT], bits, kind == AGG_FLOAT)
                     elif kind == AGG_OTHER:
                         enc_dictionary_id(&self.rest, text, out.size)
-                    elif kind == AGG_STRING:
-                        if has_strings:
-                            agg_text(&self.texts, text + 1, out.size - 2)
-                    else:
-                        agg_text(&self.texts, text, out.size)
+                    elif has_strings:
+                        agg_text(&self.texts, text + 1, out.size - 2)
             return program._fault(&trouble)
         finally:
             free(out.data)

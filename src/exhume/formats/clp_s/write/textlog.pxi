@@ -85,8 +85,8 @@ cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* e
 cdef inline bint txt_has_special(uint64_t word) noexcept nogil:
     """Whether one of eight bytes is a control byte, a quote or a backslash, or may be one."""
     cdef uint64_t ones = <uint64_t>0x0101010101010101, high = <uint64_t>0x8080808080808080
-    cdef uint64_t quote = word ^ ones * 0x22, slash = word ^ ones * 0x5C
-    return ((word - ones * 0x20) & ~word | (quote - ones) & ~quote | (slash - ones) & ~slash) & high != 0
+    cdef uint64_t found = word - ones * 0x20 | (word ^ ones * 0x22) - ones | (word ^ ones * 0x5C) - ones
+    return found & ~word & high != 0
 
 
 cdef inline void json_escaped(unsigned char* out, unsigned char c) noexcept nogil:
@@ -97,43 +97,54 @@ cdef inline void json_escaped(unsigned char* out, unsigned char c) noexcept nogi
 
 cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* end) except -1 nogil:
     """Adds text as the content of a JSON string."""
-    cdef const unsigned char* start
+    cdef const unsigned char* start     # of what is copied as it is
+    cdef unsigned char* to
     cdef unsigned char c
     cdef uint64_t word
     enc_buf_room(out, 6 * (end - p) + 1)
+    to = out.p + out.n
     while p < end:
         start = p
         while end - p >= <Py_ssize_t>sizeof(word):
             memcpy(&word, p, sizeof(word))
             if txt_has_special(word):
                 break
+            memcpy(to, &word, sizeof(word))
             p += sizeof(word)
+            to += sizeof(word)
+        if end - p < <Py_ssize_t>sizeof(word) <= end - start:  # the last eight bytes once more, some of them again
+            memcpy(&word, end - sizeof(word), sizeof(word))
+            if not txt_has_special(word):
+                to += end - p
+                memcpy(to - sizeof(word), &word, sizeof(word))
+                break
         while p < end and (not enc_string_class[p[0]] or p[0] >= 0x80):
+            to[0] = p[0]
             p += 1
-        memcpy(out.p + out.n, start, p - start)
-        out.n += p - start
+            to += 1
         if p == end:
             break
         c = p[0]
-        out.p[out.n] = c"\\"
-        out.n += 2
+        to[0] = c"\\"
+        to += 2
         if c == 0x22 or c == 0x5C:
-            out.p[out.n - 1] = c
+            to[-1] = c
         elif c == 0x0A:
-            out.p[out.n - 1] = c"n"
+            to[-1] = c"n"
         elif c == 0x0D:
-            out.p[out.n - 1] = c"r"
+            to[-1] = c"r"
         elif c == 0x09:
-            out.p[out.n - 1] = c"t"
+            to[-1] = c"t"
         elif c == 0x08:
-            out.p[out.n - 1] = c"b"
+            to[-1] = c"b"
         elif c == 0x0C:
-            out.p[out.n - 1] = c"f"
+            to[-1] = c"f"
         else:
-            out.n -= 2
-            json_escaped(out.p + out.n, c)
-            out.n += 6
+            to -= 2
+            json_escaped(to, c)
+            to += 6
         p += 1
+    out.n = to - out.p
     return 0
 
 
