@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tarfile
@@ -463,3 +464,19 @@ def test_create_command(tree: Path, tmp_path: Path, exhume_cli: Callable[..., An
     assert set(members(inside)) == {"a/y/empty", "a/z.bin"}
     with exhume.open(inside) as archive:
         assert isinstance(archive, CafArchive)
+
+
+@pytest.mark.parametrize(("code", "named"), [(errno.ENOSPC, "new.caf"), (errno.EIO, "given.bin")])
+def test_a_full_disk_is_said_of_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, named: str
+) -> None:
+    def failing(*_: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    given_file = tmp_path / "given.bin"
+    given_file.write_bytes(bytes(1 << 20))
+    monkeypatch.setattr("exhume.formats.caf.chunk.copy_between", failing)
+    with pytest.raises(SourceError) as caught, create(tmp_path / "new.caf") as writer:
+        writer.add_path(given_file, "x")
+    assert caught.value.span is not None
+    assert Path(caught.value.span.source).name == named

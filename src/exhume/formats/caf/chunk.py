@@ -6,6 +6,7 @@ taken, and when the next chunk begins, is decided by the writer.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -24,7 +25,7 @@ from exhume.formats.caf.table import PREFIX, SUFFIX
 from exhume.io.files import naming, write_pieces
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.stream import copy_between, read_all, write_all
-from exhume.io.source import STREAM_CHUNK
+from exhume.io.source import STREAM_CHUNK, source_error
 from exhume.limits import DEFAULT_LIMITS
 
 IndexOrder = Literal["sorted", "insertion"]
@@ -44,6 +45,9 @@ NO_RAW: Mapping[str, bytes] = MappingProxyType({})
 
 BLOCK = 4096
 """Entries per piece of index text."""
+
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+"""Errors of copying that are about the output."""
 
 MAX_ARRAY_INDEX = 4294967294
 """Names that are canonical integers up to this come first in a JavaScript object."""
@@ -338,7 +342,12 @@ class Chunk:
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
         """Append up to `size` bytes of another file, in the kernel where possible; return how many it copied."""
         self.flush()
-        done = copy_between(fd, self._fd, size, offset)
+        try:
+            done = copy_between(fd, self._fd, size, offset)
+        except OSError as error:
+            if error.errno in _FULL:  # not an error of the other file
+                raise source_error(error, os.fspath(self.path)) from error
+            raise
         self.position += done
         return done
 
