@@ -86,3 +86,16 @@ def test_verify_and_identify(exhume_cli: Cli, demo: Path) -> None:
     text = json.dumps(found)
     assert '"clp-s"' in text
     assert "0.5.1" in text
+
+
+@pytest.mark.parametrize("version", ["0.5.1", "0.4.1"])
+def test_create_says_that_no_record_has_a_timestamp(exhume_cli: Cli, tmp_path: Path, version: str) -> None:
+    """An unknown spelling, such as a day of one digit, begins no event; a time of some record is enough."""
+    note = "no record has a timestamp under timestamp: searches by time will be refused"
+    source = tmp_path / "a.log"
+    for text, is_said in (("Fri, 1 Mar 2024 01:02:03 +0000 a\n", True), ("a\n2024-03-01 01:02:03 b\n", False)):
+        source.write_text(text)
+        where = ["-o", str(tmp_path / "a.clps"), "--overwrite", "--format-version", version]
+        made = exhume_cli("create", "clp-s", str(source), *where, "--timestamp-key", "timestamp")
+        assert made.code == 0
+        assert (note in made.err) == is_said

@@ -146,6 +146,9 @@ def create(
         run.note(f"{counted(writer.records, 'records')} in {counted(count, 'archives')} ({total})")
     if not writer.records:
         run.note("there are no records in the input: clp-s itself cannot open such an archive")
+    elif writer.options.timestamp_key is not None and not writer.has_times:
+        key = printable(writer.options.timestamp_key)
+        run.note(f"no record has a timestamp under {key}: searches by time will be refused")
     if writer.skipped:
         run.note(f"{counted(writer.skipped, 'records')} {'were' if writer.skipped != 1 else 'was'} skipped")
     if writer.losses:

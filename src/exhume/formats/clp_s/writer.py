@@ -81,6 +81,11 @@ class ClpSWriter(Writer):
         return self._series.records
 
     @property
+    def has_times(self) -> bool:
+        """Whether a value of the timestamp key was stored as a time, in archives that are complete."""
+        return self._series.has_times
+
+    @property
     def paths(self) -> list[Path]:
         """The archives that are complete."""
         return self._series.paths

@@ -61,8 +61,8 @@ REASONS: Final = {
     Status.BIG_INTEGER: "an integer does not fit 64 bits",
     Status.BIG_FLOAT: "a number does not fit a double",
     Status.DUPLICATE_KEY: "the same key twice in one object",
-    Status.BAD_TIMESTAMP: "the value of the timestamp key is no known timestamp, or outside the times that the format has; "
-    "without that key it is stored as text",
+    Status.BAD_TIMESTAMP: "the value of the timestamp key is no known timestamp, or outside the times that the "
+    "format has; without that key it is stored as text",
     Status.CUT_SHORT: "the JSON document is truncated",
     Status.TOO_LARGE: "the record is too large",
     Status.BAD_ESCAPE: "not valid JSON: unknown escape in a string",

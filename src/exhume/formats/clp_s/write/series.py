@@ -70,6 +70,7 @@ class Series:
         unit: The ingestion unit that records belong to now.
         paths: The archives that are complete.
         records: Records in those.
+        has_times: Whether a value of the timestamp key was stored as a time in one of them.
     """
 
     def __init__(self, target: Path, options: WriterOptions) -> None:
@@ -83,6 +84,7 @@ class Series:
         self.unit: Unit | None = None
         self.paths: list[Path] = []
         self.records: int = 0
+        self.has_times = False
         self._reserve(0)
 
     @property
@@ -133,6 +135,7 @@ class Series:
             part.units.pop()  # nothing of it is here: it begins in the next archive
             self.unit.split -= 1
         self._losses += part.encoder.losses
+        self.has_times = self.has_times or bool(part.encoder.time_nodes_list())
         self.records += part.encoder.records
         ranges = [
             (
