@@ -119,7 +119,7 @@ def _images(file: IO[str], case: CaseReport, opened: Opener) -> None:
     """Write the table of input files, and a map of each file that has archives inside, up to `MOST_MAPS`."""
     within = Counter(one.image for one in case.archives)
     rows = (
-        [image.name, f"{image.size:,}", f"{within[number]:,}", _Code(image.sha256)]
+        [image.name, f"{image.size:,}", f"{within[number]:,}", _Digest(image.sha256)]
         for number, image in enumerate(case.images)
     )
     file.write("<h2>Files</h2>\n" + _table(["file", "bytes", "archives", "SHA-256"], rows, right={1, 2}))
@@ -168,7 +168,7 @@ def _archives(file: IO[str], case: CaseReport) -> None:
         target = redact(one.target) if len(case.images) != 1 or one.image is None else ""
         offset = "" if one.image is None else f"{carved.offset:,}"
         intact = "" if one.intact_bytes is None else f"{one.intact_bytes:,}"
-        digest = counted(len(one.files), "files") if one.sha256 is None else _Code(one.sha256)
+        digest = counted(len(one.files), "files") if one.sha256 is None else _Digest(one.sha256)
         rows.append([
             _PageLink(f"#{one.number}", f"a{one.number}"), target, offset, f"{one.length:,}", carved.format,
             _ColoredVerdict(carved.verdict), str(carved.verified_by), intact, f"{carved.confidence:.0%}",
@@ -239,7 +239,7 @@ def _notes(one: RecoveryOutcome) -> Sequence[str]:
 
 
 def _files(files: Iterable[Hashed]) -> str:
-    rows = [[_Code(each.name), f"{each.size:,}", _Code(each.sha256)] for each in files]
+    rows = [[_Code(each.name), f"{each.size:,}", _Digest(each.sha256)] for each in files]
     return _table(["file", "bytes", "SHA-256"], rows, right={1})
 
 
@@ -332,7 +332,7 @@ def _timeline(file: IO[str], runs: Sequence[Mapping[str, Any]]) -> None:
         return
     rows = [
         [run["started"] or "", run["ended"] or "", run["verb"], ", ".join(run["targets"]), str(run["exit_code"]),
-         ", ".join(run["outputs"]), _Code(run["digest"])] for run in runs
+         ", ".join(run["outputs"]), _Digest(run["digest"])] for run in runs
     ]  # fmt: skip
     header = ["started (UTC)", "ended (UTC)", "verb", "targets", "exit code", "outputs", "record"]
     file.write("<h2>Timeline</h2>\n" + _table(header, rows, right={4}))
@@ -349,6 +349,10 @@ def _terms(file: IO[str]) -> None:
 
 class _Code(str):
     """Text in a fixed font."""
+
+
+class _Digest(_Code):
+    """A checksum: its digits take two lines where they do not fit one."""
 
 
 class _ColoredVerdict(str):
@@ -386,6 +390,8 @@ def _wrapping(value: str) -> str:
 
 def _cell(value: str) -> str:
     """Return the HTML of a table cell."""
+    if isinstance(value, _Digest):
+        return f"<code class='digest'>{_text(value)}</code>"
     if isinstance(value, _Code):
         return f"<code>{_text(value)}</code>"
     if isinstance(value, _ColoredVerdict):
