@@ -1,6 +1,7 @@
-// Uses the page of `exhume explore` in a headless Chromium: an archive, then an image with archives in it.
+// Uses the page of `exhume explore` in a headless Chromium: an archive, an image with archives in it, and a file that is
+// read by a specification.
 //
-//   node page_explore.mjs CHROMIUM ARCHIVE_URL IMAGE_URL SCREENSHOTS QUERY
+//   node page_explore.mjs CHROMIUM ARCHIVE_URL IMAGE_URL SCREENSHOTS QUERY SPECIFIED_URL
 //
 // A search for "endless" is given up when there is a file "reading" next to the screenshots.
 //
@@ -11,7 +12,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { chromium } from "playwright-core";
 
-const [executablePath, archive, image, pictures, query] = process.argv.slice(2);
+const [executablePath, archive, image, pictures, query, specified] = process.argv.slice(2);
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
 const MODES = {
@@ -120,6 +121,10 @@ try {
   await found.page.waitForFunction(() => window.exhume.contents.kind === "archive" && window.exhume.contents.state === "done");
   carved.inside = { url: found.page.url().split("?")[1], verdict: await found.page.locator("#verdict").textContent() };
   await found.page.screenshot({ path: path.join(pictures, "carved-light.png") });
+
+  await found.page.goto(specified);
+  await found.page.waitForSelector("html[data-ready=yes]");
+  told.specified = { rows: await found.page.locator("#tree .row").allTextContents(), errors: found.errors };
   console.log(JSON.stringify(told));
 } finally {
   await browser.close();

@@ -669,12 +669,19 @@ def test_the_verb_prints_the_address_and_ends(exhume_cli: Cli) -> None:
 @pytest.mark.node
 @pytest.mark.slow
 def test_a_person_can_explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In light, dark and on a telephone: an archive with its records, and an image with the archives in it."""
+    """In light, dark and on a telephone: an archive with records, an image of archives, a file by a specification."""
     endless = Endless(monkeypatch, tmp_path / "reading")
     data = (SAMPLES / "zs/words-none.zs").read_bytes()
     (tmp_path / "image.dd").write_bytes(bytes(5000) + flip(data, 400, 1) + bytes(3000) + CLPS.read_bytes())
-    with serving(CLPS) as archive, serving(tmp_path / "image.dd") as image:
-        told = run_browser("page_explore.mjs", archive, image, str(tmp_path), "level: ERROR")
+    (tmp_path / "one.bin").write_bytes(bytes(64))
+    spec = tmp_path / "bytes.ksy"
+    spec.write_text("meta: {id: bytes64}\nseq: [{id: head, type: u1}, {id: rest, size: 63}]\n")
+    with (
+        serving(CLPS) as archive,
+        serving(tmp_path / "image.dd") as image,
+        serving(tmp_path / "one.bin", verifies=False, ksy=str(spec)) as specified,
+    ):
+        told = run_browser("page_explore.mjs", archive, image, str(tmp_path), "level: ERROR", specified)
         assert endless.reading.is_set()
         endless.assert_ended()
     for mode in ("light", "dark", "telephone"):
@@ -695,5 +702,10 @@ def test_a_person_can_explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert use["zoomed"].startswith("0x")
     assert told["image"]["errors"] == []
     assert told["image"]["inside"]["url"].startswith("archive=zs%405000")
+    names = [next(word for word in ("head", "rest", "bytes64") if word in row) for row in told["specified"]["rows"]]
+    assert (names, told["specified"]["errors"]) == (
+        ["bytes64", "bytes64", "head", "rest"],
+        [],
+    )  # the only section is open
     if told["axe"] is not None:
         assert {name: found for name, found in told["axe"].items() if found} == {}

@@ -386,6 +386,11 @@
   // ---- where the page opens: at what the address names, what was asked for, the first problem, the first section ----
   async function begin() {
     select(rows.length ? await rootOf(0) : null, { scrollHex: false, remember: false });
+    let only = rows.length === 1 && selected.e - selected.s < 1 << 20 ? selected : null;  // one line would show nothing
+    while (only) {
+      await setOpen(only, true);
+      only = only.kids && only.kids.length === 1 ? only.kids[0] : null;
+    }
     if (await follow(location.hash)) return;
     if (contents.open !== null && firstFileWith(contents.open) >= 0) await jump(contents.open);
     else if (contents.problems) await nextFinding();
