@@ -379,6 +379,21 @@ def test_log_types_are_made_in_one_form(stored: bytes) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.usefixtures("small")
+def test_rows_of_very_many_variables_are_read_in_windows(jobs: int, tmp_path: Path) -> None:
+    path = tmp_path / "one.clps"
+    lines = [
+        json.dumps({"text": " ".join(map(str, range(row, row + 3000)))}, separators=(",", ":")) for row in range(40)
+    ]
+    with exhume.clps.create(path) as writer:
+        for line in lines:
+            writer.write_json_line(line)
+    with exhume.clps.open(path, limits=Limits(payload_size=500_000)) as archive:
+        assert archive.tables[0].size > archive.limits.payload_size
+        assert b"".join(archive.json_chunks(jobs=jobs)).decode().splitlines() == lines
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("version", ["0.4.1", "0.5.1 arrays"])
 @pytest.mark.usefixtures("small")
 def test_one_frame_larger_than_the_limit_is_read_in_passes(version: str, jobs: int, tmp_path: Path) -> None:

@@ -49,9 +49,6 @@ SUMS_AT_A_TIME: Final = 16
 WIDE: Final = 8
 """Divisor of the limit `payload_size`: the frames of one row may use that share and are kept for the next row."""
 
-VARIABLES_PER_ROW: Final = 256
-"""More variables than one row has: a window that refers to more is damaged, or of an unusual writer."""
-
 
 class Window(TableData):
     """Some rows of a table, and of these the columns that were requested."""
@@ -216,7 +213,8 @@ class WindowRows:
             low, high, moved = found
             begin = windows.start(index) + WORD_SIZE * table.num_messages + NUM_VARIABLES.size
             stop = begin + VARIABLE_SIZE * high
-            if high - low > VARIABLES_PER_ROW * len(words) or stop > table.entry.start + windows.ends[index]:
+            most = table.archive.limits.payload_size
+            if VARIABLE_SIZE * (high - low) > most or stop > table.entry.start + windows.ends[index]:
                 raise table.archive.too_large(table.archive.stream_place(table.entry.stream_id))  # unless read whole
             heads[index] = size, moved + NUM_VARIABLES.pack(high - low)
             size += len(heads[index][1])
