@@ -393,6 +393,20 @@ def test_rows_of_very_many_variables_are_read_in_windows(jobs: int, tmp_path: Pa
         assert b"".join(archive.json_chunks(jobs=jobs)).decode().splitlines() == lines
 
 
+def test_every_limit_reads_a_table_of_some_frames(tmp_path: Path) -> None:
+    """Frames that are decompressed to find the columns need not fit into memory together."""
+    path = tmp_path / "one.clps"
+    with exhume.clps.create(path) as writer:
+        for row in range(15_000):
+            writer.write({"text": f"job {row} took {row % 7}.5 ms", "row": row, "tags": [row % 3, "x"]})
+    with exhume.clps.open(path) as archive:
+        expected = b"".join(archive.json_chunks())
+    for limit in (64, 200, 400, 500, 600, 700, 800):
+        with exhume.clps.open(path, limits=Limits(payload_size=limit << 10)) as archive:
+            assert windows.is_too_large(archive.tables[0])
+            assert b"".join(archive.json_chunks()) == expected, limit
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("version", ["0.4.1", "0.5.1 arrays"])
 @pytest.mark.usefixtures("small")

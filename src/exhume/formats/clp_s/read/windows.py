@@ -49,6 +49,9 @@ SUMS_AT_A_TIME: Final = 16
 WIDE: Final = 8
 """Divisor of the limit `payload_size`: the frames of one row may use that share and are kept for the next row."""
 
+VARIABLES_PER_ROW: Final = 2048
+"""More variables than one row has: a window that refers to more is read only within the limit `payload_size`."""
+
 
 class Window(TableData):
     """Some rows of a table, and of these the columns that were requested."""
@@ -213,7 +216,8 @@ class WindowRows:
             low, high, moved = found
             begin = windows.start(index) + WORD_SIZE * table.num_messages + NUM_VARIABLES.size
             stop = begin + VARIABLE_SIZE * high
-            most = table.archive.limits.payload_size
+            usual = VARIABLE_SIZE * VARIABLES_PER_ROW * (len(words) // WORD_SIZE)
+            most = max(usual, table.archive.limits.payload_size)
             if VARIABLE_SIZE * (high - low) > most or stop > table.entry.start + windows.ends[index]:
                 raise table.archive.too_large(table.archive.stream_place(table.entry.stream_id))  # unless read whole
             heads[index] = size, moved + NUM_VARIABLES.pack(high - low)
@@ -304,7 +308,8 @@ def open_windows(table: Table) -> Windows | None:
         return None
     entry, first = table.entry, table.entry.start
     data = parts.view[first : entry.end]
+    take = parts.peek if isinstance(parts, FramedPayload) and is_too_large(table) else parts.take
     ends = located_columns(
-        table.layout.node_types, table.num_messages, lambda start, stop: parts.take(first + start, first + stop), data
+        table.layout.node_types, table.num_messages, lambda start, stop: take(first + start, first + stop), data
     )
     return None if not ends or ends[-1] != len(data) else Windows(table, passage, ends)
