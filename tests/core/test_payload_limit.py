@@ -340,6 +340,30 @@ def test_streams_name_the_events_above_the_limit_and_give_the_others(
         assert (limited.code, limited.out) == (3, b"0\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "rows", "lost"),
+    [
+        ("ark", 8, "messages: the payload decompresses to more than is allowed (raise the limit payload_size"),
+        ("leveldb", 65, "values above the limit payload_size [EX-501]: 5"),
+    ],
+)
+def test_exports_name_what_is_above_the_limit_and_give_the_rest(
+    name: str, rows: int, lost: str, tmp_path: Path, exhume_cli: Callable[..., Ran]
+) -> None:
+    target = tmp_path / name
+    LARGE[name](target)
+    for kind in ("csv", "parquet"):
+        done = exhume_cli("export", target, "--to", kind, "-o", tmp_path / f"out.{kind}", "--limit", "payload_size=64K")
+        assert done.code == 3, done.err
+        assert re.search(rf"^exhume: {rows} (rows|messages)", done.err)
+        assert f"exhume: lost: {lost}" in re.sub("(zstd-frame|lz4): ", "", done.err)
+    with exhume.open(target, limits=exhume.Limits(payload_size=64 << 10)) as opened:
+        archive: Any = opened
+        table = archive.to_arrow(topic="/zstd") if name == "ark" else archive.to_arrow()
+        with pytest.raises(exhume.ExhumeError, match="payload_size"):  # where nothing counts what is lost
+            table.read_all()
+
+
 # ---------------------------------------------------------------------------------------- more than the limit allows
 
 PART = size(8, 1)

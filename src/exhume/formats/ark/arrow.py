@@ -27,9 +27,9 @@ from exhume.formats.ark.columns import Columns, columns_of
 from exhume.formats.ark.lines import VALUES, KernelBatch
 from exhume.formats.ark.log import ChannelTableOptions
 from exhume.formats.ark.merge import Batch
-from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.messages import ArkMessage, lost_messages
 from exhume.formats.ark.parallel_query import UntilError, read_each
-from exhume.formats.ark.query import Query, Topics
+from exhume.formats.ark.query import OnError, Query, Topics
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.splits import IndexBlock
 from exhume.io.jsonout import dumps
@@ -255,13 +255,14 @@ class ArkTable:
     ) -> Any:
         """A streaming `pyarrow.RecordBatchReader`, in the order of `ArkArchive.messages`, whose options it takes.
 
-        `skip_damaged` continues after damaged messages, which `losses` counts.  `jobs` share the work, with the same
+        `losses` counts messages above a limit, which are left out; without it, they are raised.  `skip_damaged`
+        continues after damaged messages, which `losses` counts.  `jobs` share the work, with the same
         batches (0: one per core).  Raises as `messages` does, and `EntryNotFoundError` for an unknown column.
         """
         check_rows(batch_rows)
         rows = self.rows(columns)
         topics = re.compile(re.escape(self.channel.name))
-        query = query_of(topics, start_ns, stop_ns, latched=latched, skip_damaged=skip_damaged)
+        query = query_of(topics, start_ns, stop_ns, latched=latched, on_error=on_error(skip_damaged, losses))
         findings: list[Finding] = []
 
         def counted() -> Iterator[tuple[Any, Sequence[int]]]:
@@ -276,7 +277,7 @@ class ArkTable:
                 losses["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
             yield from rebatched(counted(), batch_rows)  # joining copies: a thread for it costs more than it saves
             if losses is not None:
-                losses["damaged messages"] += len(findings)
+                losses.update(lost_messages(findings))
 
         return import_pyarrow().RecordBatchReader.from_batches(rows.schema, batches())
 
@@ -300,7 +301,7 @@ class ArkTable:
 
 
 def query_of(
-    topics: Topics, start_ns: int | None, stop_ns: int | None, *, latched: bool, skip_damaged: bool
+    topics: Topics, start_ns: int | None, stop_ns: int | None, *, latched: bool, on_error: OnError
 ) -> dict[str, Any]:
     """Return the options of `ArkArchive.messages` for the options of a table."""
     return {
@@ -308,8 +309,13 @@ def query_of(
         "start_ns": start_ns,
         "stop_ns": stop_ns,
         "latched": latched,
-        "on_error": "skip" if skip_damaged else "raise",
+        "on_error": on_error,
     }
+
+
+def on_error(skip_damaged: bool, losses: Counter[str] | None) -> OnError:
+    """What a table does about messages that it cannot have; those above a limit are left out if losses are counted."""
+    return "skip" if skip_damaged else "raise" if losses is None else "limit"
 
 
 def tables(log: ArkLog, topics: Topics = None) -> dict[str, ArkTable]:

@@ -15,7 +15,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.filters import topic_matcher, unmatched
 from exhume.formats.ark.lines import lines_of
 from exhume.formats.ark.log import Channel
-from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.messages import ArkMessage, lost_messages
 from exhume.formats.ark.parallel_query import Read, make_each, read_spans
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkArchive
@@ -72,7 +72,7 @@ class Selection:
         return self._counted(read_spans(self.log, read, self._asked(decode), findings=findings, jobs=jobs), findings)
 
     def _asked(self, decode: bool) -> dict[str, Any]:
-        return {**self.query, "decode": decode, "on_error": "skip" if self._skip else "raise"}
+        return {**self.query, "decode": decode, "on_error": "skip" if self._skip else "limit"}
 
     def _counted(self, found: Iterable[tuple[R, int]], findings: list[Finding]) -> Iterator[R]:
         """Yield the results, and report progress every `PROGRESS_STEP` messages."""
@@ -86,7 +86,7 @@ class Selection:
 
     def _account(self, count: int, findings: list[Finding]) -> None:
         self.report.written["messages"] += count
-        self.report.lost["damaged messages"] += len(findings)
+        self.report.lost.update(lost_messages(findings))
         self.report.notes += [str(finding) for finding in findings[:20]]
 
     def channels(self) -> list[Channel]:

@@ -228,9 +228,8 @@ class LineQuery(Query):
             else:
                 deque(data, 0)
         except ExhumeError as error:
-            if not self.skip:
+            if not self.skips(error):
                 raise
-            self.note(error)
             return
         latched = ',"latched":true' if message.latched else ""
         key = "data" if registry is None else "value"
@@ -304,9 +303,8 @@ class RawQuery(Query):
         try:
             deque(data, 0)
         except ExhumeError as error:
-            if not self.skip:
+            if not self.skips(error):
                 raise
-            self.note(error)
             return False
         return True
 

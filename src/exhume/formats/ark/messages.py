@@ -5,6 +5,7 @@ Spec: compression footer; rbuf wire format.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -13,7 +14,7 @@ from exhume import codecs
 from exhume.codecs.blocks import LZ4_FRAME_MAGIC
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span, UnsupportedFeatureError
-from exhume.findings import Finding
+from exhume.findings import Finding, Severity
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.checks import (
     BARE_FRAME,
@@ -347,3 +348,11 @@ class MessageChunks(NamedTuple):
         finally:
             if source is not self.log.single_split:
                 source.close()
+
+
+def lost_messages(findings: Iterable[Finding]) -> Counter[str]:
+    """What messages that were skipped count as, by their findings."""
+    return Counter(
+        "damaged messages" if one.severity is Severity.ERROR else f"messages: {one.message} [{one.code}]"
+        for one in findings
+    )

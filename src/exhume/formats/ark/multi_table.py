@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
-from exhume.formats.ark.arrow import BATCH_ROWS, ArkTable, Made, MessageRows, query_of
+from exhume.formats.ark.arrow import BATCH_ROWS, ArkTable, Made, MessageRows, on_error, query_of
 from exhume.formats.ark.columns import ROOM
 from exhume.formats.ark.kernel import ark_tables
 from exhume.formats.ark.lines import VALUES, KernelBatch
 from exhume.formats.ark.merge import Batch
+from exhume.formats.ark.messages import lost_messages
 from exhume.formats.ark.parallel_query import UntilError, read_each
 from exhume.formats.ark.query import Query
 from exhume.formats.ark.splits import IndexBlock
@@ -141,7 +142,7 @@ def together(
     if not distinct or len(rows) > MOST or any(one.columns is None for one in rows):
         return None
     findings: list[Finding] = []
-    query = query_of(None, start_ns, stop_ns, latched=latched, skip_damaged=skip_damaged)
+    query = query_of(None, start_ns, stop_ns, latched=latched, on_error=on_error(skip_damaged, losses))
 
     def counted() -> Iterator[tuple[int, Any, Sequence[int]]]:
         kind = partial(_TablesQuery, rows)
@@ -156,6 +157,6 @@ def together(
         for table, batch in rebatched_each(counted(), batch_rows):
             yield names[table], batch
         if losses is not None:
-            losses["damaged messages"] += len(findings)
+            losses.update(lost_messages(findings))
 
     return {name: one.schema for name, one in zip(names, rows, strict=True)}, batches

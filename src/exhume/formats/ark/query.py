@@ -32,7 +32,7 @@ from exhume.formats.ark.splits import ANY_OBJECT, IndexBlock, Split, SplitFacts
 from exhume.io.values import LargeValue
 
 Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None
-OnError = Literal["raise", "skip"]
+OnError = Literal["raise", "skip", "limit"]
 
 BATCH_BYTES: Final = 8 << 20
 """Stored bytes of messages held at once."""
@@ -67,6 +67,7 @@ class Query:
         self.decode = decode
         self.reverse = reverse
         self.skip: bool = on_error == "skip"
+        self._past_limits = on_error == "limit"
         self.findings = findings
         self.most: int = reader.limits.payload_size
 
@@ -124,6 +125,12 @@ class Query:
             return None
         bound = ~min(facts.maximum_ns, high) & TIME_MAX if self.reverse else max(facts.minimum_ns, low)
         return SplitCursor.make(self, reference, facts, low, high, bound)
+
+    def skips(self, error: ExhumeError) -> bool:
+        """Whether a message with this error is skipped, and noted."""
+        if skipped := self.skip or (self._past_limits and isinstance(error, LimitExceededError)):
+            self.note(error)
+        return skipped
 
     def note(self, error: ExhumeError) -> None:
         if self.findings is not None:
@@ -320,8 +327,8 @@ class SplitCursor(Cursor):
                 continue
             self.names[mapping.short] = channel.name
             self.identifiers[mapping.short] = mapping.identifier
-            if self.query.decode:
-                self.decoders[mapping.short] = _decoder(channel)
+            if self.query.decode and (registry := channel.declaration.registry) is not None:
+                self.decoders[mapping.short] = decoder_for(registry, channel.type)
         self.wanted, self.known = bytes(wanted), bytes(known)
 
     def open_split(self) -> None:
@@ -376,9 +383,8 @@ class SplitCursor(Cursor):
         try:
             large = self.large(offset, size)
         except ExhumeError as error:
-            if not self.query.skip:
+            if not self.query.skips(error):
                 raise
-            self.query.note(error)
             if holes:
                 yield None
             return
@@ -415,9 +421,8 @@ class SplitCursor(Cursor):
                 if large is not None:
                     yield self._shown(time, short, large, offset, size)
                     continue
-                if not self.query.skip:
+                if not self.query.skips(error):
                     raise error from None
-                self.query.note(error)
                 if holes:
                     yield None
                 continue
@@ -443,8 +448,3 @@ class SplitCursor(Cursor):
         except ExhumeError:
             return decode_value(decoder, data, lambda: message_span(self.split, offset, size, len(data), self.codec))
         return found
-
-
-def _decoder(channel: Channel) -> Any:
-    registry = channel.declaration.registry
-    return decoder_for(registry, channel.type) if registry is not None else None

@@ -74,8 +74,8 @@ class ArkArchive(ArkLog):
         (`reverse`: at the end).  `decode=False` leaves `value` None.  Memory holds 8 MiB of messages and, for each
         split that covers the current time, one block of its index.
 
-        `on_missing="skip"` reads past missing splits, `on_error="skip"` past damaged messages, adding what was skipped
-        to `findings`.  Raises the error of the broken rule otherwise.
+        `on_missing="skip"` reads past missing splits, `on_error="skip"` past damaged messages, and `"limit"` past
+        those above a limit, adding what was skipped to `findings`.  Raises the error of the broken rule otherwise.
         """
         return messages(
             self,

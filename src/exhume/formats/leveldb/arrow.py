@@ -20,7 +20,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby, islice
 from operator import attrgetter
@@ -99,8 +99,9 @@ def to_arrow(
     """A streaming `pyarrow.RecordBatchReader`, one row per entry.
 
     Live rows by column family and key, chosen by `start <= key < stop` and `prefix` through the index, raising at the
-    first damage; a log that is absent is counted in `losses`.  `sequence` selects the state as of that sequence number,
-    and `all_versions` every version that any file still holds; both read the whole database and skip what is damaged,
+    first damage.  `losses` counts a log that is absent, and values above the limit `payload_size`, which are null;
+    without it, such a value raises `LimitExceededError`.  `sequence` selects the state as of that sequence number, and
+    `all_versions` every version that any file still holds; both read the whole database and skip what is damaged,
     which `losses` counts.  `jobs` threads share an undamaged database, with the same batches (0: one per core).  Raises
     `QueryError` when `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
     """
@@ -123,7 +124,7 @@ def to_arrow(
         rows.choose(False, start, stop, None)
         if losses is not None and (count := tally_of(rows).statuses[Status.UNRESOLVED]):
             losses["values that cannot be determined"] += count
-        return _batch(rows, names)
+        return _batch(rows, names, losses)
 
     def pieces() -> Iterator[tuple[Any, Any]]:
         """Yield (batch, row sizes) for the selected rows, in order."""
@@ -157,8 +158,8 @@ def _count_problems(database: Database, losses: Counter[str] | None) -> None:
         losses["files of the database that could not be read"] += others
 
 
-def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
-    """A batch of these columns, and the sizes of the rows."""
+def _batch(rows: LeveldbRows, names: list[str], losses: Counter[str] | None) -> tuple[Any, Any]:
+    """A batch of these columns, and the sizes of the rows; see `to_arrow` for `losses`."""
     import numpy
 
     pa = import_pyarrow()
@@ -166,11 +167,12 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
     places = _RowPlaces(rows)
     sizes = numpy.zeros(len(rows), numpy.int64)
     texts: dict[str, Any] = {}
+    absent = _absent(rows, names, losses)
     for name in ("key", "value"):
-        data, ends = _values(rows) if name == "value" else rows.column(False)
+        data, ends = _values(rows, absent) if name == "value" else rows.column(False)
         begins = numpy.frombuffer(ends, numpy.int64)
         sizes += begins[1:] - begins[:-1]
-        buffers = [_valid(rows) if name == "value" else None, pa.py_buffer(ends), pa.py_buffer(data)]
+        buffers = [_valid(rows, absent) if name == "value" else None, pa.py_buffer(ends), pa.py_buffer(data)]
         texts[name] = pa.Array.from_buffers(pa.large_binary(), len(rows), buffers)
 
     def numbers(which: int) -> Any:
@@ -205,18 +207,36 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
     return pa.RecordBatch.from_arrays(arrays, names or ["key"]), sizes
 
 
-def _values(rows: LeveldbRows) -> tuple[Any, bytes]:
-    """The values of rows and their bounds, with the large ones in their places; each is in memory once.
+def _large(rows: LeveldbRows) -> dict[int, LargeValue]:
+    """The large values, by their rows."""
+    if not has_large(rows):
+        return {}
+    found = [(row, one.content) for row, one in enumerate(versions_of(rows)) if one.known_value is not None]
+    return {row: value for row, value in found if isinstance(value, LargeValue)}
+
+
+def _absent(rows: LeveldbRows, names: list[str], losses: Counter[str] | None) -> list[int]:
+    """The rows that get no value, because it is above the limit `payload_size`: counted as lost where it is needed."""
+    if losses is None and "value" in names:
+        return []  # such a value is raised
+    above = [(row, value) for row, value in _large(rows).items() if not value.fits]
+    if losses is not None and "value" in names:
+        losses.update(f"values above the limit payload_size [{value.refusal().code}]" for _, value in above)
+    return [row for row, _ in above]
+
+
+def _values(rows: LeveldbRows, absent: Collection[int]) -> tuple[Any, bytes]:
+    """The values of rows and their bounds, with the large ones in their places, but for those that shall be `absent`;
+    each is in memory once.
 
     Raises `LimitExceededError` for one above the limit `payload_size`.
     """
     import numpy
 
     data, ends = rows.column(True)
-    if not has_large(rows):
+    large = {row: value for row, value in _large(rows).items() if row not in absent}
+    if not large:
         return data, ends
-    found = [(row, one.content) for row, one in enumerate(versions_of(rows)) if one.known_value is not None]
-    large = {row: value for row, value in found if isinstance(value, LargeValue)}
     bounds = numpy.frombuffer(ends, numpy.int64)
     sizes = numpy.diff(bounds)
     for row, value in large.items():
@@ -232,13 +252,15 @@ def _values(rows: LeveldbRows) -> tuple[Any, bytes]:
     return room, made.astype(numpy.int64).tobytes()
 
 
-def _valid(rows: LeveldbRows) -> Any:
-    """The bits that say which rows have a value; None if all do."""
+def _valid(rows: LeveldbRows, absent: Collection[int]) -> Any:
+    """The bits that say which rows have a value, without those that are `absent`; None if all do."""
     import numpy
 
     known = numpy.frombuffer(rows.numbers(STATUS), numpy.int64) != UNRESOLVED
     if any(extra.unresolved is not None for extra in rows.extras.values()):
         known = numpy.array([one.known_value is not None for one in versions_of(rows)])
+    if absent:
+        known = known & ~numpy.isin(numpy.arange(len(known)), list(absent))
     return None if known.all() else import_pyarrow().py_buffer(numpy.packbits(known, bitorder="little").tobytes())
 
 
