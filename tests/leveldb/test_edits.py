@@ -62,6 +62,7 @@ def test_an_atomic_group_is_applied_as_a_whole() -> None:
     [
         bytes.fromhex("8440 06 02 0a 01") + bytes.fromhex("8540 05"),  # tracked logs without lengths
         bytes.fromhex("8740 04 06 02 0a 01") + bytes.fromhex("8840 01 05"),  # and with them
+        bytes.fromhex("8740 00 8840 01 ff"),  # without a number
         bytes.fromhex("80c001 02 ffff"),  # a tag that may be skipped
     ],
 )
@@ -69,6 +70,27 @@ def test_tags_that_say_nothing_of_tables_are_passed_over(more: bytes) -> None:
     files = database(more + table(5, b"t5")[1])
     assert keys(files) == {b"log", b"t5"}
     assert codes(files) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "absent"),
+    [
+        (bytes.fromhex("8440 05 01 8440 07 01"), [5, 7]),  # the first form
+        (bytes.fromhex("8740 02 05 01 8740 02 07 01"), [5, 7]),
+        (bytes.fromhex("8740 02 05 01 8740 02 06 01 8740 02 07 01 8840 01 06"), [7]),  # logs below 6 are gone
+        (bytes.fromhex("8440 05 01 8440 07 01 8540 07"), [7]),
+        (bytes.fromhex("8740 02 05 01 8740 02 07 01 0a 08"), []),  # those below 8 are not needed
+        (bytes.fromhex("8740 02 05 01 8740 02 07 01 8840 01 08"), []),
+    ],
+)
+def test_tracked_logs_that_are_absent(more: bytes, absent: list[int]) -> None:
+    """RocksDB would not open it ("Missing WAL with log number"); the rows that are there are read all the same."""
+    files = database(table(5, b"t5")[1], more)
+    found = list(exhume.verify(MemoryTree(files), format="leveldb"))
+    names = [one.span.source for one in found if one.code == "LDB-115" and one.span is not None]
+    assert names == [f"{number:06d}.log" for number in absent]
+    assert Verdict.of(found) is (Verdict.INCOMPLETE if absent else Verdict.OK)
+    assert keys(files) == {b"log", b"t5"}
 
 
 @pytest.mark.parametrize("more", [b"\x08\x01", bytes.fromhex("808001 01 41"), bytes.fromhex("f501 01")])

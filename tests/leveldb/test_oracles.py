@@ -297,3 +297,64 @@ def test_a_database_without_its_log(tmp_path: Path, engine: str, closed: bool, e
     ran = exhume_cli("export", without, "-o", tmp_path / "rows.jsonl")
     assert (ran.code, "lost: log that is absent (" in ran.err) == (3, True)
     assert exhume.salvage(without, tmp_path / "saved").lost == {"logs": 1}
+
+
+def test_a_log_that_is_absent_beside_a_later_one(tmp_path: Path) -> None:
+    """LevelDB opens it with the rows that are there, and so do we; but there was a log that the manifest names."""
+    plyvel = need("plyvel")
+    path, copy = tmp_path / "db", tmp_path / "copy"
+    with plyvel.DB(str(path), create_if_missing=True) as database:
+        database.put(b"first", b"in a table")
+    with plyvel.DB(str(path)) as database:
+        database.put(b"second", b"in a log")
+    (log,) = path.glob("*.log")
+    log.rename(path / f"{int(log.stem) + 1:06d}.log")
+    shutil.copytree(path, copy)
+    with plyvel.DB(str(copy), paranoid_checks=True) as database:
+        rows = dict(database)
+    assert sorted(rows) == [b"first", b"second"]
+    with LevelDbArchive(LocalTree(path)) as archive:
+        assert dict(archive.database.scan()) == rows
+        assert [(one.code, one.span and one.span.source) for one in archive.verify()] == [("LDB-115", log.name)]
+
+
+def test_logs_that_rocksdb_keeps_track_of(tmp_path: Path) -> None:
+    """RocksDB does not open a database without one of them."""
+    rocksdict = need("rocksdict")
+    path = tmp_path / "db"
+    database = rocksdict.Rdict(str(path), rocksdict.Options(raw_mode=True))
+    database.create_column_family("other", rocksdict.Options(raw_mode=True)).close()
+    database.close()
+    del database
+    newest = max(path.glob("OPTIONS-*"))
+    off, on = (f"track_and_verify_wals_in_manifest={word}" for word in ("false", "true"))
+    assert off in newest.read_text()
+    newest.write_text(newest.read_text().replace(off, on))
+    options, families = rocksdict.Options.load_latest(str(path))
+    database = rocksdict.Rdict(str(path), options, families)
+    other = database.get_column_family("other")
+    other[b"row"] = b"keeps the first log"
+    for number in range(3):
+        database[b"key %d" % number] = b"value"
+        database.flush()
+    database.flush_wal(True)
+    shutil.copytree(path, tmp_path / "whole")
+    database.close()
+    logs = sorted(file.name for file in (tmp_path / "whole").glob("*.log"))
+    assert len(logs) > 2
+    for log in logs:
+        without, copy = tmp_path / f"without {log}", tmp_path / f"copy {log}"
+        shutil.copytree(tmp_path / "whole", without)
+        (without / log).unlink()
+        shutil.copytree(without, copy)
+        with LevelDbArchive(LocalTree(without)) as archive:
+            found = [(one.code, one.span and one.span.source) for one in archive.verify() if one.is_problem]
+        try:
+            options, families = rocksdict.Options.load_latest(str(copy))
+            rocksdict.Rdict(str(copy), options, families).close()
+        except Exception as error:
+            assert f"Missing WAL with log number: {int(log[:-4])}" in str(error)
+            assert found == [("LDB-115", log)]
+        else:
+            assert (log, found) == (logs[-1], []), "it was not closed yet"
+    assert [one for one in exhume.verify(tmp_path / "whole") if one.is_problem] == []

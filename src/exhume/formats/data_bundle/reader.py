@@ -108,8 +108,7 @@ class DataBundleArchive(MemberArchive):
             check_choice("sequence_rule", sequence_rule, SequenceRule)
         rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
         self.database: Database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
-        if self.database.absent_log is not None:  # a row that was only there may name a file: none may be missing
-            self.database.errors.append(self.database.absent_log)
+        self.database.errors += self.database.absent_logs  # a row that was only there may name a file: none may miss
         self.view: View = View(source, lambda shard: self.index.records(shard), limits)
         self._check = check
         self._counts_rows = is_at_hand(source)

@@ -151,9 +151,8 @@ def to_arrow(
 def _count_problems(database: Database, losses: Counter[str] | None) -> None:
     """Count as lost what the directory lacks; only an absent log does not keep the live state from being read."""
     if losses is not None:
-        absent = database.absent_log is not None
-        if absent:
-            losses[f"log that is absent ({database.missing_log})"] += 1
+        absent = len(database.absent_logs)
+        losses.update(f"log that is absent ({name})" for name in database.missing_logs[:absent])
         others = sum(one.is_problem for one in database.problems) - absent
         losses["files of the database that could not be read"] += others
 

@@ -136,8 +136,9 @@ LOG_ABSENT = _rule(
     spec="LevelDB db/db_impl.cc, DBImpl::Recover",
     severity=Severity.UNCHECKED,
     error=UnsupportedFeatureError,
-    hint="The engines open such a database with the rows of its tables. Rows and deletions that were only in the log "
-    "are not known; published copies and backups of closed databases have none there.",
+    hint="The engines open such a database with the rows that are there; only RocksDB refuses it, where it keeps track "
+    "of its logs. Rows and deletions that were only in the log are not known; published copies and backups of closed "
+    "databases have none there.",
 )
 IN_PLACE = _rule(
     114,

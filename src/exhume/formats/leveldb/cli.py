@@ -152,8 +152,8 @@ def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
 
     database = archive.database
     causes: dict[str, list[Finding]] = {}
-    if (absent := database.absent_log) is not None and not archive.is_incomplete:  # then it was reported
-        causes[absent.code] = [Finding.from_error(absent)]
+    if database.absent_logs and not archive.is_incomplete:  # then it was reported
+        causes[database.absent_logs[0].code] = list(map(Finding.from_error, database.absent_logs))
     for _, error in database.unread:
         causes.setdefault(error.code, []).append(Finding.from_error(error))
     told = {type_name(ValueTypes.BLOB_INDEX)} if causes else set()  # as `verify` does

@@ -100,10 +100,10 @@ class DatabaseDirectory:
             self.files = [as_of_pebble(file) for file in self.files]
         elif standalone:
             self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log", "blob") else f for f in self.files]
-        self.missing_log: str | None = None
-        """The log that the manifest names, where it is not among the files."""
-        self.absent_log: ExhumeError | None = None
-        """The error about that, unless the logs are elsewhere: as for the engines, it does not prevent reading."""
+        self.missing_logs: list[str] = []
+        """The logs that the manifest names and that are not among the files."""
+        self.absent_logs: list[ExhumeError] = []
+        """The errors about that, unless the logs are elsewhere: as for the engines, they do not prevent reading."""
         self._check_logs(report)
         self._tables: dict[str, Table] = {}
         self._logs: dict[str, LoadedLog] | None = None
@@ -133,21 +133,38 @@ class DatabaseDirectory:
         return named or any(table in each.mentioned for each in self.old_manifests)
 
     def _check_logs(self, report: Report) -> None:
-        """Report that the log named by the manifest is missing, or that the options place the logs elsewhere."""
-        if self.manifest is None or self.manifest.log_number == 0:
+        """Report that logs named by the manifest are missing, or that the options place the logs elsewhere."""
+        missing = self._missing_logs()
+        if not missing:
             return
-        if any(f.kind == "log" and f.role is Role.LIVE for f in self.files):
-            return
-        self.missing_log = f"{self.manifest.log_number:06d}.log"
-        span = Span(self.missing_log, 0, 0)
+        self.missing_logs = [f"{number:06d}.log" for number in missing]
+        spans = [Span(name, 0, 0) for name in self.missing_logs]
         folder = log_folder(self._options())
         from pathlib import PurePath
 
         if folder and PurePath(folder).name != PurePath(self.tree.name).name:  # it may have been moved, not renamed
-            report(checks.LOGS_ELSEWHERE, span=span, actual=folder)
+            report(checks.LOGS_ELSEWHERE, span=spans[0], actual=folder)
         else:
-            self.absent_log = checks.LOG_ABSENT.error(span=span)
-            self.problems.append(checks.LOG_ABSENT.finding(span=span))
+            self.absent_logs = [checks.LOG_ABSENT.error(span=span) for span in spans]
+            self.problems += [checks.LOG_ABSENT.finding(span=span) for span in spans]
+
+    def _missing_logs(self) -> list[int]:
+        """Return the numbers of logs that have to be there, and are not.
+
+        LevelDB makes a log before its manifest names it, and removes it after the manifest names a later one.
+        RocksDB names the first number that a log may have, and logs themselves only where it keeps track of them.
+        """
+        manifest = self.manifest
+        if manifest is None:
+            return []
+        logs = [file for file in self.files if file.kind == "log"]
+        missing = manifest.tracked_logs - {file.number for file in logs}
+        first = manifest.log_number
+        if first and not missing and all(file.number != first for file in logs):
+            later = any(file.role is Role.LIVE for file in logs)
+            if not later or (manifest.comparator is not None and manifest.writer.startswith("leveldb")):
+                missing.add(first)
+        return sorted(missing)
 
     def _options(self) -> str:
         """The newest OPTIONS; empty without one."""

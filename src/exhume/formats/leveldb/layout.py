@@ -7,6 +7,7 @@ are read, and what the operations of a batch mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise, starmap
 from operator import le
 from typing import Any, Final, NamedTuple
@@ -220,6 +221,9 @@ _COUNTERS: Final[Mapping[int, str]] = {
     Tags.COMPACTION_WATERLINE: "waterline",
 }
 
+_TRACKED_LOG, _TRACKED_LOGS_FROM = Tags.IGNORABLE + 7, Tags.IGNORABLE + 8
+"""Tags of logs that RocksDB keeps track of; older readers skip them."""
+
 
 def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
     """One record of a manifest; raises `StructureError` or `TruncatedError` for one that cannot be read completely."""
@@ -258,8 +262,29 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
     return VersionEdit(
         compact_pointers=tuple(pointers), deleted=tuple(deleted), added=tuple(added), column_family=family,
         blobs_added=tuple(blobs[edits.BlobFileAddition]), blob_garbage=tuple(blobs[edits.BlobFileGarbage]),
-        tags=tuple(field.raw_tag for field in raw.fields), **values,
+        tags=tuple(field.raw_tag for field in raw.fields), **_tracked_logs(raw), **values,
     )  # fmt: skip
+
+
+def _tracked_logs(raw: edits.LeveldbVersionEdit) -> dict[str, Any]:
+    """The fields `logs` and `logs_from` of an edit, as far as it has them; what may be skipped is never refused."""
+    logs: list[int] = []
+    out: dict[str, Any] = {}
+    for field in raw.fields:
+        match field.body:
+            case edits.WalAddition() as log:
+                logs.append(log.number)
+            case int(number) if field.tag == Tags.WAL_DELETION:
+                out["logs_from"] = number
+            case LeveldbBytes() as text if field.raw_tag in (_TRACKED_LOG, _TRACKED_LOGS_FROM):
+                with suppress(LayoutError):
+                    data = bytes(text.data)
+                    number, _ = read_leveldb_varint(data, 0, len(data))
+                    if field.raw_tag == _TRACKED_LOG:
+                        logs.append(number)
+                    else:
+                        out["logs_from"] = number
+    return out | {"logs": tuple(logs)} if logs else out
 
 
 def _check_attributes(raw: edits.NewFile | edits.NewFile2 | edits.NewFile3 | edits.NewFile4, where: Span) -> None:

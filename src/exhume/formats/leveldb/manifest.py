@@ -91,6 +91,8 @@ class Manifest:
     comparator: str | None = None
     previous_log_number: int = 0
     min_log_number: int = 0
+    tracked_logs: set[int] = field(default_factory=set)
+    """Logs that RocksDB requires to be there: it names them where it keeps track of them."""
     next_file_number: int | None = None
     last_sequence: int | None = None
     waterline: int | None = None
@@ -206,6 +208,8 @@ def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -
         manifest.previous_log_number = edit.previous_log_number
     if edit.min_log_number is not None:
         manifest.min_log_number = max(manifest.min_log_number, edit.min_log_number)
+    first = max(manifest.min_log_number, edit.logs_from or 0)
+    manifest.tracked_logs = {number for number in (*manifest.tracked_logs, *edit.logs) if number >= first}
     if edit.waterline is not None:
         manifest.waterline = edit.waterline
     if edit.column_family_add is not None:

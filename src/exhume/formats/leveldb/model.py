@@ -278,7 +278,7 @@ class TableFile(NamedTuple):
 
 _EDIT_FIELDS = (
     "comparator", "log_number", "previous_log_number", "next_file_number", "last_sequence", "min_log_number",
-    "column_family_add", "max_column_family", "atomic_group_left", "waterline",
+    "logs_from", "column_family_add", "max_column_family", "atomic_group_left", "waterline",
 )  # fmt: skip
 
 
@@ -291,6 +291,10 @@ class VersionEdit(NamedTuple):
     last_sequence: int | None = None
     previous_log_number: int | None = None
     min_log_number: int | None = None
+    logs: tuple[int, ...] = ()
+    """Logs that RocksDB keeps track of from now on (`track_and_verify_wals_in_manifest`)."""
+    logs_from: int | None = None
+    """The first of these logs that is still kept."""
     compact_pointers: tuple[tuple[int, bytes], ...] = ()
     deleted: tuple[tuple[int, int], ...] = ()
     added: tuple[TableFile, ...] = ()
@@ -315,6 +319,8 @@ class VersionEdit(NamedTuple):
             out["column_family"] = self.column_family
         if self.column_family_drop:
             out["column_family_drop"] = True
+        if self.logs:
+            out["logs"] = list(self.logs)
         if self.deleted:
             out["deleted"] = [{"level": level, "number": number} for level, number in self.deleted]
         if self.added:

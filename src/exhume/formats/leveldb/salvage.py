@@ -306,10 +306,10 @@ def _account_other(file: DbFile, span: Span, report: SalvageReport) -> None:
 
 
 def _note_missing(database: Database, report: SalvageReport, *, everything: bool) -> None:
-    """Count a missing log, and report what the losses mean for the rows."""
-    if database.missing_log is not None:
+    """Count missing logs, and report what the losses mean for the rows."""
+    for name in database.missing_logs:
         report.add_lost("logs")
-        report.notes.append(f"{database.missing_log} is missing")
+        report.notes.append(f"{name} is missing")
     if not everything and any(report.lost[kind] for kind in _NEWER_MAY_BE_LOST):
         report.notes.append("the lost rows may have replaced or deleted rows that were written")
     if not everything and (hidden := database.updates_in_place()):
