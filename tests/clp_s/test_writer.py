@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -453,6 +454,17 @@ def test_a_record_above_the_limit_is_refused_when_that_much_was_read(tmp_path: P
     ):
         writer.add_file(file, name="x")
     assert file.taken < 7 << 20
+
+
+def test_the_name_of_an_input_that_is_not_utf8_is_kept(tmp_path: Path) -> None:
+    """Its bytes are stored, as clp-s stores them."""
+    source, name = tmp_path / "in.jsonl", os.fsdecode(b"in\xff.jsonl")
+    source.write_bytes(b'{"a":1}\n')
+    with create(tmp_path / "x") as writer, source.open("rb") as file:
+        writer.add_file(file, name=name)
+    with read(tmp_path / "x") as archive:
+        assert [part.properties["_filename"] for part in archive.range_index] == [name]
+        assert [one.code for one in archive.verify()] == ["CLPS-414"]
 
 
 def test_streams() -> None:

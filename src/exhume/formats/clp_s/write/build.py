@@ -88,7 +88,7 @@ def build_metadata(
         entries = [
             {"e": end, "f": sort_keys(properties), "s": start} for start, end, properties in ranges
         ]  # keys in byte order, as upstream writes them
-        packets.append((PacketType.RANGE_INDEX, msgpack.packb(entries)))
+        packets.append((PacketType.RANGE_INDEX, msgpack.packb(entries, unicode_errors="surrogateescape")))
     return pack_packets(packets)
 
 
