@@ -24,7 +24,7 @@ from exhume.testing.sources import MisreportingSource
 from tests.scaling.archives import damaged_blocks
 from tests.sizes import some
 
-from .build import PARTIAL, File, reader
+from .build import PARTIAL, File, reader, simple
 from .damaged import Tree
 from .make_samples import BROKEN, METADATA, WORDS
 
@@ -340,3 +340,17 @@ def test_where_the_index_places_blocks_is_not_searched_again_for_each_damage(
     report = salvage(tmp_path / "a.zs", tmp_path / "b.zs")
     assert sum(report.lost.values()) > 20
     assert len(sorts) < 10
+
+
+@pytest.mark.parametrize(
+    ("data", "lost"),
+    [
+        (simple(File(metadata=b'{"a":NaN}')), {"metadata objects": 1}),
+        (simple(File(metadata=b"[1]")), {"metadata objects": 1}),
+        (simple(File(metadata=b'{"a":1e999}')), {"metadata objects": 1}),
+        (simple(File())[:88] + b"\xff" * 8 + simple(File())[96:], {"headers": 1}),
+    ],
+)
+def test_metadata_that_cannot_be_kept_is_lost(data: bytes, lost: dict[str, int], tmp_path: Path) -> None:
+    report = salvage(BytesSource(data), tmp_path / "x.zs", format="zs")
+    assert (report.recovered["records"], +report.lost) == (2, lost)

@@ -279,3 +279,9 @@ def test_deep_index_is_followed() -> None:
     assert codes(data) == set()
     with reader(data) as archive:
         assert list(archive.records(prefix=WORDS[0])) == [WORDS[0]]
+
+
+@pytest.mark.parametrize("metadata", [b'{"a":' + b"9" * 5000 + b"}", b'{"a":1e999}', b'{"a":-1e999}'])
+def test_numbers_that_only_json_allows_are_not_checked(metadata: bytes) -> None:
+    found = exhume.verify(simple(File(metadata=metadata)), format="zs")
+    assert ([one.code for one in found], str(found.verdict)) == (["ZS-504"], "incomplete")

@@ -5,6 +5,7 @@ Spec: zs.txt; each rule names its section."""
 from __future__ import annotations
 
 import json
+from math import isinf
 from typing import Any
 
 from exhume.errors import (
@@ -15,6 +16,7 @@ from exhume.errors import (
     TruncatedError,
     UnrecognizedFormatError,
     UnsupportedFeatureError,
+    shorten,
 )
 from exhume.findings import RuleTable, Severity
 
@@ -189,6 +191,13 @@ INDEX_TOO_LARGE = _rule(
     error=LimitExceededError,
     hint="The bound is 1,000,000; writers use about 1,000.",
 )
+METADATA_LIMIT = _rule(
+    504,
+    "metadata nests too deeply, or has a number that is too large",
+    spec="Header, Metadata",
+    error=LimitExceededError,
+    hint="JSON allows it. The bounds are those of Python: some 1,000 levels, 4,300 digits, and 64-bit floats.",
+)
 
 
 class _NotJsonError(ValueError):
@@ -199,10 +208,28 @@ def _refuse_constant(text: str) -> None:
     raise _NotJsonError(f"{text} is not JSON")
 
 
+class _TooLargeError(ValueError):
+    """A number that JSON allows, and that is not read."""
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise _TooLargeError(f"a number of {len(text):,} digits") from error
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if isinf(value):
+        raise _TooLargeError(f"the number {shorten(text)}")
+    return value
+
+
 def parse_metadata(raw: bytes, span: Span) -> tuple[dict[str, Any], list[str]]:
     """The metadata object, and the keys that occur more than once in it; `span` is the position of the bytes.
 
-    Raises ZS-401, ZS-402, ZS-403.
+    Raises ZS-401, ZS-402, ZS-403, ZS-504.
     """
     try:
         text = raw.decode("utf-8")
@@ -220,11 +247,19 @@ def parse_metadata(raw: bytes, span: Span) -> tuple[dict[str, Any], list[str]]:
         return out
 
     try:
-        value = json.loads(text, object_pairs_hook=collect, parse_constant=_refuse_constant)
+        value = json.loads(
+            text,
+            object_pairs_hook=collect,
+            parse_constant=_refuse_constant,
+            parse_int=_integer,
+            parse_float=_float,
+        )
     except json.JSONDecodeError as error:
         at = len(text[: error.pos].encode())
         raise METADATA_JSON.error(error.msg, span=span.sub(at, span.size)) from error
-    except (ValueError, RecursionError) as error:
+    except (_TooLargeError, RecursionError) as error:
+        raise METADATA_LIMIT.error(str(error) if isinstance(error, _TooLargeError) else "", span=span) from error
+    except ValueError as error:
         raise METADATA_JSON.error(str(error), span=span) from error
     if not isinstance(value, dict):
         raise METADATA_OBJECT.error(span=span, actual=type(value).__name__)

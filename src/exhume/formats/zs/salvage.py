@@ -79,6 +79,8 @@ class Recovery:
     file: BlockFile
     metadata: dict[str, Any]
     header_holds: bool
+    unreadable: str = field(default="", init=False)
+    """What could not be read before the first block, and is not in the new file."""
     kept: list[KeptBlock] = field(default_factory=list)
     ranges: list[FileRange] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -114,9 +116,11 @@ def salvage(
     report.add_recovered("data blocks", len(recovery.kept))
     if recovery.lost_blocks:
         report.add_lost("data blocks", recovery.lost_blocks)
-    if not recovery.kept and not recovery.header_holds:  # then no new header is made either
+    if recovery.unreadable == "headers" or not (recovery.kept or recovery.header_holds):  # or no new header is made
         report.add_lost("headers")
         recovery.ranges[0] = replace(recovery.ranges[0], outcome=Outcome.LOST)
+    elif recovery.unreadable:
+        report.add_lost(recovery.unreadable)
     for p in recovery.ranges:
         report.add_span(source.span(p.start, p.end), p.outcome, p.content, p.reason, p.code)
     return report
@@ -132,6 +136,8 @@ def recover(
     file = BlockFile(source, header, limits)
     holds = trusted and not any(problem.code == checks.HEADER_CRC.code for problem in head.problems)
     recovery = Recovery(file, head.metadata or {}, holds, notes=[problem.message for problem in head.problems])
+    if head.metadata is None:
+        recovery.unreadable = "headers" if head.header is None else "metadata objects"
     if not trusted:
         recovery.notes.append("the header is damaged: codec and first block were found by trial")
     hints = named_blocks(file) if trusted else {}
