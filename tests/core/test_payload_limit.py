@@ -360,7 +360,7 @@ def test_exports_name_what_is_above_the_limit_and_give_the_rest(
     with exhume.open(target, limits=exhume.Limits(payload_size=64 << 10)) as opened:
         archive: Any = opened
         table = archive.to_arrow(topic="/zstd") if name == "ark" else archive.to_arrow()
-        with pytest.raises(exhume.ExhumeError, match="payload_size"):  # where nothing counts what is lost
+        with pytest.raises(exhume.ExhumeError, match="payload_size"):  # where losses are not counted
             table.read_all()
 
 
