@@ -322,8 +322,8 @@ def write(folder: Path, first: int, count: int) -> None:
 def compare(folder: Path, seeds: int) -> tuple[int, int, list[str]]:
     """How many specifications in a folder were compared, on how many inputs, and what differs.
 
-    Where an input is refused is not compared: Kaitai's classes put it after bits that were begun, and at the structure
-    whose argument could not be computed.
+    Where an input is refused is not compared: Kaitai's classes put it at the structure whose argument could not be
+    computed, and at the element of a list whose first element could not.
     """
     collection = Collection(folder)
     specs = inputs = 0

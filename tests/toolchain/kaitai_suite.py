@@ -195,8 +195,8 @@ def _adapted(specification: Specification, root: Any, debug: bool) -> Any:
     return type(root.__name__, (root,), {"from_file": classmethod(from_file), "__slots__": ()})
 
 
-def _in_words_of_kaitai(error: Any, begun: int = 0) -> str:
-    wanted, found = (int(re.sub(r"\D", "", str(one))) - begun for one in (error.expected, error.found))
+def _in_words_of_kaitai(error: Any) -> str:
+    wanted, found = (int(re.sub(r"\D", "", str(one))) for one in (error.expected, error.found))
     return f"requested {wanted} bytes, but only {found} bytes available"
 
 
@@ -213,7 +213,7 @@ class Debugged:
         except LayoutError as error:
             self._value = getattr(error, "partial", None)
             if error.short:
-                raise EOFError(_in_words_of_kaitai(error, max(0, self._io.pos() - error.offset))) from error
+                raise EOFError(_in_words_of_kaitai(error)) from error
             raise
 
     @property

@@ -762,6 +762,37 @@ def test_bits_of_both_orders_within_a_byte_are_refused(tmp_path: Path, spec: str
         compiled(Case("", spec, "", {}), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ("0140", ("t", 1, "3", "4")),
+        ("0139", ("u", 1, "at most 7", "9")),
+        ("013710ff", ("v", 2, "at most 7", "271")),
+        ("01370070ff", ("w", 3, "at most 7", "255")),
+        ("0137", ("v", 2, "2 bytes", "0 bytes")),
+        ("013710", ("v", 2, "2 bytes", "1 byte")),
+        ("01370070", ("w", 4, "1 byte", "0 bytes")),
+    ],
+)
+@pytest.mark.parametrize("optional", [False, True], ids=["together", "one by one"])
+def test_bits_are_refused_at_their_byte(
+    tmp_path: Path, data: str, place: tuple[str, int, str, str], optional: bool
+) -> None:
+    some = ", if: true" if optional else ""
+    spec = (
+        "seq: [{id: a, type: u1}, {id: t, type: b4, valid: 3}, {id: u, type: b4, valid: {max: 7}},\n"
+        f"  {{id: v, type: b12, valid: {{max: 7}}{some}}}, {{id: w, type: b12, valid: {{max: 7}}}}]"
+    )
+    specification = compiled(Case("places", spec, data, {}), tmp_path)
+    view = bytes.fromhex(data)
+    readers = (lambda: specification.module.read_one(view, 0, len(view)), lambda: specification.traced(view))
+    for read in readers:
+        with pytest.raises(LayoutError) as caught:
+            read()
+        error = caught.value
+        assert (error.path, error.offset, str(error.expected), str(error.found)) == place
+
+
 @pytest.mark.parametrize("field", ["type: u1", "size: 1", "type: t, size-eos: true", "type: strz, encoding: ASCII"])
 def test_rows_after_the_last_bits_are_missing(tmp_path: Path, field: str) -> None:
     text = f"seq: [{{id: a, type: b3}}, {{id: b, {field}, repeat: eos}}]\ntypes: {{t: {{seq: [{{id: x, type: u1}}]}}}}"

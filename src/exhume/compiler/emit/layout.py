@@ -700,10 +700,11 @@ def ended(run: Run, data: View, mark: bytes, include: bool = False) -> View:
 
 
 def bits(view: View, bit: int, end: int, width: int, order: Any, path: str) -> int:
-    """The number in `width` bits from the bit `bit` on."""
+    """The number in `width` bits from the bit `bit` on; what is missing begins after the byte that was begun."""
     first, last = bit // 8, (bit + width + 7) // 8
     if last > end:
-        raise short(path, first, end, last - first)
+        begun = -(-bit // 8)
+        raise short(path, begun, end, last - begun)
     whole = int.from_bytes(view[first:last], order)
     shift = bit % 8 if order == "little" else last * 8 - bit - width
     return whole >> shift & (1 << width) - 1

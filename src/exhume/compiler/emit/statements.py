@@ -53,11 +53,15 @@ class Statements(SingleValue):
         valid = "valid" in field.raw
         size = fixed_size(field) if field.size is not None or not isinstance(field.one, Structure) else None
         if valid and size is None:
-            self.lines.add("start = at")
+            self._note_start(field)
         self._read_one(field, field.one, into, path)
         if valid:
             with self.checking(field, into):
                 self.check(field, into, path, "start" if size is None else f"at - {size}" if size else "at")
+
+    def _note_start(self, field: Field) -> None:
+        """Statements that note where a value begins: for bits, the byte that may have been begun by others."""
+        self.lines.add("start = bit // 8" if self.loose and isinstance(field.one, Bits) else "start = at")
 
     def _read_many(self, field: Field, into: str) -> None:
         """Statements that read a repeated field into the list `into`.
@@ -263,7 +267,7 @@ class Statements(SingleValue):
         """Statements that read one element into `one` and check it; if `nested`, the loop adds its path to errors."""
         valid = "valid" in field.raw
         if valid:
-            self.lines.add("start = at")
+            self._note_start(field)
         self._read_one(field, field.one, "one", '""' if nested else path, bare=nested)
         if valid:
             with self.checking(field, "one"):

@@ -261,19 +261,21 @@ class Values(Rules):
         big = isinstance(kinds[0], Bits) and kinds[0].big
         size = (sum(widths) + 7) // 8
         ends = [(sum(widths[: i + 1]) + 7) // 8 for i in range(len(widths))]
+        starts = [sum(widths[:i]) // 8 for i in range(len(widths))]
         table = ", ".join(f"({self.path(field)}, {stop})" for (field, _), stop in zip(fields, ends, strict=True))
         with lines.block(f"if end - at < {size}:" if size > 1 else "if at >= end:"):
-            for number, (field, _) in enumerate(fields):
+            for number, (field, into) in enumerate(fields):
                 if "valid" in field.raw and ends[number] < size:  # it is refused before the bytes of others are missed
                     with lines.block(f"if end - at >= {ends[number]}:"):
                         self._bits_of(fields[: number + 1], ends[number], big)
-                        self.check(field, fields[number][1], self.path(field), "at", f"at + {ends[number]}")
+                        first, stop = starts[number], ends[number]
+                        self.check(field, into, self.path(field), f"at + {first}" if first else "at", f"at + {stop}")
             lines.add(f"raise short(({table},), at, end, {size})")
         self._bits_of(fields, size, big)
         lines.add(f"at += {size}")
-        for field, into in fields:
+        for (field, into), first in zip(fields, starts, strict=True):
             if "valid" in field.raw:
-                self.check(field, into, self.path(field), f"at - {size}")
+                self.check(field, into, self.path(field), f"at - {size - first}")
 
     def _bits_of(self, fields: Many[tuple[Field, str]], size: int, big: bool) -> None:
         """Emit statements that take bit fields out of `size` bytes that contain no other field."""
