@@ -785,12 +785,22 @@ def test_bits_are_refused_at_their_byte(
     )
     specification = compiled(Case("places", spec, data, {}), tmp_path)
     view = bytes.fromhex(data)
-    readers = (lambda: specification.module.read_one(view, 0, len(view)), lambda: specification.traced(view))
-    for read in readers:
+    for read in (lambda: specification.module.read_one(view, 0, len(view)), lambda: specification.traced(view)):
         with pytest.raises(LayoutError) as caught:
             read()
         error = caught.value
         assert (error.path, error.offset, str(error.expected), str(error.found)) == place
+
+
+@pytest.mark.parametrize(
+    "valid", ["{min: 0}", "{max: 2}", "{expr: _ <= 2.5}", "{expr: limit <= 2.5}", "{min: limit}", "{max: n}"]
+)
+def test_what_is_no_number_is_within_no_range(tmp_path: Path, valid: str) -> None:
+    spec = f"seq: [{{id: limit, type: f4}}, {{id: n, type: u1}}, {{id: f, type: f4, valid: {valid}}}]"
+    specification = compiled(Case("nan", spec, "", {}), tmp_path)
+    with pytest.raises(LayoutError) as caught:
+        specification.module.One.from_bytes(bytes.fromhex("0000c07f050000c07f"))
+    assert (caught.value.path, caught.value.offset) == ("f", 5)
 
 
 @pytest.mark.parametrize("field", ["type: u1", "size: 1", "type: t, size-eos: true", "type: strz, encoding: ASCII"])

@@ -8,7 +8,7 @@ from collections.abc import Sequence as Many
 from exhume.compiler.emit.code import Code
 from exhume.compiler.emit.text import BINDS, members, negated
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind
+from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind, combined, family
 from exhume.compiler.front.model import Field
 from exhume.compiler.ir.fixed import scalar_of
 from exhume.compiler.ir.needs import without_rest
@@ -42,6 +42,8 @@ class Rules(Code):
             code = self._code(without_rest(bound), BINDS["<"] + 1)
             compare = {"eq": "==", "min": ">=", "max": "<="}[key]
             condition, opposite = f"{into} {compare} {code}", f"{into} {ex.OPPOSITE[compare]} {code}"
+            if key != "eq" and self._may_be_nan(field.one, self.kind(bound)):
+                opposite = f"not ({condition})"
             words = {"min": "at least", "max": "at most"}.get(key)
             shown = f'"{words} {code}"' if code.isdigit() else f'f"{words} {{{code}}}"'
             if re.search(r"""["'\\{}]""", code):  # which an f-string may not hold
@@ -58,7 +60,10 @@ class Rules(Code):
             condition = f"{into} in {members(sorted(enum.values))}"
             wanted = f'"a value of {enum.id}"'
         elif key == "expr":
-            condition = self.code(ex.parse(said))
+            test = ex.parse(said)
+            condition = self.code(test)
+            if isinstance(test, ex.Binary) and self._may_be_nan(self.kind(test.left), self.kind(test.right)):
+                opposite = f"not ({condition})"
             wanted = repr(" ".join(str(said).split()))
         else:
             raise UnsupportedError(f"`valid: {key}` is not supported")
@@ -68,6 +73,11 @@ class Rules(Code):
         unsigned = isinstance(field.one, Integer) and field.one.size and not field.one.signed
         if condition == f"{into} <= end - at" and (unsigned or scalar_of(field.one)) and field.condition is None:
             self.bounded = into
+
+    @staticmethod
+    def _may_be_nan(*kinds: Kind) -> bool:
+        """Whether one of two values may be no number, of which no comparison is true, nor its opposite."""
+        return any(family(combined(kind)) in ("float", "unknown") for kind in kinds)
 
     @staticmethod
     def _most(field: Field, test: ex.Expr) -> ex.Expr | None:
