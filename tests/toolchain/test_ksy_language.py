@@ -483,6 +483,17 @@ CASES = [
         "0102030405",
         {"(r.b.y, [bytes(x) for x in r.b.z], bytes(r.b.w))": ([2, 3, 4], [b"\3", b"\4", b"\5"], b"\4\5")},
     ),
+    Case(
+        "nothing_behind_the_end",
+        "seq: [{id: a, type: u1}]\n"
+        "instances: {b: {pos: 9, type: u1, repeat: eos}, c: {pos: 9, type: u2, repeat: eos},\n"
+        "  d: {pos: 9, type: u4be, repeat: expr, repeat-expr: a}, e: {pos: 9, type: sub, repeat: eos},\n"
+        "  f: {pos: 9, size: 0}, g: {pos: 9, size-eos: true}, h: {pos: 9, size-eos: true, type: str},\n"
+        "  i: {pos: 9, type: f8, repeat: expr, repeat-expr: 0}}\n"
+        "types: {sub: {seq: [{id: x, type: u1}]}}",
+        "00",
+        {"[len(x) for x in (r.b, r.c, r.d, r.e, r.f, r.g, r.h, r.i)]": [0] * 8},
+    ),
     Case(  # as bits are left, the stream has not ended, and what comes after them is empty
         "rows_after_bits_at_the_end",
         "seq: [{id: a, type: b3}, {id: b, size-eos: true, repeat: eos}]",
@@ -785,9 +796,9 @@ def test_bits_are_refused_at_their_byte(
     )
     specification = compiled(Case("places", spec, data, {}), tmp_path)
     view = bytes.fromhex(data)
-    for read in (lambda: specification.module.read_one(view, 0, len(view)), lambda: specification.traced(view)):
+    for read in (specification.module.One.from_bytes, specification.traced):
         with pytest.raises(LayoutError) as caught:
-            read()
+            read(view)
         error = caught.value
         assert (error.path, error.offset, str(error.expected), str(error.found)) == place
 

@@ -299,9 +299,10 @@ class Statements(SingleValue):
             lines.add(f"many = {self._count(count)}")
         else:
             lines.add(f"many = -(-(end - at) // {size}) if end > at else 0")
-        with lines.block(f"if many > (end - at) // {size}:" if size > 1 else "if many > end - at:"):
-            whole = f"max(0, end - at) // {size}"
-            lines.add(f"many = {whole}")
+        room = "max(0, end - at)"
+        left = room if self.strays and self.foreign else "(end - at)" if size > 1 else "end - at"
+        with lines.block(f"if many > {left} // {size}:" if size > 1 else f"if many > {left}:"):
+            lines.add(f"many = {room} // {size}")
             inside = f".{field.one.type.seq[0].id}" if isinstance(field.one, Structure) else ""
             path = f"{self.above_path}{field.id}[{{many}}]{inside}"
             lines.add(f'raise short(f"{path}", at + many * {size}, end, {size})')
