@@ -169,6 +169,12 @@ def test_rows_that_are_found_together_keep_some_starts(tmp_path: Path, starts: N
     assert innermost([near], 4000)[-2].span == innermost([found], 4000)[-2].span
 
 
+def test_a_list_without_numbers_has_no_elements(tmp_path: Path) -> None:
+    numbers = "seq: [{id: a, type: u1, repeat: eos}, {id: b, type: u2, repeat: eos}]"
+    found = explained(compiled(Case("none", numbers, "", {}), tmp_path), b"", whole=True)
+    assert [(one.name, one.value) for one in found.children] == [("a", "0 elements"), ("b", "0 elements")]
+
+
 def test_ranges_have_the_elements_in_them(tmp_path: Path) -> None:
     specification = compiled(LISTS[0], tmp_path)
     [found] = explain(b"\1a" * 5, selection=Selection(start=3, end=6), ksy=specification)

@@ -189,6 +189,8 @@ class Explainer:
             if type_of(parsed).field(name).repeat and value is not None and not many and end is not None:
                 many = trees.EvenPositions(start, (end - start) // max(1, len(value)), len(value))  # numbers
             place["arr"] = trees.ElementPlaces(many, view)
+        if isinstance(value, (bytes, memoryview)) and not len(value) and type_of(parsed).field(name).repeat:
+            value = []  # no numbers
         if isinstance(value, Lazily):
             value.reaches = any(reaches(one.type) for one in structures(type_of(parsed).field(name).one))
         self._left -= 1 + len(parent.path) // PATH_SHOWN

@@ -76,7 +76,7 @@ class Rules(Code):
 
     @staticmethod
     def _may_be_nan(*kinds: Kind) -> bool:
-        """Whether one of two values may be no number, of which no comparison is true, nor its opposite."""
+        """Whether one of two values may be no number: no comparison with it is true, nor the opposite of one."""
         return any(family(combined(kind)) in ("float", "unknown") for kind in kinds)
 
     @staticmethod
