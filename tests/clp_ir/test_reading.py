@@ -247,6 +247,8 @@ def test_search() -> None:
             archive.search("x", begin_ms=2, end_ms=1)
         with pytest.raises(QueryError, match="64 bits"):
             archive.search("x", end_ms=1 << 64)
+        with pytest.raises(QueryError, match="64 bits"):
+            archive.search("x", begin_ms=1 << 64)
 
 
 PIECES = st.sampled_from(["a", "b", "B", "ab", "*", "?", "\\*", "\\?", "\\\\", "\\", "x", "ä"])

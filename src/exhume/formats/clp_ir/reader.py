@@ -134,10 +134,11 @@ def choose(
 ) -> Choice:
     """A choice out of wildcard queries.  Raises `QueryError` for times in the wrong order, and outside 64 bits."""
     first, last = MIN_MS if begin_ms is None else begin_ms, MAX_MS if end_ms is None else end_ms
+    for time in (first, last):
+        if not MIN_MS <= time <= MAX_MS:
+            raise QueryError("a time does not fit 64 bits", actual=time)
     if first > last:
         raise QueryError("begin_ms is after end_ms", expected=f"at most {last}", actual=first)
-    if first < MIN_MS or last > MAX_MS:
-        raise QueryError("a time does not fit 64 bits", actual=first if first < MIN_MS else last)
     return Choice(first, last, tuple(parse_wildcard(query, whole=whole, fold=ignore_case) for query in queries))
 
 
