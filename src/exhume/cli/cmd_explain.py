@@ -122,12 +122,13 @@ def command(
             outcome = _page(run, target, archive, findings, html, overwrite, selection)
             return run.report_problems(archive) or outcome
         explained = explain_archive(archive, selection, findings, unchecked="--no-verify" if no_verify else "")
-        _say_unverified(run, narrow and not unverified)
         outcome = run.report_problems(archive)
         if at is not None:
-            found = archive.sections() if dumping else None
-            return print_byte(run, target, list(explained), at, found=found) or outcome
+            found, shown = archive.sections() if dumping else None, list(explained)
+            _say_unverified(run, narrow and bool(shown) and not unverified)
+            return print_byte(run, target, shown, at, found=found) or outcome
         first = next(explained, None)
+        _say_unverified(run, narrow and first is not None and not unverified)
         if first is None and span is not None:
             outcome = ExitCode.NO
         seen = _SectionMonitor([] if first is None else itertools.chain([first], explained))
