@@ -13,6 +13,7 @@ import pytest
 
 import exhume
 from exhume.findings import STRUCTURE_ONLY
+from exhume.io.local import FileSource
 from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 from exhume.registry import formats
 from exhume.testing import damage
@@ -199,6 +200,30 @@ def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: 
     assert exhume_cli("carve", image[0], "--range", ":1000").code == 4
     assert exhume_cli("carve", image[0], "--only", "zip").code == 2
     assert exhume_cli("carve", tmp_path).code == 2
+
+
+@pytest.mark.parametrize("pieces", [1, 3], ids=["one file", "split"])
+def test_holes_of_a_sparse_image_are_not_read(pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = (OWN / "zs" / "words-deflate.zs").read_bytes()
+    size, at = 12 << 30, (10 << 30) + 4095
+    for number in range(pieces):
+        with (tmp_path / f"image.{number:03}").open("wb") as file:
+            file.truncate(size // pieces)
+            inside = at - number * (size // pieces)
+            if 0 <= inside < size // pieces:
+                file.seek(inside)
+                file.write(raw)
+    with FileSource(tmp_path / f"image.{pieces - 1:03}") as source:
+        if list(source.stored(0, 1 << 30)) == [(0, 1 << 30)]:
+            pytest.skip("this file system keeps no holes")
+    read = []
+    plain = FileSource._read
+    monkeypatch.setattr(FileSource, "_read", lambda *args: read.append(args[2]) or plain(*args))
+    seen: list[tuple[int, int | None, str]] = []
+    found = list(exhume.carve(tmp_path / "image.000", progress=lambda *args: seen.append(args)))
+    assert [(one.format, one.offset, one.length) for one in found] == [("zs", at, len(raw))]
+    assert seen[-1] == (size, size, "bytes")
+    assert sum(read) < 64 << 20
 
 
 @pytest.mark.parametrize("how", [(), ("--jobs", 2, "--chunk-size", 900)], ids=["one pass", "in spans"])

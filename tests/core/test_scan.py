@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -68,6 +69,25 @@ def test_spans_and_progress() -> None:
     source = BytesSource(b"xyxyxyxy")
     assert list(scanner.scan(source, 2, 5, 2, lambda *a: seen.append(a))) == [(2, 0), (4, 0)]
     assert seen == [(2, 3, "bytes"), (3, 3, "bytes")]
+
+
+class Sparse(BytesSource):
+    """Bytes of which long runs of zeros, from the multiples of four, are holes that must not be read as a whole."""
+
+    def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        data = self.read_at(0, self.size)
+        pages = [at for at in range(0, len(data), 4) if any(data[at : at + 4])]
+        for at in pages:
+            if max(at, start) < min(at + 4, end):
+                yield max(at, start), min(at + 4, end)
+
+
+@given(data=st.lists(st.sampled_from([b"\0" * 9, b"\0", b"a", b"ab"])).map(b"".join), window=st.integers(1, 9))
+@pytest.mark.parametrize("patterns", [[b"ab", b"\0\0a", b"a\0"], [b"ab", b"\0\0"]], ids=["magics", "zeros"])
+def test_nothing_is_missed_at_the_border_of_a_hole(patterns: list[bytes], data: bytes, window: int) -> None:
+    for start, stop in ((0, len(data)), (3, max(3, len(data) - 2))):
+        got = list(Scanner(patterns).scan(Sparse(data), start, stop, window))
+        assert got == list(Scanner(patterns).scan(BytesSource(data), start, stop, window))
 
 
 def test_bad_patterns_and_engines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,17 +57,30 @@ class Scanner:
     def scan(
         self, source: Source, start: int, stop: int, window: int, progress: Progress = no_progress
     ) -> Iterator[tuple[int, int]]:
-        """`(offset, pattern index)` of every occurrence that starts in `[start, stop)`, in order of offset."""
+        """`(offset, pattern index)` of every occurrence that starts in `[start, stop)`, in order of offset.
+
+        Holes of a sparse file are not read, but for the bytes in which a pattern with leading zeros can start.
+        """
         source.will_read(start, min(stop + self._overlap, source.size))
         at = start
-        while at < stop:
-            size = min(window, stop - at)
-            data = source.read_up_to(at, size + self._overlap)
-            for hit, index in self.find(data):
-                if hit < size:
-                    yield at + hit, index
-            at += size
-            progress(at - start, stop - start, "bytes")
+        for first, last in self._stored(source, start, stop):
+            at = max(at, first - self._overlap)
+            while at < min(last, stop):
+                size = min(window, min(last, stop) - at)
+                data = source.read_up_to(at, size + self._overlap)
+                for hit, index in self.find(data):
+                    if hit < size:
+                        yield at + hit, index
+                at += size
+                progress(at - start, stop - start, "bytes")
+        if at < stop:  # the rest is a hole
+            progress(stop - start, stop - start, "bytes")
+
+    def _stored(self, source: Source, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Where patterns that start in `[start, stop)` have bytes that are not in a hole."""
+        if all(map(any, self._patterns)):
+            return source.stored(start, min(stop + self._overlap, source.size))
+        return iter([(start, stop)])  # a pattern of zeros is in holes as well
 
     def find(self, data: bytes) -> list[tuple[int, int]]:
         """`(offset, pattern index)` of every occurrence in `data`, in ascending order; offsets count from its start."""

@@ -14,6 +14,7 @@ import re
 import stat
 import threading
 from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -83,6 +84,18 @@ class SplitSource(Source):
             parts.append(self._read_piece(number, offset - start, step))
             offset, size, number = offset + step, size - step, number + 1
         return b"".join(parts)
+
+    def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The ranges that are not holes of a segment; a range ends where a segment does."""
+        number = bisect_right(self._starts, start) - 1
+        while start < end:
+            first, last = self._starts[number : number + 2]
+            stop = min(end, last)
+            kept = self._open.get(number)
+            ranges = [(start - first, stop - first)] if kept is None else kept.stored(start - first, stop - first)
+            for one, other in ranges:
+                yield first + one, first + other
+            start, number = stop, number + 1
 
     def _read_piece(self, number: int, offset: int, size: int) -> bytes:
         """Read from one segment, which is opened for this read if it is not kept open."""

@@ -87,13 +87,10 @@ class FileSource(Source):
         except OSError as error:
             raise source_error(error, self.name, offset, offset + size) from error
 
-    def is_zero(self, start: int, end: int) -> bool:
+    def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The ranges that are not holes of a sparse file; all of `[start, end)` where the system has no holes."""
         if activity.current is not None:
             activity.current.on_read(self._path, start, end)
-        return all(super(FileSource, self).is_zero(*stored) for stored in self._stored(start, end))
-
-    def _stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The ranges of `[start, end)` that are not holes of a sparse file; all of it where the system has no holes."""
         while start < end:
             try:
                 first = os.lseek(self._fd, start, os.SEEK_DATA)

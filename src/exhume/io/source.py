@@ -144,9 +144,14 @@ class Source(abc.ABC):
             yield self.read_at(start, step)
             start += step
 
+    def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The ranges of `[start, end)` that can hold other bytes than zeros: not the holes of a sparse file."""
+        if start < end:
+            yield start, end
+
     def is_zero(self, start: int, end: int) -> bool:
         """Whether all bytes of `[start, end)` are zero."""
-        return all(chunk.count(0) == len(chunk) for chunk in self.chunks(start, end))
+        return all(chunk.count(0) == len(chunk) for range in self.stored(start, end) for chunk in self.chunks(*range))
 
     def span(self, start: int, end: int) -> Span:
         """The absolute `Span` of a range of this source."""
@@ -295,8 +300,9 @@ class WindowSource(Source):
     def _read(self, offset: int, size: int) -> bytes:
         return self._base.read_at(self._start + offset, size)
 
-    def is_zero(self, start: int, end: int) -> bool:
-        return self._base.is_zero(self._start + start, self._start + end)
+    def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        for first, last in self._base.stored(self._start + start, self._start + end):
+            yield first - self._start, last - self._start
 
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         for start, end in ranges:
@@ -351,9 +357,9 @@ class StoppableSource(Source):
         self._check()
         return self.base.read_at(offset, size)
 
-    def is_zero(self, start: int, end: int) -> bool:
+    def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         self._check()
-        return self.base.is_zero(start, end)
+        return self.base.stored(start, end)
 
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         self._check()
