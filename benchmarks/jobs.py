@@ -122,16 +122,16 @@ def timed(command: list[str], out: Path, copies: int = 1) -> Cost:
         )
         for each in outs
     ]
-    told = "".join(one.communicate()[1] for one in running)
+    reported = "".join(one.communicate()[1] for one in running)
     wall, cpu = time.perf_counter() - wall, own_cpu() - cpu
     for each in outs[1:]:
         shutil.rmtree(each, ignore_errors=True)
         each.unlink(missing_ok=True)
     failed = next((one.returncode for one in running if one.returncode), 0)
-    if failed == USAGE and "jobs" in told:
+    if failed == USAGE and "jobs" in reported:
         raise JobsRefusedError
     if failed:
-        raise SystemExit(f"failed ({failed}): {' '.join(command)}\n{told}")
+        raise SystemExit(f"failed ({failed}): {' '.join(command)}\n{reported}")
     return wall, cpu
 
 

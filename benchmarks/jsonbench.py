@@ -311,7 +311,7 @@ def compare(made: dict[str, Path], repeat: int) -> dict[str, dict[str, Any]]:
                 name = f"{engine} {source}"
                 if source == "ndjson" and turn:  # whose first round is not shown
                     continue
-                done = asked(engine, source, made[source], repeat if source != "ndjson" else min(repeat, 2))
+                done = requested(engine, source, made[source], repeat if source != "ndjson" else min(repeat, 2))
                 found[name] = done if name not in found else merged(found[name], done)
     answers = {json.dumps(one["rows"]): name for name, one in found.items()}
     if len(answers) > 1:
@@ -319,7 +319,7 @@ def compare(made: dict[str, Path], repeat: int) -> dict[str, dict[str, Any]]:
     return found
 
 
-def asked(engine: str, source: str, path: Path, repeat: int) -> dict[str, Any]:
+def requested(engine: str, source: str, path: Path, repeat: int) -> dict[str, Any]:
     """What `ask_all` finds in a process of its own."""
     settle()
     warm(path)

@@ -88,7 +88,7 @@ def serve(root: Path, latency: float, bandwidth: float, each: float) -> None:  #
     All connections together get `bandwidth` bytes a second, and each of them `each`.
     """
     line = Line(bandwidth)
-    asked = {"requests": 0, "bytes": 0}
+    requested = {"requests": 0, "bytes": 0}
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -109,9 +109,9 @@ def serve(root: Path, latency: float, bandwidth: float, each: float) -> None:  #
 
         def _answer(self, *, body: bool) -> None:
             if self.path == ASKED:
-                self._head(200, {}, counts := json.dumps(asked).encode(), len(counts))
+                self._head(200, {}, counts := json.dumps(requested).encode(), len(counts))
                 return
-            asked["requests"] += 1
+            requested["requests"] += 1
             time.sleep(latency)
             path = root / self.path.lstrip("/")
             if path.is_dir():
@@ -139,7 +139,7 @@ def serve(root: Path, latency: float, bandwidth: float, each: float) -> None:  #
                         piece = file.read(min(256 << 10, stop - start))
                         self.line.send(len(piece))
                         line.send(len(piece))
-                        asked["bytes"] += len(piece)
+                        requested["bytes"] += len(piece)
                         self.wfile.write(piece)
                         start += len(piece)
 

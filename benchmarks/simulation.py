@@ -118,13 +118,13 @@ class World:
         """One request: waits, and answers or fails."""
         with self.lock:
             self.requests[number] += 1
-            asked = self.requests[number]
-        wait = self.latency * (10 if random.Random(number * 31 + asked).random() < 0.01 else 1)
+            requested = self.requests[number]
+        wait = self.latency * (10 if random.Random(number * 31 + requested).random() < 0.01 else 1)
         time.sleep(wait)
         failing = self.failing(number)
         if failing is None:
             raise FileNotFoundError(self.name(number))
-        if asked <= failing:
+        if requested <= failing:
             raise TimeoutError("simulated")
         return self.template(number)
 
@@ -227,19 +227,19 @@ def count_records(partition: Partition) -> int:
 
 def check(world: World, number: int, result: Any, retries: int) -> str:
     """Compare one result, and what it cost, with what the storage did; say which kind it is."""
-    failing, asked = world.failing(number), world.requests[number]
+    failing, requested = world.failing(number), world.requests[number]
     tries = retry.RETRIES + 1
     if failing is None:
         assert result.error is not None, "a missing object was not reported"
-        assert (result.attempts, asked) == (1, 1), "a missing object was requested again"
+        assert (result.attempts, requested) == (1, 1), "a missing object was requested again"
         return "missing, reported"
     if failing > tries * (retries + 1):
         assert result.error is not None, "a dead object was not reported"
-        assert (result.attempts, asked) == (retries + 1, tries * (retries + 1)), "not all attempts were made"
+        assert (result.attempts, requested) == (retries + 1, tries * (retries + 1)), "not all attempts were made"
         return "never answered, reported"
     assert result.error is None, result.error
     assert result.value == world.template(number).errors, "another verdict"
-    assert asked == REQUESTS + failing, f"{asked} requests"
+    assert requested == REQUESTS + failing, f"{requested} requests"
     if failing >= tries:
         assert result.attempts == 2, "the unit was not tried again"
         return "unit retried, then read"

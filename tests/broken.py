@@ -232,7 +232,7 @@ def _leveldb() -> Named:
 def _databundle() -> Named:
     from exhume.testing.damage import flip
     from tests.data_bundle.make_samples import add_history, write_bundle
-    from tests.data_bundle.test_damage import LIES, VARIANTS, Bundle
+    from tests.data_bundle.test_damage import VARIANTS, WRONG_CLAIMS, Bundle
 
     def build(lie: Callable[[Bundle], None]) -> Build:
         def make(folder: Path) -> Path:
@@ -256,7 +256,7 @@ def _databundle() -> Named:
 
         return make
 
-    yield from ((name, build(lie)) for name, lie in _numbered(LIES))
+    yield from ((name, build(lie)) for name, lie in _numbered(WRONG_CLAIMS))
     yield from ((name, build(lie)) for name, lie in VARIANTS.items())
     yield "table of the index damaged", index_damaged("000004.sst", 20)
     yield "manifest of the index damaged", index_damaged("MANIFEST-000002", 20)
@@ -346,7 +346,7 @@ def write(format: str) -> None:
     for name, case in broken(format).items():
         with tempfile.TemporaryDirectory() as folder:
             parts = describe(format, case, Path(folder))
-            described[name] = {part: said for part, said in parts.items() if said is not None}
+            described[name] = {part: stated for part, stated in parts.items() if stated is not None}
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{format}.json").write_text(_lines(described) + "\n", encoding="utf-8")
 

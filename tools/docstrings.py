@@ -142,9 +142,9 @@ def dead(file: Path) -> list[str]:
     if "docs/formats/" not in text:
         return []
     nodes = ast.walk(_parsed(text))
-    said = " ".join(" ".join((ast.get_docstring(node) or "").split()) for node in nodes if isinstance(node, kinds))
+    stated = " ".join(" ".join((ast.get_docstring(node) or "").split()) for node in nodes if isinstance(node, kinds))
     missing = []
-    for page, section in CITED.findall(said):
+    for page, section in CITED.findall(stated):
         headings = (ROOT / "docs" / "formats" / page).read_text(encoding="utf-8")
         if section not in re.findall(r"^#+ (.*)$", headings, re.MULTILINE):
             missing.append(f'{file.relative_to(SRC).as_posix()} cites "{section}", which docs/formats/{page} lacks')

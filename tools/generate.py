@@ -214,9 +214,9 @@ def orphans(root: Path) -> list[str]:
     for folder in (*(folder for _, folder in FLAVOURS), SPECS, f"{COMPILED}/fast", f"{COMPILED}/facts"):
         for file in (root / folder).iterdir() if (root / folder).is_dir() else ():
             path = f"{folder}/{file.name}"
-            beside = ("debug", "specs", "fast", "facts", "ksy", "py.typed", "__pycache__")
+            extra = ("debug", "specs", "fast", "facts", "ksy", "py.typed", "__pycache__")
             built = file.name.endswith((".so", ".pyd", ".c"))
-            if path not in wanted and not built and file.name not in beside:
+            if path not in wanted and not built and file.name not in extra:
                 found.append(path)
     return sorted(found)
 

@@ -459,9 +459,9 @@ def table() -> str:
     total = sum(line is not None for _, line in rows)
     lines = [f"{len(rows)} mistakes planted, {total} caught.\n", "| mistake | what the lint says |", "| --- | --- |"]
     for seed, line in rows:
-        said = " ".join(line.partition(": ")[2].replace("|", "\\|").split()) if line else ""
-        said = re.sub(r"/\S+/ksy/", "ksy/", said)  # the folder is another each time
-        lines.append(f"| {seed.mistake} | {f'`{said}`' if line else 'nothing'} |")
+        stated = " ".join(line.partition(": ")[2].replace("|", "\\|").split()) if line else ""
+        stated = re.sub(r"/\S+/ksy/", "ksy/", stated)  # the folder is another each time
+        lines.append(f"| {seed.mistake} | {f'`{stated}`' if line else 'nothing'} |")
     return "\n".join(lines)
 
 

@@ -93,8 +93,8 @@ def boxes(schema: str) -> dict[str, Box]:
         rows = list(_rows(content))
         for attribute, label in rows[:MOST_ROWS]:
             kinds = [kind.partition("(")[0].rpartition("::")[2] for kind in _kinds(attribute.get("type"))]
-            told = " | ".join(kinds[:2]) + (" | …" if len(kinds) > 2 else "") or "bytes"
-            box.rows.append((_size(attribute), label, told + ("[]" if "repeat" in attribute else "")))
+            reported = " | ".join(kinds[:2]) + (" | …" if len(kinds) > 2 else "") or "bytes"
+            box.rows.append((_size(attribute), label, reported + ("[]" if "repeat" in attribute else "")))
             for kind in kinds[:3]:
                 if any(_rows(inner.get(kind, {}))):
                     box.targets.append((len(box.rows) - 1, kind))

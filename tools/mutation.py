@@ -422,11 +422,13 @@ class Experiment:
         words = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", "\n".join(lines)))
         codes = {rule.code for word in words if isinstance(rule := vars(checks).get(word), Rule)}
         format = FORMATS[self.folder]
-        told = {
-            f"[{format}-{case}]" for case, said in golden(format).items()
-            if codes & {finding.get("code") for finding in said["findings"]}
+        reported = {
+            f"[{format}-{case}]" for case, stated in golden(format).items()
+            if codes & {finding.get("code") for finding in stated["findings"]}
         }  # fmt: skip
-        return {number for number, test in enumerate(self.tests) if any(test.item.nodeid.endswith(end) for end in told)}
+        return {
+            number for number, test in enumerate(self.tests) if any(test.item.nodeid.endswith(end) for end in reported)
+        }
 
     def _killed(self, name: str) -> set[str]:
         """With `--again`: what was killed before, by name."""
@@ -608,9 +610,9 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--no-table", action="store_true", help="leave docs/testing.md alone")
     options = parser.parse_args(argv)
-    asked = [one.removesuffix(".py") for one in options.modules]
-    chosen = [name for name in judges() if not asked or name in asked or name.split("/")[0] in asked]
-    unknown = [one for one in asked if one not in judges() and one not in FORMATS]
+    requested = [one.removesuffix(".py") for one in options.modules]
+    chosen = [name for name in judges() if not requested or name in requested or name.split("/")[0] in requested]
+    unknown = [one for one in requested if one not in judges() and one not in FORMATS]
     if unknown:
         parser.error(f"no such module: {unknown[0]} (one of {', '.join(judges())})")
     try:

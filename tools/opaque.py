@@ -68,19 +68,19 @@ REASONS = {
 def opaque(schema: str, data: bytes) -> Counter[str]:
     """The bytes of a file that only plain bytes describe, by field; those that nothing describes, by specification."""
     tree = Explainer(Span(schema, 0, len(data)), whole=True).explain(schema, data)
-    told = bytearray(len(data))
+    reported = bytearray(len(data))
     plain = []
     for parent, field in _leaves(tree):
         if field.span is not None:
             if _says_something(field) or _is_spelled(parent, field):
-                told[field.span.start : field.span.end] = b"\1" * field.span.size
+                reported[field.span.start : field.span.end] = b"\1" * field.span.size
             else:
                 plain.append((re.sub(r"\[\d+\]", "[]", field.path), field.span))
     found: Counter[str] = Counter()
     for path, span in plain:
-        found[path] += told[span.start : span.end].count(0)
-        told[span.start : span.end] = b"\1" * span.size
-    found[schema] += told.count(0)
+        found[path] += reported[span.start : span.end].count(0)
+        reported[span.start : span.end] = b"\1" * span.size
+    found[schema] += reported.count(0)
     return +found
 
 

@@ -64,8 +64,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
     report = yield
     mark = item.get_closest_marker("conformance")
-    asked = {str(one) for one in mark.args} if mark is not None else set()
-    report.user_properties.append((_PROPERTY, ", ".join(sorted(asked | oracles.ASKED))))
+    requested = {str(one) for one in mark.args} if mark is not None else set()
+    report.user_properties.append((_PROPERTY, ", ".join(sorted(requested | oracles.ASKED))))
     report.user_properties.append((_INPUTS, oracles.COMPARED.total() or 1))
     return report
 

@@ -109,7 +109,7 @@ def show(place: Path, bin: Path, chapters: tuple[str, ...]) -> None:
     run(["bash", "examples/demo.sh", *chapters], place, PATH=path, DEMO_DIR=str(place / "made"), PYTHONPATH="")
 
 
-def told(command: list[str], place: Path) -> tuple[str, str, str]:
+def reported(command: list[str], place: Path) -> tuple[str, str, str]:
     """What an installed exhume says of itself: platform, Python, kernel.
 
     Raises:
@@ -135,7 +135,7 @@ def run_here(wheel: Path, python: str, chapters: tuple[str, ...]) -> Ran:
             raise DistError(f"{wheel.name}: {installed.strip()} is not what was installed")
         if not (venv / "share" / "man" / "man1" / "exhume.1").exists():
             raise DistError(f"{wheel.name}: no manual page was installed")
-        facts = told([str(venv / "bin" / "exhume")], place)
+        facts = reported([str(venv / "bin" / "exhume")], place)
         show(place, venv / "bin", chapters)
     return _ran(wheel, facts, chapters)
 
@@ -168,7 +168,7 @@ def run_arm(wheel: Path, root: Path, chapters: tuple[str, ...]) -> Ran:
         emulated = ["qemu-aarch64", "-L", str(root), "-E", f"PYTHONPATH={site}", str(python), "-m", "exhume"]
         (bin / "exhume").write_text(f'#!/bin/sh\nexec {shlex.join(emulated)} "$@"\n')
         (bin / "exhume").chmod(0o755)
-        facts = told([str(bin / "exhume")], place)
+        facts = reported([str(bin / "exhume")], place)
         show(place, bin, chapters)
     return _ran(wheel, facts, chapters)
 

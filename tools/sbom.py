@@ -90,8 +90,15 @@ def _requirement(line: str) -> dict[str, Any]:
     assert found is not None
     name = found[1].lower()
     purl = f"pkg:pypi/{name}"
-    asked = [{"name": "exhume:requirement", "value": line}, {"name": "exhume:contained", "value": "no"}]
-    return {"type": "library", "bom-ref": purl, "name": name, "purl": purl, "scope": "required", "properties": asked}
+    requested = [{"name": "exhume:requirement", "value": line}, {"name": "exhume:contained", "value": "no"}]
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": name,
+        "purl": purl,
+        "scope": "required",
+        "properties": requested,
+    }
 
 
 def _tool(name: str) -> dict[str, Any]:

@@ -126,8 +126,8 @@ def limits() -> str:
     )
     text += "| limit | value | what it bounds |\n| --- | --- | --- |\n"
     source = (ROOT / "src" / "exhume" / "limits.py").read_text(encoding="utf-8")
-    said = re.findall(r"^    (\w+): int = .*?\n    \"\"\"(.*?)\"\"\"", source, re.MULTILINE | re.DOTALL)
-    for name, reason in said:
+    stated = re.findall(r"^    (\w+): int = .*?\n    \"\"\"(.*?)\"\"\"", source, re.MULTILINE | re.DOTALL)
+    for name, reason in stated:
         text += f"| `{name}` | {getattr(DEFAULT_LIMITS, name):,} | {' '.join(reason.split())} |\n"
     return text
 

@@ -72,7 +72,7 @@ class Verdict:
 
     def reason(self, error: str) -> str:
         """Why a known failure happens; empty for an unknown one."""
-        return next((why for said, why in KNOWN.get(self.language, ()) if re.search(said, error)), "")
+        return next((why for stated, why in KNOWN.get(self.language, ()) if re.search(stated, error)), "")
 
 
 class MissingError(RuntimeError):
@@ -102,15 +102,15 @@ def run(command: list[str], cwd: Path | None = None, environment: dict[str, str]
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip() or f"exit {done.returncode}"
 
 
-def blame(said: str, pattern: str, files: dict[str, str]) -> Errors:
+def blame(stated: str, pattern: str, files: dict[str, str]) -> Errors:
     """The errors of each specification in a compiler's output; `pattern` has the file and the message."""
     found: Errors = {}
-    for match in re.finditer(pattern, said, re.MULTILINE):
+    for match in re.finditer(pattern, stated, re.MULTILINE):
         spec = files.get(Path(match[1]).name)
         if spec is not None:
             found.setdefault(spec, []).append(" ".join(match[2].split()))
-    if said and not found:
-        found["(all)"] = [" ".join(said.split())[:300]]
+    if stated and not found:
+        found["(all)"] = [" ".join(stated.split())[:300]]
     return found
 
 
@@ -118,8 +118,8 @@ def each(command: list[str], folder: Path, files: dict[str, str], cwd: Path | No
     """Run a command on every file by itself."""
     found: Errors = {}
     for name, spec in sorted(files.items()):
-        if said := run([*command, str(folder / name)], cwd):
-            found.setdefault(spec, [next(line for line in said.splitlines() if line.strip())])
+        if stated := run([*command, str(folder / name)], cwd):
+            found.setdefault(spec, [next(line for line in stated.splitlines() if line.strip())])
     return found
 
 
@@ -127,16 +127,16 @@ def check_java(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     """javac with the runtime."""
     sources = runtime("java") / "src" / "main" / "java"
     command = [tool("javac"), "-nowarn", "-proc:none", "-Xmaxerrs", "2000", "-sourcepath", str(sources), "-d"]
-    said = run([*command, str(folder / "out"), *(str(folder / name) for name in sorted(files))])
-    return "compiled with javac and the runtime", blame(said, r"^(.+\.java):\d+: error: (.*)", files)
+    stated = run([*command, str(folder / "out"), *(str(folder / name) for name in sorted(files))])
+    return "compiled with javac and the runtime", blame(stated, r"^(.+\.java):\d+: error: (.*)", files)
 
 
 def check_csharp(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     """The C# compiler with the runtime."""
     sources = [str(file) for file in sorted(runtime("csharp").glob("*.cs"))]
     command = [tool("mcs"), "-nowarn:0108,0114,0219,0414,0649", "-target:library", f"-out:{folder / 'out.dll'}"]
-    said = run([*command, *sources, *(str(folder / name) for name in sorted(files))])
-    return "compiled with mcs and the runtime", blame(said, r"^(.+\.cs)\(\d+,\d+\): error (.*)", files)
+    stated = run([*command, *sources, *(str(folder / name) for name in sorted(files))])
+    return "compiled with mcs and the runtime", blame(stated, r"^(.+\.cs)\(\d+,\d+\): error (.*)", files)
 
 
 def check_cpp(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
@@ -145,11 +145,11 @@ def check_cpp(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     command = [tool("g++", "c++", "clang++"), "-std=c++11", "-fsyntax-only", "-fmax-errors=1"]
     found: Errors = {}
     for name, spec in sorted(sources.items()):
-        said = run([*command, f"-I{runtime('cpp_stl')}", f"-I{folder}", str(folder / name)])
-        if error := re.search(r"error: (.*)", said):
+        stated = run([*command, f"-I{runtime('cpp_stl')}", f"-I{folder}", str(folder / name)])
+        if error := re.search(r"error: (.*)", stated):
             found[spec] = [error[1]]
-        elif said:
-            found[spec] = [said]
+        elif stated:
+            found[spec] = [stated]
     return "compiled with g++ and the runtime", found
 
 
@@ -163,8 +163,8 @@ def check_go(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     place = folder / "src" / "github.com" / "kaitai-io" / "kaitai_struct_go_runtime" / "kaitai"
     shutil.copytree(runtime("go") / "kaitai", place, ignore=shutil.ignore_patterns("*_test.go"))
     path = os.pathsep.join([str(folder), os.environ.get("GOPATH", "/usr/share/gocode")])
-    said = run([tool("go"), "build", "-gcflags=-e", "parsers"], folder, {"GO111MODULE": "off", "GOPATH": path})
-    return "compiled with go and the runtime", blame(said, r"^(.+\.go):\d+:\d+: (.*)", files)
+    stated = run([tool("go"), "build", "-gcflags=-e", "parsers"], folder, {"GO111MODULE": "off", "GOPATH": path})
+    return "compiled with go and the runtime", blame(stated, r"^(.+\.go):\d+:\d+: (.*)", files)
 
 
 def check_perl(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
@@ -187,8 +187,8 @@ def check_php(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
         + "".join(f"require_once '{folder / name}';\n" for name in sorted(files)),
         encoding="utf-8",
     )
-    said = "" if found else run([php, str(loader)])
-    return "php -l, then loaded with the runtime", found or blame(said, r"error: +(?:.*) in (.+\.php)()", files)
+    stated = "" if found else run([php, str(loader)])
+    return "php -l, then loaded with the runtime", found or blame(stated, r"error: +(?:.*) in (.+\.php)()", files)
 
 
 def check_ruby(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
@@ -202,8 +202,8 @@ def check_lua(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     place = f"{runtime('lua')}/?.lua;{folder}/?.lua"
     found: Errors = {}
     for name, spec in sorted(files.items()):
-        if said := run([lua, "-e", f"package.path = {json.dumps(place)}", str(folder / name)]):
-            found[spec] = [said.splitlines()[0]]
+        if stated := run([lua, "-e", f"package.path = {json.dumps(place)}", str(folder / name)]):
+            found[spec] = [stated.splitlines()[0]]
     return "loaded with the runtime", found
 
 
@@ -214,8 +214,8 @@ def check_javascript(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     environment = {"NODE_PATH": str(ROOT / "node_modules")}
     found: Errors = {}
     for name, spec in sorted(files.items()):
-        if said := run([*node, "-e", script, name], None, environment):
-            found[spec] = [said.splitlines()[0]]
+        if stated := run([*node, "-e", script, name], None, environment):
+            found[spec] = [stated.splitlines()[0]]
     return "loaded with the runtime, and every sample read by the tests", found
 
 
@@ -224,8 +224,8 @@ def check_python(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     code = "import importlib, sys; sys.path.insert(0, sys.argv[1]); importlib.import_module(sys.argv[2])"
     found: Errors = {}
     for name, spec in sorted(files.items()):
-        if said := run([sys.executable, "-W", "error", "-c", code, str(folder), Path(name).stem]):
-            found[spec] = [said.splitlines()[-1]]
+        if stated := run([sys.executable, "-W", "error", "-c", code, str(folder), Path(name).stem]):
+            found[spec] = [stated.splitlines()[-1]]
     return "imported with the runtime, and every sample read by the tests", found
 
 
@@ -261,9 +261,9 @@ def generate(out: Path, languages: list[str]) -> dict[str, Errors]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise nodejs.NodeError(done.stderr.strip())
-    told = json.loads(done.stdout)
+    reported = json.loads(done.stdout)
     return {
-        language: {Path(file).stem: [str(error)] for file, error in told[language].items() if error}
+        language: {Path(file).stem: [str(error)] for file, error in reported[language].items() if error}
         for language in languages
     }
 

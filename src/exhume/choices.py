@@ -23,8 +23,10 @@ def near(wrong: str, known: Iterable[str]) -> str | None:
 
     names = [name for name in islice(known, LOOKED_AT) if isinstance(name, str)]
     folded = {name.casefold(): name for name in reversed(names)}
-    asked = wrong.casefold()
-    found = difflib.get_close_matches(asked, folded, 1) or [one for one in folded if sorted(one) == sorted(asked)]
+    folded_name = wrong.casefold()
+    found = difflib.get_close_matches(folded_name, folded, 1) or [
+        one for one in folded if sorted(one) == sorted(folded_name)
+    ]
     return folded[found[0]] if found else None
 
 

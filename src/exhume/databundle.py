@@ -30,7 +30,7 @@ def open(
 
     Args:
         target: Path, URL or `Tree` of the bundle's directory.
-        sequence_rule: How a log of the index numbers the operations of a batch; None: told from the log.
+        sequence_rule: How a log of the index numbers the operations of a batch; None: as the log shows.
         check: Whether the index must have the configuration row of a bundle.
         limits: What hostile input may cost.
         storage_options: Options for the fsspec file system of a URL.

@@ -193,12 +193,12 @@ NOT_VERIFIED = "not checked: --no-verify"
 
 def summarize(counts: Mapping[Severity, int], *notes: str) -> str:
     """The verdict in words: `damaged (2 errors, 1 warning)`; notes that are not empty follow the counts."""
-    told = [
+    shown = [
         f"{count} not checked" if severity is Severity.UNCHECKED else counted(count, f"{severity}s")
         for severity, count in counts.items()
         if count
     ]
-    more = ", ".join([*told, *filter(None, notes)])
+    more = ", ".join([*shown, *filter(None, notes)])
     verdict = Verdict.of_severities([severity for severity, count in counts.items() if count])
     return f"{verdict} ({more})" if more else str(verdict)
 

@@ -25,7 +25,7 @@ def open(
 
     Args:
         target: Path, URL or `Tree` of the directory, or a single table or log file.
-        sequence_rule: How a log numbers the operations of a batch; None: told from the log.
+        sequence_rule: How a log numbers the operations of a batch; None: as the log shows.
         limits: What hostile input may cost.
         storage_options: Options for the fsspec file system of a URL.
         offset: Where the archive starts inside a larger file, in bytes.

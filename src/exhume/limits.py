@@ -120,8 +120,10 @@ class Limits(_Caps):
             name, eq, value = text.partition("=")
             name = name.strip().replace("-", "_")
             if not eq or name not in known:
-                said = hint(name, known) if eq else " (it takes NAME=VALUE)"
-                raise WriterError(f"unknown limit {text!r}{said}: one of {', '.join(sorted(known))}", code="EX-703")
+                suggestion = hint(name, known) if eq else " (it takes NAME=VALUE)"
+                raise WriterError(
+                    f"unknown limit {text!r}{suggestion}: one of {', '.join(sorted(known))}", code="EX-703"
+                )
             out = out._replace(**{name: parse_size(value)})
         return out
 

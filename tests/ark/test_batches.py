@@ -86,7 +86,7 @@ def test_the_first_message_that_fits_nowhere_is_reported(bad: bytes, at: int, tm
     rows = messages(600, 2)
     rows[at] = (1, 5, bad)
     rows[500] = (0, 5, b"" if bad else bytes(3000))
-    told = written(tmp_path / "one", rows, ["a", "b"], None, items=100, room=1000)
-    assert isinstance(told, tuple)
-    assert f"{len(bad) or 0}" in told[1].replace(",", "")
-    assert written(tmp_path / "many", rows, ["a", "b"], 300, items=100, room=1000) == told
+    reported = written(tmp_path / "one", rows, ["a", "b"], None, items=100, room=1000)
+    assert isinstance(reported, tuple)
+    assert f"{len(bad) or 0}" in reported[1].replace(",", "")
+    assert written(tmp_path / "many", rows, ["a", "b"], 300, items=100, room=1000) == reported

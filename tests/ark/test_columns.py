@@ -144,7 +144,7 @@ def test_a_type_that_contains_itself_is_text_from_there_on(found: list[dict[str,
     assert compare(ITSELF, "T", schema_of(ITSELF, "T"), messages) == (KERNEL is not None)
 
 
-def test_keys_that_arrow_cannot_hold_are_left_to_the_readers() -> None:
+def test_keys_that_arrow_cannot_contain_are_left_to_the_readers() -> None:
     schema = schema_of(TIMES, "T")
     encode = encoder_for(TIMES, "T").encode
     whole = {"spec": b"12345678", "by_time": [(1, True), (5, False)], "by_name": []}
@@ -189,14 +189,14 @@ def test_a_type_that_is_too_large_has_no_columns(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.skipif(KERNEL is None, reason="the compiled kernel alone takes shapes")
 def test_the_kernel_refuses_columns_that_do_not_fit() -> None:
-    def asked(*shapes: tuple[str, int, int, int, int, int], texts: bytes = b"") -> Any:
+    def requested(*shapes: tuple[str, int, int, int, int, int], texts: bytes = b"") -> Any:
         packed = b"".join(struct.pack("<6q", ord(kind), *rest) for kind, *rest in shapes)
         piece: Any = ([b"\xd1"], array("Q", [0]), b"\0", [data_program()] * 256, [None] * 256)
         return kernel.ark_columns([0], [piece], packed, texts, 1000)
 
-    assert asked(("o", 1, 1, 0, 0, 0), ("s", 0, 0, 0, 0, 0)) is not None
-    assert asked(("o", 1, 1, 0, 0, 0), ("w", 0, 0, 8, 0, 0)) is None
-    assert asked(("o", 1, 0, 0, 0, 0)) is None
+    assert requested(("o", 1, 1, 0, 0, 0), ("s", 0, 0, 0, 0, 0)) is not None
+    assert requested(("o", 1, 1, 0, 0, 0), ("w", 0, 0, 8, 0, 0)) is None
+    assert requested(("o", 1, 0, 0, 0, 0)) is None
     for odd in (
         (),
         (("o", 0, 1, 0, 0, 0),),
@@ -208,7 +208,7 @@ def test_the_kernel_refuses_columns_that_do_not_fit() -> None:
         (("o", 1, -1, 0, 0, 0),),
     ):
         with pytest.raises(ValueError, match="column"):
-            asked(*odd)
+            requested(*odd)
     with pytest.raises(ValueError, match="whole columns"):
         kernel.ark_columns([], [], b"12345678", b"", 1)
 
@@ -235,7 +235,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def told(log: ArkArchive, topic: str, **options: Any) -> tuple[bytes, Counter[str], str]:
+def reported(log: ArkArchive, topic: str, **options: Any) -> tuple[bytes, Counter[str], str]:
     """The batches, the losses, and the error."""
     lost: Counter[str] = Counter()
     found, error = [], ""
@@ -264,9 +264,9 @@ def test_tables_are_those_of_decoded_messages_for_any_number_of_jobs(
             split.write_bytes(data)
     with exhume.open(root) as opened:
         assert isinstance(opened, ArkArchive)
-        one, several = told(opened, topic, **options), told(opened, topic, jobs=3, **options)
+        one, several = reported(opened, topic, **options), reported(opened, topic, jobs=3, **options)
         monkeypatch.setattr(columns, "ark_columns", lambda *arguments: None)
-        plain = told(opened, topic, **options)
+        plain = reported(opened, topic, **options)
     assert one == several == plain
     assert one[0]
     assert bool(one[2]) == (damaged and "skip_damaged" not in options)
@@ -282,7 +282,7 @@ def damage(root: Path) -> None:
         split.write_bytes(data)
 
 
-def told_together(log: ArkArchive, **options: Any) -> tuple[dict[str, bytes], Counter[str], str]:
+def reported_together(log: ArkArchive, **options: Any) -> tuple[dict[str, bytes], Counter[str], str]:
     """The batches of each table that one pass makes, the losses, and the error."""
     lost: Counter[str] = Counter()
     found = log.read_arrow_tables(list(log.arrow_tables()), losses=lost, batch_rows=20, **options)
@@ -314,7 +314,7 @@ def test_one_pass_makes_the_tables_of_several(
         options = {**options, "skip_damaged": True}
     with exhume.open(root) as opened:
         assert isinstance(opened, ArkArchive)
-        one = told_together(opened, **options)
+        one = reported_together(opened, **options)
         lost: Counter[str] = Counter()
         for topic in ("/pose", "/some"):
             reader = opened.to_arrow(topic=topic, losses=lost, batch_rows=20, **options)
@@ -322,12 +322,12 @@ def test_one_pass_makes_the_tables_of_several(
             assert all(mine.equals(other) for mine, other in zip(batches, reader, strict=True))
         assert one[1] == +lost
         assert bool(one[1]["damaged messages"]) == damaged
-        assert told_together(opened, jobs=3, **options) == one
+        assert reported_together(opened, jobs=3, **options) == one
         monkeypatch.setattr("exhume.formats.ark.multi_table.ark_tables", lambda *arguments: [None, None])
-        assert told_together(opened, **options) == one
+        assert reported_together(opened, **options) == one
         monkeypatch.setattr("exhume.tabular.arrow.MOST_PIECES", 2)
         monkeypatch.setattr(query, "BATCH_MESSAGES", 5)
-        small = told_together(opened, **options)
+        small = reported_together(opened, **options)
         assert small[1:] == one[1:]
         for topic, found in small[0].items():  # joined of other pieces, they may differ in what Arrow pads them with
             assert list(pa.ipc.open_stream(found)) == list(pa.ipc.open_stream(one[0][topic]))
@@ -346,7 +346,7 @@ def test_one_pass_raises_what_is_wrong_with_the_first_message(
         for size in (7, 64, 1 << 14):
             monkeypatch.setattr(query, "BATCH_MESSAGES", size)
             for jobs in (1, 3):
-                error = told_together(opened, jobs=jobs)[2]
+                error = reported_together(opened, jobs=jobs)[2]
                 assert findings[0].code in error
                 assert findings[0].span is not None
                 assert f"at {findings[0].span.position}" in error

@@ -190,11 +190,11 @@ def test_the_first_error_is_reported(what: str, tmp_path: Path, monkeypatch: pyt
         source = tmp_path / "in.jsonl"
         source.write_text("\n".join(broken))
         (tmp_path / str(number)).mkdir()
-        told = same(
+        reported = same(
             tmp_path / str(number), source, None, monkeypatch, limits=DEFAULT_LIMITS._replace(structure_size=9000)
         )
-        assert isinstance(told, str)
-        assert "line " not in told or f"line {row + 1} " in told
+        assert isinstance(reported, str)
+        assert "line " not in reported or f"line {row + 1} " in reported
         monkeypatch.setattr(jsonform, "PART_BYTES", 1500)
 
 

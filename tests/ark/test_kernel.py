@@ -27,7 +27,7 @@ from exhume.io.jsonout import dumps
 from exhume.native.compiled import KERNEL
 from tests.ark.rbuf_strategies import registries, values
 
-TWINS = [pytest.param(pykernel, id="pure"), pytest.param(kernel, id="chosen")]
+PURE_ONES = [pytest.param(pykernel, id="pure"), pytest.param(kernel, id="chosen")]
 FLAGS = st.lists(st.booleans(), min_size=256, max_size=256).map(bytes)
 NONE: array[int] = array("q")
 NUMBERS = st.one_of(st.integers(0, 60), st.integers(0, (1 << 32) - 1))
@@ -88,8 +88,8 @@ def test_implementations_agree_about_runs(places: list[tuple[int, int]], ordered
     assert (stored if isinstance(stored, bool) else list(stored)) == plain
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_an_index_as_columns(twin: Any) -> None:
+@pytest.mark.parametrize("pure", PURE_ONES)
+def test_an_index_as_columns(pure: Any) -> None:
     index = build((5, 100, 10, 1, 0), (6, 110, 10, 2, 0), (7, 120, 90, 1, 0), (8, 120, 0, 1, 0), (9, 120, 1, 3, 0))
     known = bytes([0, 1, 1]) + bytes(253)
     numbers = (
@@ -99,35 +99,35 @@ def test_an_index_as_columns(twin: Any) -> None:
         array("q", [10, 90, 0, 1]),
     )
     columns = (*numbers, b"\1\1\1\3", b"\0\1\1\1")
-    assert twin.ark_entries(index, 200, known, bytes([0, 1]) + bytes(254)) == columns, "bad ones are always taken"
-    assert twin.ark_entries(index, 300, ANY_OBJECT, ANY_OBJECT)[0] is None
-    assert twin.ark_entries(b"", 300, ANY_OBJECT, ANY_OBJECT) == (None, NONE, NONE, NONE, b"", b"")
-    assert twin.ark_scan(index, 5) == (True, 5, 9, 9)
-    assert twin.ark_scan(index, 6) == (False, 5, 9, 9)
-    assert twin.ark_statistics(index, 6, 8) == [(1, 2, 90, 7, 8), (2, 1, 10, 6, 6)]
+    assert pure.ark_entries(index, 200, known, bytes([0, 1]) + bytes(254)) == columns, "bad ones are always taken"
+    assert pure.ark_entries(index, 300, ANY_OBJECT, ANY_OBJECT)[0] is None
+    assert pure.ark_entries(b"", 300, ANY_OBJECT, ANY_OBJECT) == (None, NONE, NONE, NONE, b"", b"")
+    assert pure.ark_scan(index, 5) == (True, 5, 9, 9)
+    assert pure.ark_scan(index, 6) == (False, 5, 9, 9)
+    assert pure.ark_statistics(index, 6, 8) == [(1, 2, 90, 7, 8), (2, 1, 10, 6, 6)]
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_what_is_wrong_with_an_index(twin: Any) -> None:
+@pytest.mark.parametrize("pure", PURE_ONES)
+def test_what_is_wrong_with_an_index(pure: Any) -> None:
     index = build((5, 100, 10, 1, 0), (4, 105, 10, 1, 9), (6, 40, 10, 0, 0), (7, 60, 20, 1, 0), (8, 10, 10, 1, 0))
     known = bytes([0, 1]) + bytes(254)
-    assert twin.ark_faults(index, 200, known, 20, 70, 90) == ([2], [1], [1], [4], [3], None)
-    assert twin.ark_faults(index[:36], 200, known, 20, 70, 90) == ([], [1], [1], [], [], [1])
+    assert pure.ark_faults(index, 200, known, 20, 70, 90) == ([2], [1], [1], [4], [3], None)
+    assert pure.ark_faults(index[:36], 200, known, 20, 70, 90) == ([], [1], [1], [], [], [1])
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_messages_of_a_run(twin: Any) -> None:
+@pytest.mark.parametrize("pure", PURE_ONES)
+def test_messages_of_a_run(pure: Any) -> None:
     offsets, sizes = array("q", [10, 12, 40, 1 << 23]), array("q", [5, 2, 3, 1])
-    assert twin.ark_runs(offsets, sizes, 20, 63) == [(10, 15, 0, 2), (40, 43, 2, 3), (1 << 23, (1 << 23) + 1, 3, 4)]
-    assert twin.ark_runs(offsets, sizes, 1 << 30, 23) == [(10, 43, 0, 3), (1 << 23, (1 << 23) + 1, 3, 4)]
-    assert twin.ark_runs(array("q", [2, 1]), array("q", [1, 1]), 9, 63) is None
-    assert twin.ark_runs(NONE, NONE, 9, 63) == []
-    assert twin.ark_cut(b"0123456", 10, offsets, sizes, 0, 2) == [b"01234", b"23"]
+    assert pure.ark_runs(offsets, sizes, 20, 63) == [(10, 15, 0, 2), (40, 43, 2, 3), (1 << 23, (1 << 23) + 1, 3, 4)]
+    assert pure.ark_runs(offsets, sizes, 1 << 30, 23) == [(10, 43, 0, 3), (1 << 23, (1 << 23) + 1, 3, 4)]
+    assert pure.ark_runs(array("q", [2, 1]), array("q", [1, 1]), 9, 63) is None
+    assert pure.ark_runs(NONE, NONE, 9, 63) == []
+    assert pure.ark_cut(b"0123456", 10, offsets, sizes, 0, 2) == [b"01234", b"23"]
     with pytest.raises(ValueError, match="outside"):
-        twin.ark_cut(b"012345", 11, offsets, sizes, 0, 2)
+        pure.ark_cut(b"012345", 11, offsets, sizes, 0, 2)
     with pytest.raises(ValueError, match="outside"):
-        twin.ark_cut(b"0123", 10, offsets, sizes, 0, 2)
-    stored = twin.ark_stored([b"0123456", b"abc"], [(10, 15, 0, 2), (40, 43, 2, 3)], offsets[:3], sizes[:3])
+        pure.ark_cut(b"0123", 10, offsets, sizes, 0, 2)
+    stored = pure.ark_stored([b"0123456", b"abc"], [(10, 15, 0, 2), (40, 43, 2, 3)], offsets[:3], sizes[:3])
     assert (len(stored), list(stored), stored[1]) == (3, [b"01234", b"23", b"abc"], b"23")
     with pytest.raises(IndexError):
         stored[3]
@@ -138,7 +138,7 @@ def test_messages_of_a_run(twin: Any) -> None:
         [(10, 15, 0, 2), (40, 43, 2, 2)],
     ):
         with pytest.raises(ValueError):
-            twin.ark_stored([b"0123456", b"abc"], odd, offsets[:3], sizes[:3])
+            pure.ark_stored([b"0123456", b"abc"], odd, offsets[:3], sizes[:3])
 
 
 @pytest.mark.skipif(KERNEL is None, reason="the compiled kernel alone keeps where messages lie")
@@ -152,13 +152,13 @@ def test_messages_are_checked_where_they_lie() -> None:
         kernel.ark_check(tuple(stored), bytes(3), programs)
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_portions_hold_what_they_may_or_one_message(twin: Any) -> None:
-    assert twin.ark_portions(array("q", [3, 3, 9, 1, 1]), 6) == [(0, 2), (2, 3), (3, 5)]
-    assert twin.ark_portions(array("q", [9, (1 << 63) - 1, 1]), 9) == [(0, 1), (1, 2), (2, 3)]
-    assert twin.ark_portions(array("q", [1, 2]), 9) == [(0, 2)]
-    assert twin.ark_portions(array("q"), 6) == []
-    assert twin.ark_total(array("q", [3, 1 << 62, 1 << 62, 1 << 62])) == 3 * (1 << 62) + 3
+@pytest.mark.parametrize("pure", PURE_ONES)
+def test_chunks_contain_what_they_may_or_one_message(pure: Any) -> None:
+    assert pure.ark_portions(array("q", [3, 3, 9, 1, 1]), 6) == [(0, 2), (2, 3), (3, 5)]
+    assert pure.ark_portions(array("q", [9, (1 << 63) - 1, 1]), 9) == [(0, 1), (1, 2), (2, 3)]
+    assert pure.ark_portions(array("q", [1, 2]), 9) == [(0, 2)]
+    assert pure.ark_portions(array("q"), 6) == []
+    assert pure.ark_total(array("q", [3, 1 << 62, 1 << 62, 1 << 62])) == 3 * (1 << 62) + 3
 
 
 def test_one_entry_of_several() -> None:
@@ -176,9 +176,9 @@ def test_implementations_merge_alike(lists: list[list[int]]) -> None:
     assert sorted(sources) == [number for number, some in enumerate(keys) for _ in some]
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_equal_times_keep_the_order_of_the_lists(twin: Any) -> None:
-    assert twin.ark_merge([array("Q", some) for some in ([2, 3], [], [1, 2, 2], [2])]) == [2, 0, 2, 2, 3, 0]
+@pytest.mark.parametrize("pure", PURE_ONES)
+def test_equal_times_keep_the_order_of_the_lists(pure: Any) -> None:
+    assert pure.ark_merge([array("Q", some) for some in ([2, 3], [], [1, 2, 2], [2])]) == [2, 0, 2, 2, 3, 0]
 
 
 @given(ENTRIES)

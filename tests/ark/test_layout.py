@@ -61,7 +61,7 @@ def test_a_mapping_may_have_groups_of_a_later_version() -> None:
     assert header.size == len(data)
 
 
-def test_a_header_by_place_keeps_what_its_fields_say() -> None:
+def test_a_header_by_place_keeps_what_its_fields_state() -> None:
     """Any version is kept; a truncated mapping is omitted."""
     data = bytearray(build_split_header(SPLIT))
     data[0] = 0
@@ -151,7 +151,7 @@ def test_a_footer_by_itself() -> None:
     assert parse_file_footer(data[:-1] + b"?") is None
 
 
-def test_what_lies_before_a_guid() -> None:
+def test_bytes_before_a_guid() -> None:
     data = b"??\3\0\0\0abc"
     assert read_text_before(data, 2, 9) == "abc"
     assert [read_text_before(data, 2, end) for end in (8, 5)] == [None, None]

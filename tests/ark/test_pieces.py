@@ -68,7 +68,7 @@ def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Ite
     yield from map(pickle.loads(pickle.dumps(function)), items)
 
 
-def told(
+def reported(
     log: ArkArchive, jobs: int, make: Callable[[Iterable[ArkMessage]], Any] = counted_lines, **query: Any
 ) -> tuple[bytes, list[str], str]:
     """The output of a query, the findings, and the error."""
@@ -101,7 +101,7 @@ def test_pieces_are_those_of_one_job(
     }
     with exhume.ark.open(log) as opened:
         assert isinstance(opened, ArkArchive)
-        assert told(opened, 3, **query) == told(opened, 1, **query)
+        assert reported(opened, 3, **query) == reported(opened, 1, **query)
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_processes_print_the_same(log: Path, small: None) -> None:
     with exhume.ark.open(log) as opened:
         assert isinstance(opened, ArkArchive)
         assert parallel_query._spans(opened, {}) is not None
-        assert told(opened, 2) == told(opened, 1)
+        assert reported(opened, 2) == reported(opened, 1)
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
@@ -127,7 +127,7 @@ def test_damage_is_reported_as_by_one_job(
         split.write_bytes(raw)
     with exhume.ark.open(tmp_path / "log") as opened:
         assert isinstance(opened, ArkArchive)
-        one, several = (told(opened, jobs, on_error=on_error) for jobs in (1, 2))
+        one, several = (reported(opened, jobs, on_error=on_error) for jobs in (1, 2))
     assert several == one
     assert one[2] if on_error == "raise" else one[1]
 
@@ -178,7 +178,7 @@ def test_a_log_in_memory_or_of_one_file_is_read_by_one_job(log: Path, small: Non
     with exhume.ark.open(split) as opened:
         assert isinstance(opened, ArkArchive)
         assert not parallel_query.is_reopenable(opened)
-        assert told(opened, 2, decode=False) == told(opened, 1, decode=False)
+        assert reported(opened, 2, decode=False) == reported(opened, 1, decode=False)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -198,13 +198,13 @@ def test_lines_are_those_of_decoded_messages(
                 data[place] ^= 0x55
             split.write_bytes(data)
     for on_error in ("skip", "raise"):
-        asked = {**query, "on_error": on_error}
+        requested = {**query, "on_error": on_error}
         with exhume.open(root) as opened:
             assert isinstance(opened, ArkArchive)
-            plain = lines_told(partial(plain_lines, opened, asked))
-            assert lines_told(partial(kernel_lines, opened, asked, jobs)) == plain
-            values = lines_told(partial(plain_values, opened, asked))
-            assert lines_told(partial(kernel_values, opened, asked, jobs)) == values
+            plain = lines_reported(partial(plain_lines, opened, requested))
+            assert lines_reported(partial(kernel_lines, opened, requested, jobs)) == plain
+            values = lines_reported(partial(plain_values, opened, requested))
+            assert lines_reported(partial(kernel_values, opened, requested, jobs)) == values
             errors = plain[1]
             assert values[1] == errors
             assert bool(errors) == damaged or "topics" in query
@@ -214,10 +214,10 @@ def test_lines_are_those_of_decoded_messages(
 def test_messages_that_may_not_be_held_together_are_read_one_by_one(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
 ) -> None:
-    def told_of(root: Path, out: Path) -> tuple[Any, ...]:
+    def reported_of(root: Path, out: Path) -> tuple[Any, ...]:
         with exhume.open(log) as opened:
             assert isinstance(opened, ArkArchive)
-            lines = lines_told(partial(kernel_lines, opened, {}, 1))
+            lines = lines_reported(partial(kernel_lines, opened, {}, 1))
         salvaged = exhume.salvage(root, out).to_dict()
         del salvaged["output"]
         return lines, list(exhume.verify(root)), salvaged
@@ -227,9 +227,9 @@ def test_messages_that_may_not_be_held_together_are_read_one_by_one(
         data = bytearray(split.read_bytes())
         data[-40] ^= 0x55
         split.write_bytes(data)
-    expected = told_of(root, tmp_path / "one")
+    expected = reported_of(root, tmp_path / "one")
     monkeypatch.setattr("exhume.formats.ark.messages.HELD", held)
-    assert told_of(root, tmp_path / "other") == expected
+    assert reported_of(root, tmp_path / "other") == expected
     assert expected[1]
 
 
@@ -260,7 +260,7 @@ def plain_values(log: ArkArchive, query: dict[str, Any], findings: list[Finding]
         yield repr((one.identifier, one.time_ns, plain_json(value))).encode(), 1
 
 
-def lines_told(lines: Callable[[list[Finding]], Iterator[Lines]]) -> tuple[tuple[bytes, int], list[str]]:
+def lines_reported(lines: Callable[[list[Finding]], Iterator[Lines]]) -> tuple[tuple[bytes, int], list[str]]:
     """All lines and their number, and the findings of damage."""
     findings: list[Finding] = []
     text, count, errors = b"", 0, []

@@ -31,47 +31,47 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer.column("first", split_items=70)
         writer.column("packed", "zstd", split_items=90)
         alone = writer.channel("/alone", "t::Pose", IDL, column="first", latched=True)
-        beside = writer.channel("/beside", "t::Pose", IDL, column="first")
+        extra = writer.channel("/beside", "t::Pose", IDL, column="first")
         packed = writer.channel("/packed", "t::Pose", IDL, column="packed")
         for number in range(400):
             alone.write(number * 10, b"no pose" if number % 9 == 8 else {"x": number / 8, "name": "n" * (number % 7)})
             if number >= 200:
-                beside.write(number * 10 + 1, {"x": 1.5, "name": f"beside {number}"})
+                extra.write(number * 10 + 1, {"x": 1.5, "name": f"beside {number}"})
                 packed.write(number * 10, {"x": 2.5, "name": f"packed {number}"})
     return root
 
 
-def told(log: ArkArchive, jobs: int = 1, **asked: Any) -> tuple[bytes, list[str], str]:
+def reported(log: ArkArchive, jobs: int = 1, **requested: Any) -> tuple[bytes, list[str], str]:
     """The bytes, what was skipped, and the error."""
     findings: list[Finding] = []
     found, error = [], ""
     try:
-        for data in raw_of(log, asked, findings=findings, jobs=jobs):
+        for data in raw_of(log, requested, findings=findings, jobs=jobs):
             found.append(data)  # noqa: PERF402 - an error may follow
     except ExhumeError as raised:
         error = str(raised)
     return b"".join(found), [str(finding) for finding in findings], error
 
 
-def expected(log: ArkArchive, **asked: Any) -> tuple[bytes, list[str], str]:
+def expected(log: ArkArchive, **requested: Any) -> tuple[bytes, list[str], str]:
     findings: list[Finding] = []
     found, error = [], ""
     try:
-        for message in log.messages(**asked, decode=False, findings=findings):
+        for message in log.messages(**requested, decode=False, findings=findings):
             found.append(message.data)  # noqa: PERF401 - an error may follow
     except ExhumeError as raised:
         error = str(raised)
     return b"".join(found), [str(finding) for finding in findings], error
 
 
-@pytest.mark.parametrize("portion", [7, 1 << 14])
+@pytest.mark.parametrize("batch_messages", [7, 1 << 14])
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize("damaged", [False, True])
 def test_bytes_are_those_of_the_messages(
-    damaged: bool, on_error: str, portion: int, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damaged: bool, on_error: str, batch_messages: int, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All, some, backwards, and with latched replay first; entries and stored bytes may be damaged."""
-    monkeypatch.setattr(query, "BATCH_MESSAGES", portion)
+    monkeypatch.setattr(query, "BATCH_MESSAGES", batch_messages)
     root = shutil.copytree(log, tmp_path / "log")
     if damaged:
         for split in sorted((root / "splits").iterdir()):
@@ -79,40 +79,40 @@ def test_bytes_are_those_of_the_messages(
             data[1024 + 30 * 18 + 12 : 1024 + 30 * 18 + 16] = b"\0\0\0\0"  # the size in an entry of the index
             data[-3] ^= 0x55
             split.write_bytes(data)
-    asked: list[dict[str, Any]] = [
+    requested: list[dict[str, Any]] = [
         {},
         {"topics": "/alone"},
         {"topics": ["/beside", "/packed"]},
         {"reverse": True},
         {"start_ns": 1005, "stop_ns": 2505},
     ]
-    told_of = 0
+    reported_of = 0
     with exhume.open(root) as opened:
         assert isinstance(opened, ArkArchive)
-        for one in asked:
-            found = told(opened, **one, on_error=on_error)
+        for one in requested:
+            found = reported(opened, **one, on_error=on_error)
             assert found == expected(opened, **one, on_error=on_error)
-            assert found == told(opened, jobs=3, **one, on_error=on_error)
+            assert found == reported(opened, jobs=3, **one, on_error=on_error)
             assert found[0] or (found[2] and one)  # backwards, the first message is damaged
-            told_of += bool(found[1]) + bool(found[2])
-    assert bool(told_of) == damaged
+            reported_of += bool(found[1]) + bool(found[2])
+    assert bool(reported_of) == damaged
 
 
 def test_messages_that_lie_together_are_not_cut(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of one column's splits are read as they are, and what has something in between is not."""
     made: list[int] = []
-    plain = query.Query.portion
+    plain = query.Query.batch_messages
 
-    def portion(self: Any, batch: Any, numbers: list[int], pieces: Any) -> Any:
+    def batch_messages(self: Any, batch: Any, numbers: list[int], pieces: Any) -> Any:
         made.append(len(numbers))
         return plain(self, batch, numbers, pieces)
 
-    monkeypatch.setattr(query.Query, "portion", portion)
+    monkeypatch.setattr(query.Query, "batch_messages", batch_messages)
     with exhume.open(log) as opened:
         assert isinstance(opened, ArkArchive)
-        told(opened, stop_ns=1990)
+        reported(opened, stop_ns=1990)
         assert made == []
-        told(opened, topics="/alone", start_ns=2000, latched=False)
+        reported(opened, topics="/alone", start_ns=2000, latched=False)
         assert sum(made) == 200
 
 

@@ -160,7 +160,7 @@ def everything() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_idl_gives_a_registry() -> None:
+def test_idl_yields_a_registry() -> None:
     registry = parse_idl(ALL_TYPES)
     name = "demo::all::Everything"
     schema = registry.schema(name)

@@ -160,7 +160,7 @@ def test_messages_without_index_are_kept_without_times(tmp_path: Path) -> None:
     assert read(tmp_path / "out") == []
 
 
-def test_the_ladder_says_which_rung(tmp_path: Path) -> None:
+def test_the_ladder_states_which_rung(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     before = read(log.root)
     with exhume.open(log.root) as opened:

@@ -30,7 +30,7 @@ from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
 from tests.ark.test_recovery import read
 from tests.ark.test_rules import CAPACITY, DATA, FORGED, HEADER, Log, cut, other_registry, rename
 
-Told = list[tuple[int, int, str, str]]
+Reported = list[tuple[int, int, str, str]]
 RECORDS = SalvageMode.RECORDS
 SIZE = len(message(0, 3))
 END = DATA + 6 * SIZE
@@ -41,7 +41,7 @@ def salvaged(root: Path, out: Path, **options: Any) -> SalvageReport:
         return salvage(tree, out, **options)
 
 
-def told(report: SalvageReport, source: str = "splits") -> Told:
+def reported(report: SalvageReport, source: str = "splits") -> Reported:
     rows = [
         (s.span.start, s.span.end, str(s.outcome), s.content) for s in report.spans if s.span.source.startswith(source)
     ]
@@ -72,8 +72,8 @@ def test_a_sound_log(log: Log, tmp_path: Path) -> None:
     assert (report.recovered, report.lost) == ({"messages": 6}, {})
     assert report.notes == ["manifest read with: embedded registry"]
     assert report.verified_by is VerifiedBy.STRUCTURE
-    assert told(report) == [(0, END, "recovered", "split without damage")]
-    assert told(report, "manifests") == [(0, log.manifest_path.stat().st_size, "rebuilt", "manifest")]
+    assert reported(report) == [(0, END, "recovered", "split without damage")]
+    assert reported(report, "manifests") == [(0, log.manifest_path.stat().st_size, "rebuilt", "manifest")]
     assert seen == [(1, 1, "splits")]
     new = manifest_of(tmp_path / "out")
     assert new.identifier != old.identifier
@@ -150,7 +150,7 @@ def test_without_a_manifest_each_split_is_a_column(log: Log, tmp_path: Path) -> 
     report = salvaged(log.root, tmp_path / "out")
     assert report.recovered == {"messages": 6}
     assert report.notes[0] == "manifest read with: salvage scan"
-    assert told(report, "manifests") == []
+    assert reported(report, "manifests") == []
     new = manifest_of(tmp_path / "out")
     assert [column.name for section in new.sections for column in section.columns] == [f"split {log.split_path.name}"]
     assert new.common_identifier == new.identifier != NIL
@@ -238,7 +238,7 @@ def test_a_directory_of_several_logs_wants_a_choice(log: Log, tmp_path: Path) ->
     assert salvaged(log.root, tmp_path / "out", log=FORGED).recovered == {"messages": 6}
 
 
-def test_the_limits_hold(log: Log, tmp_path: Path) -> None:
+def test_the_limits_apply(log: Log, tmp_path: Path) -> None:
     report = salvaged(log.root, tmp_path / "out", limits=Limits(structure_size=100))
     assert report.notes[0] == "manifest read with: salvage scan"
     with pytest.raises(LimitExceededError):
@@ -252,7 +252,7 @@ def test_a_damaged_message_costs_itself(log: Log, tmp_path: Path) -> None:
     assert read(tmp_path / "out") == before[:2] + before[3:]
     assert (report.recovered, report.lost) == ({"messages": 5}, {"messages": 1})
     one, two = DATA + 2 * SIZE, DATA + 3 * SIZE
-    assert told(report) == [
+    assert reported(report) == [
         BEFORE, (DATA, one, "recovered", "messages"), (one, two, "lost", "message"), (two, END, "recovered", "messages")
     ]  # fmt: skip
     (lost,) = [s for s in report.spans if str(s.outcome) == "lost"]
@@ -272,7 +272,7 @@ def test_an_entry_that_points_outside(log: Log, tmp_path: Path) -> None:
     report = salvaged(log.root, tmp_path / "out")
     assert (report.recovered["messages"], report.lost["messages"]) == (4, 2)
     end = DATA + 4 * SIZE
-    assert told(report) == [BEFORE, (DATA, end, "recovered", "messages"), (end, END, "lost", "message")]
+    assert reported(report) == [BEFORE, (DATA, end, "recovered", "messages"), (end, END, "lost", "message")]
     assert report.lost["spans without an index entry"] == 1
     assert report.spans[2].reason == "no index entry names these bytes"
 
@@ -289,7 +289,7 @@ def test_entries_that_share_bytes(log: Log, tmp_path: Path) -> None:
     lose(log, 1, DATA, SIZE)
     report = salvaged(log.root, tmp_path / "out")
     two, three = DATA + SIZE, DATA + 2 * SIZE
-    assert told(report) == [
+    assert reported(report) == [
         BEFORE, (DATA, two, "recovered", "messages"), (two, three, "lost", "message"),
         (three, END, "recovered", "messages"),
     ]  # fmt: skip
@@ -324,7 +324,7 @@ def test_bytes_that_bad_entries_claim(
     lost = {s.span.start: "claimed" if s.code else "not claimed" for s in rows if ONE <= s.span.start < TWO}
     assert lost == starts
     assert [(s.span.start, s.span.end) for s in rows if str(s.outcome) == "recovered"] == [(DATA, ONE), (TWO, END)]
-    assert told(report)[-1][1] == END
+    assert reported(report)[-1][1] == END
     assert report.lost["messages"] == 2
 
 
@@ -342,13 +342,13 @@ def test_bytes_after_the_messages(log: Log, tmp_path: Path) -> None:
     raw = log.split_path.read_bytes()
     log.split_path.write_bytes(raw + bytes(9))
     report = salvaged(log.root, tmp_path / "zeros")
-    assert told(report) == [
+    assert reported(report) == [
         (0, END, "recovered", "split without damage"), (END, END + 9, "rebuilt", "header, index and unused bytes")
     ]  # fmt: skip
     assert report.lost == {}
     log.split_path.write_bytes(raw + b"\0more")
     report = salvaged(log.root, tmp_path / "more")
-    assert told(report)[1:] == [(END, END + 5, "lost", "message")]
+    assert reported(report)[1:] == [(END, END + 5, "lost", "message")]
     assert report.lost == {"spans without an index entry": 1}
     assert report.recovered == {"messages": 6}
 
@@ -359,8 +359,8 @@ def test_a_split_without_messages(tmp_path: Path) -> None:
     log.poke_header("num_indexed_items", 0)
     cut(log.split_path, DATA)
     report = salvaged(log.root, tmp_path / "out")
-    assert told(report)[0][0] == 0
-    assert told(report)[-1][1] == DATA
+    assert reported(report)[0][0] == 0
+    assert reported(report)[-1][1] == DATA
     assert report.recovered.get("messages", 0) == 0
     assert report.verified_by is VerifiedBy.EMPTY
     assert report.lost == {}
@@ -381,7 +381,7 @@ def test_a_missing_split(log: Log, tmp_path: Path) -> None:
 def test_a_file_that_is_no_split(log: Log, tmp_path: Path) -> None:
     log.split_path.write_bytes(b"?" * 300)
     report = salvaged(log.root, tmp_path / "out")
-    assert told(report) == [(0, 300, "lost", "split")]
+    assert reported(report) == [(0, 300, "lost", "split")]
     assert (report.spans[0].code, bool(report.spans[0].reason)) == ("ARK-320", True)
     assert report.lost == {"splits": 1, "messages": 6}
 

@@ -175,7 +175,7 @@ def test_messages_of_an_mcap_file_are_written_in_chunks_of_their_own(
     with (root / "splits" / split).open("r+b") as file:
         file.seek(offset)
         file.write(bytes(4))
-    code, said, *_ = exported(*LIMIT)
-    assert (code, "[ARK-404]" in said) == (1, True), said
+    code, stated, *_ = exported(*LIMIT)
+    assert (code, "[ARK-404]" in stated) == (1, True), stated
     code, _, kept, _ = exported("--skip-damaged", *LIMIT)
     assert (code, len(kept)) == (3, 29)

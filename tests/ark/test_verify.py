@@ -134,8 +134,8 @@ def test_all_entries_of_a_batch_are_bad(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(expected) == 7
     for batch in (1, 2, 4):
         monkeypatch.setattr(verify, "BATCH", batch)
-        for portion in (0, 30, 1 << 20):
-            monkeypatch.setattr(verify, "PORTION", portion)
+        for chunk in (0, 30, 1 << 20):
+            monkeypatch.setattr(verify, "BATCH_BYTES", chunk)
             assert list(exhume.verify(log.root)) == expected
 
 
@@ -251,15 +251,15 @@ def test_what_was_wrong_keeps_no_messages(tmp_path: Path, compression: Compressi
 
 def test_messages_are_announced(tmp_path: Path) -> None:
     """... so that many are requested from a remote store at once."""
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
 
     class Announced(BytesSource):
         def will_read(self, start: int, stop: int) -> None:
-            told.append((start, stop))
+            reported.append((start, stop))
 
     log = Log(tmp_path / "log")
     assert list(exhume.verify(tree_of(log.root, Announced), format="ark")) == []
-    assert (HEADER + 6 * ENTRY_SIZE, log.split_path.stat().st_size) in told
+    assert (HEADER + 6 * ENTRY_SIZE, log.split_path.stat().st_size) in reported
 
 
 def test_progress_is_reported_by_splits(tmp_path: Path) -> None:
@@ -267,9 +267,9 @@ def test_progress_is_reported_by_splits(tmp_path: Path) -> None:
         writer.channel("/a", TYPE, REGISTRY)
         for number in range(6):
             writer.write("/a", number, message(number, 3))
-    told: list[tuple[int, int | None, str]] = []
-    assert list(exhume.verify(tmp_path / "log", progress=lambda *at: told.append(at))) == []
-    assert told == [(1, 3, "splits"), (2, 3, "splits"), (3, 3, "splits")]
+    reported: list[tuple[int, int | None, str]] = []
+    assert list(exhume.verify(tmp_path / "log", progress=lambda *at: reported.append(at))) == []
+    assert reported == [(1, 3, "splits"), (2, 3, "splits"), (3, 3, "splits")]
 
 
 def test_filters_travel_to_other_processes() -> None:

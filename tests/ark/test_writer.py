@@ -219,7 +219,7 @@ def test_roll_over_by_size_and_count(tmp_path: Path) -> None:
     assert read(tmp_path / "items") == read(tmp_path / "bytes")
 
 
-def test_more_channels_than_a_header_holds(tmp_path: Path) -> None:
+def test_more_channels_than_a_header_contains(tmp_path: Path) -> None:
     root = tmp_path / "log"
     with ArkWriter(root, guids=counted_guids()) as log:
         for number in range(300):

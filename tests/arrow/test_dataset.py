@@ -41,46 +41,46 @@ def archive(tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.fixture
-def asked(archive: Any, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def requested(archive: Any, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The columns of each scan."""
-    asked: list[list[str]] = []
+    requested: list[list[str]] = []
     plain = type(archive).to_arrow
 
     def to_arrow(self: Any, **options: Any) -> Any:
-        asked.append(sorted(options.get("columns") or []))
+        requested.append(sorted(options.get("columns") or []))
         return plain(self, **options)
 
     monkeypatch.setattr(type(archive), "to_arrow", to_arrow)
-    return asked
+    return requested
 
 
-def test_duckdb_pushes_columns_down(archive: Any, asked: list[list[str]]) -> None:
+def test_duckdb_pushes_columns_down(archive: Any, requested: list[list[str]]) -> None:
     events = archive.to_dataset()
     assert "o.e f" in events.schema.names
-    asked.clear()
+    requested.clear()
     found = duckdb.execute("SELECT count(*), max(\"o.e f\") FROM events WHERE level = 'ERROR' AND n >= 1000").fetchall()
     assert found == [(200, 1495.0)]
     assert duckdb.execute("SELECT sum(n) FROM events").fetchall() == [(3000 * 2999 // 2,)]
-    assert asked == [["level", "n", "o.e f"]], "what a query read to its end is kept for the next"
+    assert requested == [["level", "n", "o.e f"]], "what a query read to its end is kept for the next"
 
 
-def test_polars_pushes_columns_down(archive: Any, asked: list[list[str]]) -> None:
+def test_polars_pushes_columns_down(archive: Any, requested: list[list[str]]) -> None:
     events = archive.to_dataset()
-    asked.clear()
+    requested.clear()
     frame = polars.scan_pyarrow_dataset(events).filter(polars.col("n") < 25).select("o.e f").collect()
     assert frame["o.e f"].to_list() == [number / 2 for number in range(25)]
-    assert asked == [["n", "o.e f"]]
+    assert requested == [["n", "o.e f"]]
 
 
-def test_datafusion_pushes_columns_down(archive: Any, asked: list[list[str]]) -> None:
+def test_datafusion_pushes_columns_down(archive: Any, requested: list[list[str]]) -> None:
     context = datafusion.SessionContext()
     context.register_dataset("events", archive.to_dataset())
-    asked.clear()
+    requested.clear()
     found = context.sql("SELECT count(*) AS c, max(\"o.e f\") AS m FROM events WHERE level = 'ERROR' AND n >= 1000")
     assert found.to_pylist() == [{"c": 200, "m": 1495.0}]
     assert context.sql("SELECT sum(n) AS s FROM events").to_pylist() == [{"s": 3000 * 2999 // 2}]
-    assert asked[0] == ["level", "n", "o.e f"]
-    assert ["n"] not in asked, "it was kept"
+    assert requested[0] == ["level", "n", "o.e f"]
+    assert ["n"] not in requested, "it was kept"
 
 
 @pytest.mark.parametrize("unused", ["s", "s.to_reader().close()", "next(iter(s.to_batches()))", "s.head(1)"])
@@ -104,60 +104,62 @@ def test_a_scan_that_is_ended_is_not_taken_for_a_whole_one(archive: Any) -> None
         pyarrow.RecordBatchReader.from_batches(archive.to_arrow().schema, scan).read_all()
 
 
-def test_pyarrow(archive: Any, asked: list[list[str]]) -> None:
+def test_pyarrow(archive: Any, requested: list[list[str]]) -> None:
     events = archive.to_dataset(query="n < 100")
     field = pyarrow.dataset.field
     assert events.schema.equals(archive.to_arrow().schema)
-    asked.clear()
+    requested.clear()
     table = events.to_table(columns={"twice": field("n") * 2}, filter=field("level") == "ERROR")
     assert table["twice"].to_pylist() == [20 * number for number in range(10)]
     assert events.count_rows() == 100
     assert events.count_rows(filter=field("n") > 89) == 10
     assert events.head(3)["n"].to_pylist() == [0, 1, 2]
     assert sum(batch.num_rows for batch in events.to_batches(columns=["n"])) == 100
-    assert asked[0] == ["level", "n"]
+    assert requested[0] == ["level", "n"]
     assert events.to_table().equals(pyarrow.table(archive.to_arrow(query="n < 100")))
 
 
-def test_columns_are_kept_with_those_that_are_read(archive: Any, asked: list[list[str]]) -> None:
+def test_columns_are_kept_with_those_that_are_read(archive: Any, requested: list[list[str]]) -> None:
     whole = pyarrow.table(archive)
     events = archive.to_dataset(batch_rows=700)
-    asked.clear()
+    requested.clear()
     assert events.to_table(columns=["n"])["n"].to_pylist() == whole["n"].to_pylist()
     for _ in range(2):
         assert events.to_table(columns=["m", "n", "level"]).equals(whole.select(["m", "n", "level"]))
-    assert asked == [["n"], ["level", "m"]]
+    assert requested == [["n"], ["level", "m"]]
     assert events.to_table(columns=["m", "n"], filter=pyarrow.dataset.field("n") == 2999)["m"].to_pylist() == [
         "a b 2999"
     ]
-    assert len(asked) == 2
+    assert len(requested) == 2
 
 
-def test_what_was_not_read_to_its_end_is_not_kept(archive: Any, asked: list[list[str]]) -> None:
+def test_what_was_not_read_to_its_end_is_not_kept(archive: Any, requested: list[list[str]]) -> None:
     events = archive.to_dataset(batch_rows=10)
-    asked.clear()
+    requested.clear()
     scanner = events.scanner(columns=["n"])
     assert scanner.head(5)["n"].to_pylist() == [0, 1, 2, 3, 4]
     del scanner
     assert events.to_table(columns=["n"]).num_rows == 3000
-    assert asked == [["n"], ["n"]]
+    assert requested == [["n"], ["n"]]
 
 
 @pytest.mark.parametrize("options", [{"cache_bytes": 0}, {"cache_bytes": 8 * 2999}, {"losses": Counter()}])
-def test_nothing_is_kept_beyond_the_room_for_it(archive: Any, asked: list[list[str]], options: dict[str, Any]) -> None:
+def test_nothing_is_kept_beyond_the_room_for_it(
+    archive: Any, requested: list[list[str]], options: dict[str, Any]
+) -> None:
     events = archive.to_dataset(**options)
-    asked.clear()
+    requested.clear()
     for _ in range(2):
         assert events.to_table(columns=["n"])["n"].to_pylist() == list(range(3000))
-    assert asked == [["n"], ["n"]]
+    assert requested == [["n"], ["n"]]
 
 
-def test_the_column_used_longest_ago_makes_room(archive: Any, asked: list[list[str]]) -> None:
+def test_the_column_used_longest_ago_makes_room(archive: Any, requested: list[list[str]]) -> None:
     events = archive.to_dataset(cache_bytes=8 * 3000 + 8 * 3000 + 1000)
     for name in ("n", "o.e f", "n", "level", "n", "o.e f"):
-        asked.clear()
+        requested.clear()
         assert events.to_table(columns=[name]).num_rows == 3000
-    assert asked == [["o.e f"]]
+    assert requested == [["o.e f"]]
 
 
 def test_the_columns_are_reported_without_decompressing_any(archive: Any, monkeypatch: pytest.MonkeyPatch) -> None:

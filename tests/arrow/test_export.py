@@ -84,7 +84,7 @@ def test_parquet_and_arrow_read_back_equal(path: Path, tmp_path: Path, exhume_cl
         assert plain(found).equals(plain(wanted))
 
 
-def test_jsonl_and_csv_hold_the_same(path: Path, tmp_path: Path, exhume_cli: Run) -> None:
+def test_jsonl_and_csv_contain_the_same(path: Path, tmp_path: Path, exhume_cli: Run) -> None:
     from pyarrow import csv as pyarrow_csv
 
     wanted = table_of(path)
@@ -211,7 +211,7 @@ def test_several_tables_need_a_directory(samples: Path, tmp_path: Path, exhume_c
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 16])
-def test_several_tables_replace_files_of_a_directory_when_asked(
+def test_several_tables_replace_files_of_a_directory_on_request(
     at_once: int, samples: Path, tmp_path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any number of tables written in parallel."""
@@ -264,7 +264,7 @@ def test_files_appear_whole_or_not_at_all(tmp_path: Path, exhume_cli: Run) -> No
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "csv", "jsonl"])
-def test_existing_files_are_kept_unless_asked(samples: Path, tmp_path: Path, exhume_cli: Run, kind: str) -> None:
+def test_existing_files_are_kept_unless_requested(samples: Path, tmp_path: Path, exhume_cli: Run, kind: str) -> None:
     out = tmp_path / "out"
     out.write_bytes(b"precious")
     command = ["export", samples / "caf/sorted.caf", "--to", kind, "-o", out]
@@ -314,7 +314,7 @@ def test_columns_that_csv_has_no_form_for() -> None:
     assert json_column(pa, pa.array([7], pa.duration("ns"))) == [7]
 
 
-def test_row_groups_hold_many_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_row_groups_contain_many_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from pyarrow import parquet as pq
 
     monkeypatch.setattr(table_files, "GROUP_ROWS", 25)

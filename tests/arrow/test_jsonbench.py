@@ -69,7 +69,7 @@ def test_documents_are_the_same_every_time(made: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_engine_and_source_gives_the_same_rows(made: dict[str, Path], engine: str, source: str) -> None:
+def test_every_engine_and_source_yields_the_same_rows(made: dict[str, Path], engine: str, source: str) -> None:
     found = ask_all(engine, source, made[source], 2)
     assert found["rows"] == expected(documents(made["ndjson"]))
     assert all(len(costs) == 2 for costs in found["costs"].values())

@@ -18,7 +18,7 @@ from exhume.formats.clp_s.reader import open_archive as open_clp
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.zs.reader import ZsArchive
 from exhume.io.local import FileSource, LocalTree
-from exhume.io.source import AT_HAND, BytesSource, Cost
+from exhume.io.source import LOCAL_COST, BytesSource, Cost
 from exhume.io.tree import MemoryTree
 from exhume.tabular import arrow
 from exhume.testing.sources import CountingSource
@@ -43,7 +43,7 @@ class LocalCountingSource(CountingSource):
 
     @property
     def cost(self) -> Cost:
-        return AT_HAND
+        return LOCAL_COST
 
 
 def zs_file(tmp_path: Path) -> Path:

@@ -159,7 +159,7 @@ def expected(kind: str, field: bytes) -> tuple[Any, bool]:
 
 
 @given(st.lists(st.lists(FIELDS, min_size=1, max_size=4), min_size=1, max_size=8), st.permutations("abc"))
-def test_zs_splitting_is_what_it_says(rows: list[list[bytes]], order: list[str]) -> None:
+def test_zs_splitting_is_as_stated(rows: list[list[bytes]], order: list[str]) -> None:
     kinds = {"a": "utf8", "b": "int", "c": "float"}
     form = _Split(pa, RecordFormat(b"::", kinds))
     lost: Counter[str] = Counter()

@@ -91,7 +91,7 @@ def test_every_tool_reads_it(archive: Archive) -> None:
     assert pyarrow.table(archive).equals(table), "an archive can be read again"
 
 
-def test_a_schema_can_be_asked_for(samples: Path) -> None:
+def test_a_schema_can_be_requested(samples: Path) -> None:
     with exhume.open(samples / "zs/words-none.zs") as archive:
         wanted = pyarrow.schema([("record", pyarrow.large_string())])
         table = pyarrow.table(archive, schema=wanted)

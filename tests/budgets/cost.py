@@ -121,7 +121,7 @@ UNFIT = {("extract", "names of 2,000 components")}
 """What makes folders too deep for Python's own functions, with which this script counts and removes them."""
 
 
-def child(words: list[str], told: Path) -> None:
+def child(words: list[str], reported: Path) -> None:
     """Run a command line and write down what it cost."""
     calls: Counter[str] = Counter()
 
@@ -133,7 +133,7 @@ def child(words: list[str], told: Path) -> None:
         setattr(os, name, partial(counted, name, getattr(os, name)))
     code = int(invoke(words))
     used = resource.getrusage(resource.RUSAGE_SELF)
-    told.write_text(json.dumps([code, used.ru_utime + used.ru_stime, peak_memory() / 2**20, calls.total()]))
+    reported.write_text(json.dumps([code, used.ru_utime + used.ru_stime, peak_memory() / 2**20, calls.total()]))
 
 
 def cost(folder: Path, verb: str, format: str, target: Path) -> tuple[float, float, int, int] | None:
@@ -142,13 +142,13 @@ def cost(folder: Path, verb: str, format: str, target: Path) -> tuple[float, flo
         words = [verb, str(target), *(word.format(o=out) for word in VERBS[verb]), "-q"]
         if format and verb not in ("identify", "carve"):
             words += ["--format", format]
-        told = folder / "told"
+        reported = folder / "reported"
         command = [sys.executable, "-c", "import sys; from tests.budgets.cost import child; from pathlib import Path; "
-                   "child(sys.argv[2:], Path(sys.argv[1]))", str(told), *words]  # fmt: skip
+                   "child(sys.argv[2:], Path(sys.argv[1]))", str(reported), *words]  # fmt: skip
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         if done.returncode or b"Traceback" in done.stderr:
             raise RuntimeError(f"{words}: {done.returncode} {done.stderr.decode()[-2000:]}")
-        code, cpu, memory, reads = json.loads(told.read_text())
+        code, cpu, memory, reads = json.loads(reported.read_text())
         files = sum(1 for path in Path(out).rglob("*") if path.is_file())
     return None if code == 2 else (cpu, memory, reads, files)
 

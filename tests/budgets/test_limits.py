@@ -26,9 +26,9 @@ def test_the_edge(name: str) -> None:
         value = NEEDS[name].get(format, 0)
         assert refusals(format, name, value) == [], format
         for less in {value - 1, value // 2, 0} if value else ():
-            said = refusals(format, name, less)
-            assert said, (format, less)
-            for one in said:
+            stated = refusals(format, name, less)
+            assert stated, (format, less)
+            for one in stated:
                 assert re.search(f"{name}|{OTHERS.get(name, name)}", one), (format, less, one)
                 assert one.partition(" ")[0] in limit_codes(), (format, less, one)
 

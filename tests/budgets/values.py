@@ -152,11 +152,11 @@ WORK = "os.dup2(os.open(os.devnull, os.O_WRONLY), 1); child(words[1:], Path(word
 
 def peak(forks: Forks, target: Path, words: str, folder: Path) -> float:
     """Peak memory of a command line in MiB.  Raises `RuntimeError` if it fails."""
-    told = folder / "told"
+    reported = folder / "reported"
     verb, *options = words.format(out=folder / "out").split()
     first = [verb, options.pop(0)] if verb == "create" else [verb]
-    done = forks.run(str(told), *first, str(target), *options, "-q")
-    if done.code or (found := json.loads(told.read_text()))[0] not in (0, 3):  # 3: CSV has no bytes
+    done = forks.run(str(reported), *first, str(target), *options, "-q")
+    if done.code or (found := json.loads(reported.read_text()))[0] not in (0, 3):  # 3: CSV has no bytes
         raise RuntimeError(f"{words}: {done.err[-2000:]}")
     return float(found[2])
 

@@ -320,7 +320,7 @@ def test_no_other_database_becomes_a_catalog(tmp_path: Path, chunks: list[str]) 
         open_catalog(str(tmp_path / "fifo"))
 
 
-def test_names_that_databases_cannot_hold() -> None:
+def test_names_that_databases_cannot_contain() -> None:
     for name in [*ODD, "plain", "\udc80", "a\\b"]:
         path, exact = encode_path(name)
         assert "\0" not in path

@@ -50,8 +50,8 @@ def test_trees_come_back(tmp_path: Path, exhume_cli: Callable[..., Any], format:
     assert exhume_cli("create", format, tmp_path / "tree", "-o", tmp_path / "archive", "-q").code == 0
     assert exhume_cli("extract", tmp_path / "archive", "-o", tmp_path / "out", "-q").code == 0
     back = tmp_path / "out" / "tree" if format == "caf" else tmp_path / "out"
-    told = subprocess.run(["diff", "-r", tmp_path / "tree", back], capture_output=True, check=False)
-    assert (told.returncode, told.stdout) == (0, b"")
+    reported = subprocess.run(["diff", "-r", tmp_path / "tree", back], capture_output=True, check=False)
+    assert (reported.returncode, reported.stdout) == (0, b"")
 
 
 def digest(data: bytes) -> dict[str, Any]:

@@ -164,7 +164,7 @@ def test_remote_extraction_coalesces(tmp_path: Path) -> None:
     assert len(source.requests) <= 6  # size, tail, and about two reads for 900 kB
 
 
-def test_tar_stream_holds_the_safe_members(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+def test_tar_stream_contains_the_safe_members(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     (tmp_path / "x.caf").write_bytes(BROKEN["unsafe-name"][1])
     ran = exhume_cli("extract", tmp_path / "x.caf", "--tar", "-")
     assert ran.code == 3
@@ -203,7 +203,7 @@ def test_a_full_disk_is_an_error_not_a_refusal(tmp_path: Path, monkeypatch: pyte
     data=st.data(),
 )
 @settings(max_examples=30)
-def test_batches_hold_every_member_once(
+def test_batches_contain_every_member_once(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], folders: list[int], reverse: bool, data: st.DataObject
 ) -> None:
     spot = tmp_path_factory.mktemp("batches")

@@ -85,7 +85,7 @@ def test_only_tables_are_read(name: str, tmp_path: Path, exhume_cli: Cli) -> Non
     assert path.read_bytes() == before
 
 
-def test_views_behind_a_url(tmp_path: Path) -> None:
+def test_views_of_a_url(tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy")
     path = filled(tmp_path / "c.db", *HOSTILE["recursive view"])
     with pytest.raises(SourceError, match="instead of its tables"):
@@ -199,7 +199,7 @@ def test_only_chunks_below_named_folders_are_read(tmp_path: Path, exhume_cli: Cl
     assert exhume_cli("catalog", "find", path, "a", "--cat").out == b"public"
 
 
-def test_no_server_is_asked_that_nobody_named(tmp_path: Path, exhume_cli: Cli) -> None:
+def test_only_named_servers_are_contacted(tmp_path: Path, exhume_cli: Cli) -> None:
     with serving({"d/x": b"remote", "y": b"remote"}) as served:
         for place in (
             f"{served.url}/d/x",

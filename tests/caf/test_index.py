@@ -71,9 +71,7 @@ def test_writer_form_is_read_by_both_parsers(files: dict[str, tuple[int, int]], 
 
 
 @given(FILES, st.integers(0, 500), st.binary(max_size=3), st.integers(0, 3))
-def test_fast_implementation_agrees_or_gives_up(
-    files: dict[str, tuple[int, int]], at: int, new: bytes, cut: int
-) -> None:
+def test_fast_implementation_agrees_or_stops(files: dict[str, tuple[int, int]], at: int, new: bytes, cut: int) -> None:
     data = build_index(files)
     at = min(at, len(data))
     damaged = data[:at] + new + data[at + cut :]
@@ -320,10 +318,10 @@ CANONICAL_BITS = st.lists(
 def test_compiled_walk_agrees_with_its_pure_form(text: bytes, name: bytes, tail: bytes) -> None:
     text += tail
     walked = kernel.walk(text, 0, name)
-    twin = pykernel.caf_walk(text, 0, name)
-    assert walked._replace(ascii=True) == twin._replace(ascii=True)
+    pure = pykernel.caf_walk(text, 0, name)
+    assert walked._replace(ascii=True) == pure._replace(ascii=True)
     assert walked.ascii == text[: walked.stop].isascii()
-    assert twin.ascii == walked.ascii
+    assert pure.ascii == walked.ascii
 
     def outcome(function: Any) -> Any:
         try:

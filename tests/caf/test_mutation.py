@@ -26,7 +26,7 @@ NAME_BYTES = {len(DATA) + INDEX.index(name.encode()) + i for name in FILES for i
 """Absolute offsets of the bytes of names."""
 
 
-def told(data: bytes) -> bool:
+def reported(data: bytes) -> bool:
     findings = list(exhume.verify(data, format="caf"))
     for finding in findings:
         assert "\n" not in str(finding)
@@ -41,7 +41,7 @@ def test_undamaged() -> None:
 
 def test_every_truncation() -> None:
     for length, cut in some(every_truncation(WHOLE)):
-        assert told(cut), length
+        assert reported(cut), length
         with pytest.raises(ExhumeError):
             open_archive(BytesSource(cut))
 
@@ -49,7 +49,7 @@ def test_every_truncation() -> None:
 @pytest.mark.parametrize("mask", [0x01, 0x04, 0x20, 0x80, 0xFF])
 def test_every_flip_of_index_and_footer(mask: int) -> None:
     for offset, damaged in some(flip for flip in every_flip(WHOLE, mask) if flip[0] >= len(DATA)):
-        assert told(damaged) or offset in NAME_BYTES, offset
+        assert reported(damaged) or offset in NAME_BYTES, offset
         try:
             archive = open_archive(BytesSource(damaged))
         except ExhumeError:
@@ -66,7 +66,7 @@ def test_every_flip_of_index_and_footer(mask: int) -> None:
 
 def test_appended_bytes() -> None:
     for extra in (b"\n", b"\0" * 4, b"x" * 40, b"\r\n"):
-        assert told(WHOLE + extra)
+        assert reported(WHOLE + extra)
 
 
 def test_absurd_claims_cost_nothing() -> None:

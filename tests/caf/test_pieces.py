@@ -62,7 +62,7 @@ def test_every_type_is_found_exactly(tmp_path: Path) -> None:
     assert list(find_pieces(BytesSource(bytes(data)), 0, len(data))) == expected
 
 
-def test_noise_and_cut_files_give_nothing(tmp_path: Path) -> None:
+def test_noise_and_cut_files_yield_nothing(tmp_path: Path) -> None:
     for suffix, content in files(tmp_path).items():
         cut = content[: len(content) * 2 // 3]
         found = [kind for _, _, kind in find_pieces(BytesSource(cut), 0, len(cut))]

@@ -23,7 +23,7 @@ from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.verify import index_order
 from exhume.formats.caf.writer import create
 from exhume.io.local import FileSource
-from exhume.io.source import AT_HAND, BytesSource, Cost, Source
+from exhume.io.source import LOCAL_COST, BytesSource, Cost, Source
 from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.testing.sources import CountingSource, MisreportingSource
@@ -36,7 +36,7 @@ class Local(CountingSource):
 
     @property
     def cost(self) -> Cost:
-        return AT_HAND
+        return LOCAL_COST
 
 
 def many(count: int) -> tuple[bytes, dict[str, tuple[int, int]]]:
@@ -208,7 +208,7 @@ def test_any_version_on_the_command_line(tmp_path: Path, exhume_cli: Callable[..
     assert ran.code == 3
 
 
-def test_index_orders_are_told_apart() -> None:
+def test_index_orders_are_distinguished() -> None:
     for names, expected in (
         (["a", "b"], "both"),
         (["b", "a"], "insertion"),

@@ -88,13 +88,13 @@ def test_bytes_that_no_file_covers(name: str, gaps: list[tuple[int, int]]) -> No
 
 def test_progress_is_reported_in_steps(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "STEP", 3)
-    told: list[tuple[int, int, str]] = []
-    list(exhume.verify(samples / "caf" / "sorted.caf", progress=lambda *at: told.append(at)))
-    assert told == [(done, len(TREE), "entries") for done in (0, 3, 6, 8)]
+    reported: list[tuple[int, int, str]] = []
+    list(exhume.verify(samples / "caf" / "sorted.caf", progress=lambda *at: reported.append(at)))
+    assert reported == [(done, len(TREE), "entries") for done in (0, 3, 6, 8)]
 
 
 @pytest.mark.parametrize(("name", "codes"), [("version-3", ["EX-501"]), ("trailing-newline", ["CAF-107", "EX-501"])])
-def test_limits_hold_where_it_is_opened_again(name: str, codes: list[str]) -> None:
+def test_limits_apply_where_it_is_opened_again(name: str, codes: list[str]) -> None:
     found = exhume.verify(BROKEN[name][1], format="caf", limits=Limits(index_size=10))
     assert [finding.code for finding in found] == codes
 

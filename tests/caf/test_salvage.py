@@ -163,7 +163,7 @@ def test_as_files_refuses_unsafe_names(tmp_path: Path, exhume_cli: Callable[...,
         salvage(source, tmp_path / "x", mode=SalvageMode.RECORDS)
 
 
-def test_what_the_refusals_say(tmp_path: Path) -> None:
+def test_what_the_refusals_state(tmp_path: Path) -> None:
     with pytest.raises(UnrecognizedFormatError) as caught:
         salvage(tmp_path, tmp_path.parent / "out", format="caf")
     assert (caught.value.format, caught.value.actual) == ("caf", str(tmp_path))
@@ -171,10 +171,14 @@ def test_what_the_refusals_say(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [SalvageMode.ARCHIVE, SalvageMode.FILES])
 def test_progress_counts_the_bytes_of_the_members(tmp_path: Path, mode: SalvageMode) -> None:
-    told: list[tuple[int, int | None, str]] = []
+    reported: list[tuple[int, int | None, str]] = []
     data = chunk(index_of(("a", 0, 20), ("b", 20, 30), ("c", 30, 64)))
-    salvage(data, tmp_path / "out", format="caf", mode=mode, progress=lambda *said: told.append(said))
-    assert [said for said in told if said[1] == 64] == [(20, 64, "bytes"), (30, 64, "bytes"), (64, 64, "bytes")]
+    salvage(data, tmp_path / "out", format="caf", mode=mode, progress=lambda *stated: reported.append(stated))
+    assert [stated for stated in reported if stated[1] == 64] == [
+        (20, 64, "bytes"),
+        (30, 64, "bytes"),
+        (64, 64, "bytes"),
+    ]
 
 
 def test_members_as_files_and_what_has_no_safe_name(tmp_path: Path) -> None:
@@ -230,7 +234,7 @@ def test_a_torn_first_entry_at_the_end_of_an_image(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_members_say_what_they_are() -> None:
+def test_members_state_what_they_are() -> None:
     """If a member's name differs from its entry, its note states the reason."""
     twice = recover(BytesSource(BROKEN["duplicate-name"][1]))
     assert [(m.name, m.note) for m in twice.members] == [

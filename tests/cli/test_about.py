@@ -60,13 +60,15 @@ def test_compiled_code_that_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("state", about.KERNELS)
 @pytest.mark.parametrize("options", [[], ["-v"], ["-v", "-q"]])
-def test_a_command_says_that_compiled_code_is_not_used(
+def test_a_command_states_that_compiled_code_is_not_used(
     state: str, options: list[str], samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(_compiled, "STATE", state)
     assert invoke(["info", str(samples / "zs" / "words-none.zs"), *options]) is ExitCode.DONE
-    told = f"exhume: kernel: {about.KERNELS[state]}\n"
-    assert capsys.readouterr().err == (told if state in ("stale", "broken", "partial") and options == ["-v"] else "")
+    reported = f"exhume: kernel: {about.KERNELS[state]}\n"
+    assert capsys.readouterr().err == (
+        reported if state in ("stale", "broken", "partial") and options == ["-v"] else ""
+    )
 
 
 @pytest.mark.parametrize("state", about.KERNELS)

@@ -57,7 +57,7 @@ def test_every_verb_takes_it() -> None:
         assert "audit" in names or command.name == "completion", command.name
 
 
-def test_a_record_says_what_was_done(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+def test_a_record_states_what_was_done(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
     log = tmp_path / "log"
     ran = exhume_cli("recode", archive, "-o", tmp_path / "b.zs", "--codec", "none", "--audit", log)
     assert ran.code == 0
@@ -145,7 +145,7 @@ def test_the_chain(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("special", ["fifo", "/dev/zero", "/dev/null"])
-def test_only_regular_files_hold_records(tmp_path: Path, archive: Path, exhume_cli: Cli, special: str) -> None:
+def test_only_regular_files_contain_records(tmp_path: Path, archive: Path, exhume_cli: Cli, special: str) -> None:
     """What waits for others, or has no end, is refused at once."""
     os.mkfifo(tmp_path / "fifo")
     for words in (("audit", tmp_path / special), ("verify", archive, "--audit", tmp_path / special)):
@@ -354,7 +354,7 @@ def test_the_bytes_of_a_pipe_are_those_of_the_record(tmp_path: Path, archive: Pa
 
 
 @pytest.mark.parametrize("streams", ["<&- >&-", "0>/dev/null"])
-def test_streams_that_give_nothing_have_no_digest(tmp_path: Path, archive: Path, streams: str) -> None:
+def test_streams_that_yield_nothing_have_no_digest(tmp_path: Path, archive: Path, streams: str) -> None:
     log = tmp_path / "log"
     script = f'"{sys.executable}" -m exhume verify "{archive}" -q --audit "{log}" {streams}'
     assert subprocess.run(["sh", "-c", script], check=False).returncode == 0
@@ -362,7 +362,7 @@ def test_streams_that_give_nothing_have_no_digest(tmp_path: Path, archive: Path,
     assert record["stdin"] is None
 
 
-def test_a_record_of_before_still_holds(tmp_path: Path, exhume_cli: Cli) -> None:
+def test_a_record_of_before_is_still_valid(tmp_path: Path, exhume_cli: Cli) -> None:
     """Records that name no remote objects and streams."""
     (tmp_path / "log").write_bytes(forged({"inputs": [], "outputs": []}))
     assert exhume_cli("audit", tmp_path / "log").code == 0
@@ -446,7 +446,7 @@ def test_a_foreign_file_is_refused_before_work_starts(
     assert str(log) in ran.err
 
 
-def test_the_listing_says_what_was_done(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+def test_the_listing_states_what_was_done(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
     log, out = tmp_path / "log", tmp_path / "b.zs"
     assert exhume_cli("recode", archive, "-o", out, "--codec", "none", "--audit", log).code == 0
     assert exhume_cli("verify", "none.zs", "--audit", log).code == 1

@@ -296,9 +296,9 @@ def test_it_runs_in_a_terminal(samples: Path) -> None:
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
         os.close(theirs)
-        said = b""
-        while b"index-2" not in said:
-            said += os.read(ours, 1 << 16)
+        stated = b""
+        while b"index-2" not in stated:
+            stated += os.read(ours, 1 << 16)
         os.write(ours, b"q")
         while True:
             try:

@@ -23,7 +23,7 @@ LDB = "leveldb/small"
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "reported"),
     [
         (["verify", "--format", "zss", ZS], "'zss': unknown format (did you mean 'zs'?): one of ark, caf,"),
         (["info", "--format", "databundel", ZS], "did you mean 'databundle'?"),
@@ -42,16 +42,16 @@ LDB = "leveldb/small"
         (["verify", "--quik", ZS], "--quick"),
     ],
 )
-def test_on_the_command_line(args: list[str], told: str, exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
+def test_on_the_command_line(args: list[str], reported: str, exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
     words = [str(samples / word) if word == ZS else str(tmp_path / "out") if word == "OUT" else word for word in args]
     ran = exhume_cli(*words)
     assert (ran.code, ran.out) == (2, b""), ran.err
-    assert told in ran.err
+    assert reported in ran.err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "reported"),
     [
         (["cat", CAF, "dir/one.txx"], "no such member"),
         (["payload", ZS, "heeder"], "no such section (did you mean 'header'?)"),
@@ -62,16 +62,16 @@ def test_on_the_command_line(args: list[str], told: str, exhume_cli: Cli, sample
         (["cat", LDB, "alhpa"], "no such key"),
     ],
 )
-def test_names_that_an_archive_does_not_have(args: list[str], told: str, exhume_cli: Cli, samples: Path) -> None:
+def test_names_that_an_archive_does_not_have(args: list[str], reported: str, exhume_cli: Cli, samples: Path) -> None:
     """The archive has to be read to know: exit code 1, as for any name that is not there."""
     ran = exhume_cli(*(str(samples / word) if "/" in word and (samples / word).exists() else word for word in args))
     assert ran.code == 1, ran.err
-    assert told in ran.err
+    assert reported in ran.err
     assert ran.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "reported"),
     [
         ("level = ERROR", "found '=' (did you mean level: ERROR?)"),
         ("level == ERROR", "(did you mean level: ERROR?)"),
@@ -80,10 +80,10 @@ def test_names_that_an_archive_does_not_have(args: list[str], told: str, exhume_
         ("level: ERROR || n: 1", "(did you mean OR?)"),
     ],
 )
-def test_signs_of_other_query_languages(query: str, told: str, exhume_cli: Cli, samples: Path) -> None:
+def test_signs_of_other_query_languages(query: str, reported: str, exhume_cli: Cli, samples: Path) -> None:
     ran = exhume_cli("search", samples / CLP, query)
     assert ran.code == 1
-    assert told in ran.err
+    assert reported in ran.err
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def calls(samples: Path, out: Path) -> list[tuple[Callable[[], Any], str]]:
 
 def test_keyword_arguments_of_the_library(samples: Path, tmp_path: Path) -> None:
     """At the call, not at the first iteration of what it returns."""
-    for call, told in calls(samples, tmp_path / "out"):
+    for call, reported in calls(samples, tmp_path / "out"):
         with pytest.raises(TypeError) as caught:
             call()
-        assert told in str(caught.value)
+        assert reported in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 

@@ -67,8 +67,10 @@ def test_the_folder_above_an_archive_gets_a_hint(exhume_cli: Cli, samples: Path,
     ran = exhume_cli("info", tmp_path / "box")
     assert ran.code == 1
     hint = "but inside it: 0-words-none.zs (zs), 1-sorted.caf (caf), 3-words-lzma.zs (zs) and more"
-    told = f"exhume: {tmp_path / 'box'}: format not recognized ({hint}); "
-    assert ran.err == f"{told}use --format FORMAT to choose one, or use --recursive for the archives inside [EX-101]\n"
+    reported = f"exhume: {tmp_path / 'box'}: format not recognized ({hint}); "
+    assert (
+        ran.err == f"{reported}use --format FORMAT to choose one, or use --recursive for the archives inside [EX-101]\n"
+    )
 
 
 def test_missing_files(exhume_cli: Cli, tmp_path: Path) -> None:

@@ -197,11 +197,11 @@ GOT = {
 
 def press_tab(terminal: Terminal, line: str) -> None:
     terminal.type(f"{line}\t")
-    asked = time.monotonic() + PATIENCE
-    while not (terminal.folder / "asked").exists() and time.monotonic() < asked:
+    requested = time.monotonic() + PATIENCE
+    while not (terminal.folder / "requested").exists() and time.monotonic() < requested:
         time.sleep(0.02)
     time.sleep(0.3)  # shells throw away what is typed while they complete
-    (terminal.folder / "asked").unlink()
+    (terminal.folder / "requested").unlink()
 
 
 def completed(terminal: Terminal, *lines: str) -> list[str]:

@@ -47,15 +47,15 @@ def test_the_python_examples_of_the_arrow_page(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     blocks = "\n".join(re.findall(r"```pycon\n(.*?)```", text, re.DOTALL))
     test = doctest.DocTestParser().get_doctest(blocks, {}, "docs/arrow.md", "docs/arrow.md", 0)
-    told: list[str] = []
-    result = doctest.DocTestRunner().run(test, out=told.append)
+    reported: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=reported.append)
     assert result.attempted > 15
-    assert result.failed == 0, "".join(told)
+    assert result.failed == 0, "".join(reported)
 
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.slow
-def test_the_examples_print_what_the_page_says(page: str, tmp_path: Path) -> None:
+def test_the_examples_print_what_the_page_states(page: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
     commands = examples(page)

@@ -112,16 +112,16 @@ def place(tmp_path: Path, samples: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 def check(place: Path, exhume_cli: Cli, target: str, verb: str, call: str, number: int) -> None:
     names = {"T": target, "OUT": str(place / f"out-{number}"), "FOLDER": str(place / "folder"), "SPEC": SPEC}
     ran = exhume_cli(verb, *(names.get(word, word) for word in call.split()))
-    told = f"{verb} {call}: {ran.code}: {ran.err}"
-    assert ran.code in (0, 1, 2, 3, 4), told
-    assert "Traceback" not in ran.err, told
+    reported = f"{verb} {call}: {ran.code}: {ran.err}"
+    assert ran.code in (0, 1, 2, 3, 4), reported
+    assert "Traceback" not in ran.err, reported
     lines = ran.err.splitlines()
     if ran.code == 1:
-        assert all(line.startswith(("exhume: ", "  ")) for line in lines), told  # with the query and a caret
-        assert lines or ran.out, told  # `verify` of several reports on standard output
+        assert all(line.startswith(("exhume: ", "  ")) for line in lines), reported  # with the query and a caret
+        assert lines or ran.out, reported  # `verify` of several reports on standard output
     if ran.code == 2:
-        assert lines[0].startswith("Usage: "), told
-        assert lines[-1].startswith("Error: "), told
+        assert lines[0].startswith("Usage: "), reported
+        assert lines[-1].startswith("Error: "), reported
 
 
 @pytest.mark.parametrize("verb", sorted(CALLS))
@@ -240,7 +240,7 @@ def test_a_pipe_that_breaks_elsewhere_is_an_error(capfd: pytest.CaptureFixture[s
     assert "Broken pipe" in capfd.readouterr().err
 
 
-def test_verbs_of_one_format_say_so(exhume_cli: Cli, samples: Path) -> None:
+def test_verbs_of_one_format_report_it(exhume_cli: Cli, samples: Path) -> None:
     for verb in ("repair", "snippet"):
         ran = exhume_cli(verb, samples / SAMPLES["zs"])
         assert ran.code == 2
@@ -249,10 +249,10 @@ def test_verbs_of_one_format_say_so(exhume_cli: Cli, samples: Path) -> None:
 
 
 def test_an_endless_line_does_not_fill_memory(place: Path, exhume_cli: Cli) -> None:
-    for format, told in (("zs", "a record is too long"), ("ark", "line 1 is too long")):
+    for format, reported in (("zs", "a record is too long"), ("ark", "line 1 is too long")):
         ran = exhume_cli("create", format, "/dev/zero", "-o", place / "out")
         assert (ran.code, ran.err.count("\n")) == (1, 1)
-        assert told in ran.err
+        assert reported in ran.err
 
 
 def test_a_fifo_is_an_input_like_any_other(place: Path, exhume_cli: Cli) -> None:

@@ -44,7 +44,7 @@ ONLY = "only checksums of what is shown are checked; --verify notes every findin
 @pytest.mark.parametrize(
     "more", [["--all"], ["--depth", "9"], ["--section", "header"], ["--range", "0:64"], ["--file", "demo.clps"]]
 )
-def test_fields_are_there_when_asked_for(more: list[str], samples: Path, exhume_cli: Cli, monkeypatch: Any) -> None:
+def test_fields_are_there_when_requested(more: list[str], samples: Path, exhume_cli: Cli, monkeypatch: Any) -> None:
     monkeypatch.chdir(samples / "clp_s")
     ran = exhume_cli("explain", "demo.clps", *more)
     assert "len_uncompressed" in ran.text or "magic" in ran.text
@@ -122,8 +122,8 @@ def test_why_a_section_is_unread_is_reported_once(tmp_path: Path, samples: Path,
     shutil.copytree(samples / "data_bundle/zlib", bundle)
     shard = bundle / "shard-00000000"
     shard.write_bytes(flip(shard.read_bytes(), 70, 1))
-    _, _, beside = exhume_cli("explain", bundle).text.partition("\n\n")
-    assert beside.count("DBND-202") == 1
+    _, _, extra = exhume_cli("explain", bundle).text.partition("\n\n")
+    assert extra.count("DBND-202") == 1
     exhume_cli("explain", bundle, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert re.findall(r'"note":"([^"]*DBND-202[^"]*)"', page)[0].count("DBND-202") == 1
@@ -168,8 +168,10 @@ def test_large_sections_and_payloads_are_explained_as_small_ones(
         words = (["--json"], ["--json", "--range", "40:90"], ["--depth", "9"])
         page = exhume_cli("explain", samples / name, "--all", "--html", tmp_path / "page.html", "--overwrite")
         assert page.code == 0
-        told = [exhume_cli("explain", samples / name, *one, *([] if "--range" in one else ["--all"])) for one in words]
-        return [*(one.out for one in told), (tmp_path / "page.html").read_bytes()]
+        reported = [
+            exhume_cli("explain", samples / name, *one, *([] if "--range" in one else ["--all"])) for one in words
+        ]
+        return [*(one.out for one in reported), (tmp_path / "page.html").read_bytes()]
 
     small = answers()
     for module in (explained, schema):

@@ -41,7 +41,7 @@ SECTIONS = re.split(r"^## ", PAGE, flags=re.M)
 EVERYWHERE = SECTIONS[0] + "".join(s for s in SECTIONS if s.startswith(("Spans", "Findings")))
 
 
-def told(form: str) -> set[str]:
+def reported(form: str) -> set[str]:
     """The keys that the page names for a form, for the forms it refers to, and everywhere."""
     texts = [s for s in SECTIONS if form in s.split("\n", 1)[0]]
     texts += [line for line in re.split(r"^- ", SECTIONS[-1], flags=re.M) if line.startswith(form)]
@@ -62,15 +62,15 @@ def keys(value: Any, free: AbstractSet[str] = FREE) -> Iterator[str]:
             yield from keys(item, free)
 
 
-def untold(body: dict[str, Any], free: AbstractSet[str] = FREE) -> set[str]:
+def unreported(body: dict[str, Any], free: AbstractSet[str] = FREE) -> set[str]:
     """The keys of a document that the page does not name."""
     form = body["schema"].removesuffix("/1")
     logs = body.get("statistics", {}).get("logs", {}) if isinstance(body.get("statistics"), dict) else {}
-    return set(keys(body, free)) - set(logs) - told(form)
+    return set(keys(body, free)) - set(logs) - reported(form)
 
 
 def check(out: bytes) -> None:
-    assert untold(json.loads(out)) == set()
+    assert unreported(json.loads(out)) == set()
     validate(json.loads(out))
 
 
@@ -132,7 +132,7 @@ def test_every_key_of_documents_by_a_specification_is_reported(tmp_path: Path, e
     exported = json.loads(exhume_cli(*args).out)
     assert exported["omitted"] == {"mark": "always the same"}
     for body in (info, exported):
-        assert untold(body, FREE | {"fields", "lists", "omitted"}) == set()
+        assert unreported(body, FREE | {"fields", "lists", "omitted"}) == set()
         validate(body)
 
 
@@ -143,7 +143,7 @@ DATA = {"value", "record", "user", "auto", "metadata", "plans"}
 @pytest.mark.parametrize("verb", sorted(CALLS))
 @pytest.mark.parametrize("format", sorted(SAMPLES))
 @pytest.mark.bulk
-def test_every_verb_gives_documents(
+def test_every_verb_yields_documents(
     format: str, verb: str, exhume_cli: Cli, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is printed with --json or --ndjson, on either stream, is a document whose keys the page names.
@@ -174,7 +174,7 @@ def test_every_verb_gives_documents(
             documents += [json.loads(line) for line in ran.err.splitlines() if line.startswith("{")]
             for document in documents:
                 assert document["schema"].endswith("/1"), args
-                assert untold(document, FREE | DATA) == set(), args
+                assert unreported(document, FREE | DATA) == set(), args
                 validate(document)
 
 
@@ -189,7 +189,7 @@ def _is_json(data: bytes) -> bool:
 def test_verbs_without_a_document_report_it(exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
     caf = samples / SAMPLES["caf"]
     exhume_cli("catalog", "build", tmp_path / "c.db", caf)
-    for args, told_ in (
+    for args, shown in (
         (("export", caf, "--to", "csv"), "--json requires -o FILE"),
         (("extract", caf, "--tar", "-"), "--json reports on a file or directory"),
         (("catalog", "find", tmp_path / "c.db", "*", "--cat"), "--cat and --json exclude each other"),
@@ -197,10 +197,10 @@ def test_verbs_without_a_document_report_it(exhume_cli: Cli, samples: Path, tmp_
     ):
         ran = exhume_cli(*args, "--json")
         assert (ran.code, ran.out) == (2, b"")
-        assert told_ in ran.err
+        assert shown in ran.err
 
 
-def test_the_documents_of_cat_and_payload_hold_the_bytes(exhume_cli: Cli, samples: Path) -> None:
+def test_the_documents_of_cat_and_payload_contain_the_bytes(exhume_cli: Cli, samples: Path) -> None:
     def exact(value: dict[str, str]) -> bytes:
         return base64.b64decode(value["base64"]) if "base64" in value else value["text"].encode()
 

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.cli.test_json_docs import FREE, PAGE, told
+from tests.cli.test_json_docs import FREE, PAGE, reported
 from tests.json_schemas import NAME, load, validate
 from tools import json_schemas
 
@@ -38,13 +38,13 @@ def test_each_is_a_schema_whose_keys_the_page_lists(name: str) -> None:
     schema = load(name)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["title"] == f"exhume.{name}/1"
-    assert set(named(schema)) - told(f"exhume.{name}") == set()
+    assert set(named(schema)) - reported(f"exhume.{name}") == set()
 
 
 def test_every_form_of_the_page_has_one() -> None:
     assert {*NAME.findall(PAGE)} >= {*FORMS}
-    told_ = {word for line in PAGE.splitlines() if line.startswith("## exhume") for word in NAME.findall(line)}
-    assert told_ <= {*FORMS}
+    documented = {word for line in PAGE.splitlines() if line.startswith("## exhume") for word in NAME.findall(line)}
+    assert documented <= {*FORMS}
 
 
 def test_they_are_fresh(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

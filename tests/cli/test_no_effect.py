@@ -80,7 +80,7 @@ def test_what_has_no_effect_alone_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["explain", "caf", "--import", "x"], "--import is for --ksy"),
         (["cat", "zs", "--json", "--terminator", "x"], "--terminator is for text"),
@@ -90,11 +90,13 @@ def test_what_has_no_effect_alone_is_refused(
         (["search", "kv-ir", "a: *", "--ordered"], "--ordered does not apply to kv-ir archives"),
     ],
 )
-def test_what_belongs_to_another_form_is_refused(words: list[str], told: str, samples: Path, exhume_cli: Cli) -> None:
+def test_what_belongs_to_another_form_is_refused(
+    words: list[str], reported: str, samples: Path, exhume_cli: Cli
+) -> None:
     verb, id, *rest = words
     ran = exhume_cli(verb, samples / SAMPLES[id], *rest)
     assert (ran.code, ran.out) == (2, b"")
-    assert told in ran.err
+    assert reported in ran.err
 
 
 def hooks() -> Iterator[tuple[str, str, Callable[..., Any]]]:

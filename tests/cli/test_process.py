@@ -83,7 +83,7 @@ COUNTED = {
 Each takes 0.1 to 0.5 ms.  A verb that needs more should import them where they are used.
 """
 
-TWINS = 20
+PURE_ONES = 20
 """Modules that stand in for the compiled kernel where there is none, at most."""
 
 SHARED = {"databundle": ("leveldb",), "clp-ir": ("kv_ir",)}
@@ -105,7 +105,7 @@ def test_few_modules_are_imported(format: str, verb: str) -> None:
     done = subprocess.run(command, capture_output=True, check=True, env=environment)
     loaded = done.stderr.decode().splitlines()[-1].split()
     ours = [one for one in loaded if one.startswith(("exhume.", "exhume_ksy."))]
-    assert len(ours) <= most[verb] + (0 if COMPILED else TWINS), ours
+    assert len(ours) <= most[verb] + (0 if COMPILED else PURE_ONES), ours
     own = (format.replace("-", "_").replace("databundle", "data_bundle"), *SHARED.get(format, ()))
     parts = [one.split(".") for one in loaded if one.startswith("exhume.formats.") and one.count(".") > 2]
     others = {".".join(words) for words in parts if words[2] not in own and words[3] not in LIGHT}

@@ -145,7 +145,7 @@ def test_other_verbs(args: list[str], evidence: Path, exhume_cli: Cli) -> None:
 
 
 def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
-    for args, told in (
+    for args, reported in (
         (("explain", "-r", evidence), "requires --coverage"),
         (("verify", "-r", "--format", "zs", evidence), "finds archives by itself"),
         (("info", "-r", "--offset", "1", evidence), "finds archives by itself"),
@@ -160,7 +160,7 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
     ):
         ran = exhume_cli(*args)
         assert ran.code == 2
-        assert told in ran.err
+        assert reported in ran.err
 
 
 @pytest.mark.parametrize("verb", ["list", "info"])
@@ -172,17 +172,17 @@ def test_archives_that_an_option_does_not_apply_to_are_named(
         shutil.copy(samples / sample, name)
     alone = exhume_cli(verb, "-r", "--any-version", names[1])
     assert alone.code == 0
-    told = [
+    reported = [
         f"{name}: --any-version does not apply to {format} archives"
         for name, format in zip(names[::2], ("clp-s", "zs"), strict=True)
     ]
     for jobs in ("1", "2"):
         ran = exhume_cli(verb, "-r", "--any-version", tmp_path, "--jobs", jobs)
         assert ran.code == 1
-        assert ran.err.splitlines() == [f"exhume: {line} [EX-403]" for line in told]
+        assert ran.err.splitlines() == [f"exhume: {line} [EX-403]" for line in reported]
         assert ran.text == alone.text.replace("1 archive,", "3 archives,")
     errors = exhume_cli(verb, "-r", "--any-version", tmp_path, "--json").err.splitlines()
-    assert [f"{one['target']}: {one['message']}" for one in map(json.loads, errors)] == told
+    assert [f"{one['target']}: {one['message']}" for one in map(json.loads, errors)] == reported
 
 
 def test_archives_of_one_format_are_chosen(evidence: Path, exhume_cli: Cli) -> None:
@@ -266,19 +266,19 @@ def test_names_below_chained_urls() -> None:
     assert join("/data", "") == "/data"
 
 
-def test_each_file_is_asked_for_once(samples: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_file_is_requested_once(samples: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """One listing of a remote directory, whatever archives are directories below it, and one read of a file."""
     memory = fsspec.filesystem("memory")
     for name in ("zs/words-none.zs", "caf/sorted.caf", "clp_s/tiny.clps"):
         memory.pipe_file(f"/asked/deep/er/{Path(name).name}", (samples / name).read_bytes())
     memory.put(str(samples / "data_bundle/flat"), "/asked/bundle", recursive=True)
     memory.pipe_file("/asked/note.txt", b"nothing to see")
-    asked: Counter[tuple[str, str]] = Counter()
+    requested: Counter[tuple[str, str]] = Counter()
     for method in ("find", "ls", "info", "cat_file", "_open"):
         original = getattr(type(memory), method)
 
         def counting(self: Any, path: str, *args: Any, _of: Any = original, _name: str = method, **kwargs: Any) -> Any:
-            asked[_name, str(path)] += 1
+            requested[_name, str(path)] += 1
             return _of(self, path, *args, **kwargs)
 
         monkeypatch.setattr(type(memory), method, counting)
@@ -288,9 +288,9 @@ def test_each_file_is_asked_for_once(samples: Path, exhume_cli: Cli, monkeypatch
         monkeypatch.undo()
         memory.rm("/asked", recursive=True)
     assert ran.code == 0
-    listed = {key: number for key, number in asked.items() if key[0] in ("find", "ls")}
+    listed = {key: number for key, number in requested.items() if key[0] in ("find", "ls")}
     assert listed == {("find", "/asked"): 1}
-    files = {key: number for key, number in asked.items() if "bundle" not in key[1] and key not in listed}
+    files = {key: number for key, number in requested.items() if "bundle" not in key[1] and key not in listed}
     assert set(files.values()) == {1}
     assert {path for _, path in files} == {
         "/asked/note.txt", "/asked/deep/er/words-none.zs", "/asked/deep/er/sorted.caf", "/asked/deep/er/tiny.clps"

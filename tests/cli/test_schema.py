@@ -26,7 +26,7 @@ def test_one_is_printed_as_it_is(exhume_cli: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_a_bundle_stands_alone(exhume_cli: Cli, tmp_path: Path, samples: Path) -> None:
+def test_a_bundle_is_self_contained(exhume_cli: Cli, tmp_path: Path, samples: Path) -> None:
     alone = tmp_path / "zs.ksy"
     alone.write_bytes(exhume_cli("schema", "zs", "--bundle").out)
     assert "imports:" not in alone.read_text(encoding="utf-8")

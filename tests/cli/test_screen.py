@@ -78,7 +78,7 @@ def test_a_path_in_a_message_is_not_broken() -> None:
     assert max(map(len, Screen(40).wrap(text, 4))) <= 40
 
 
-def test_a_column_that_says_the_same_of_every_row_is_printed_once() -> None:
+def test_a_column_that_states_the_same_of_every_row_is_printed_once() -> None:
     name = "manifests/00000000-0000-4000-8000-000000000001"
     rows = [[name, "-", number, "a/note/of/some/words"] for number in (1, 2)]
     lines = Screen(60).table(rows, ["file", "x", "n", "y"])
@@ -156,7 +156,7 @@ def test_a_hex_dump_names_fields_and_marks_a_byte() -> None:
     assert plain(colored)[-1] == "one  two  three"
 
 
-def test_explain_dumps_bytes_where_that_is_asked_for(samples: Path, exhume_cli: Cli) -> None:
+def test_explain_dumps_bytes_where_that_is_requested(samples: Path, exhume_cli: Cli) -> None:
     words = samples / "zs/words-none.zs"
     assert "00000010" not in exhume_cli("explain", words, "--at", "24").text
     text = exhume_cli("explain", words, "--at", "24", "--hex").text

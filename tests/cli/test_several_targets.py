@@ -133,7 +133,7 @@ def test_several_targets_are_not_exported_to_a_file(samples: Path, tmp_path: Pat
     assert len(list((tmp_path / "one").iterdir())) == 2
 
 
-def test_the_ending_of_an_output_says_what_it_is(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+def test_the_ending_of_an_output_states_what_it_is(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
     words = samples / "zs/words-none.zs"
     assert exhume_cli("export", words, "-o", tmp_path / "named.csv").code == 0
     assert exhume_cli("export", words, "--to", "csv", "-o", tmp_path / "told").code == 0

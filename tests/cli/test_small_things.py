@@ -89,7 +89,7 @@ def test_completion_of_an_archive_offers_what_users_call(format: str, samples: P
 
 
 @pytest.mark.parametrize("format", OFFERED)
-def test_an_archive_says_whether_it_is_closed_and_does_not_pickle(format: str, samples: Path) -> None:
+def test_an_archive_states_whether_it_is_closed_and_does_not_pickle(format: str, samples: Path) -> None:
     path = samples / OFFERED[format][0]
     with exhume.open(path, format=format) as archive:
         assert (archive.closed, repr(archive)) == (False, f"<{type(archive).__name__} {str(path)!r}>")

@@ -23,7 +23,7 @@ def piped(data: bytes, *words: str, cwd: Path) -> subprocess.CompletedProcess[by
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "stated"),
     [
         (["verify", "-"], b"-: zs: ok"),
         (["identify", "-"], b"-: zs (100%)"),
@@ -37,11 +37,11 @@ def piped(data: bytes, *words: str, cwd: Path) -> subprocess.CompletedProcess[by
     ],
 )
 @pytest.mark.slow
-def test_an_archive_that_is_piped_in(words: list[str], said: bytes, samples: Path, tmp_path: Path) -> None:
+def test_an_archive_that_is_piped_in(words: list[str], stated: bytes, samples: Path, tmp_path: Path) -> None:
     data = (samples / "zs/words-none.zs").read_bytes()
     done = piped(data, *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert said in done.stdout
+    assert stated in done.stdout
     assert list((tmp_path / "scratch").iterdir()) == [], "nothing is left behind"
 
 

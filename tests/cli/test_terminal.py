@@ -30,7 +30,7 @@ def on_terminal(*words: str | Path, **environment: str) -> str:
     command = [sys.executable, "-m", "exhume", *map(str, words)]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=known):
         os.close(theirs)
-        said = b""
+        stated = b""
         while True:
             try:
                 piece = os.read(ours, 1 << 16)
@@ -38,9 +38,9 @@ def on_terminal(*words: str | Path, **environment: str) -> str:
                 break
             if not piece:
                 break
-            said += piece
+            stated += piece
     os.close(ours)
-    return said.decode()
+    return stated.decode()
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ def test_severities_have_colors_on_a_terminal(damaged: Path) -> None:
 
 @pytest.mark.parametrize("quiet", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_they_have_none_when_the_user_wants_none(damaged: Path, quiet: dict[str, str]) -> None:
-    said = on_terminal("verify", damaged, **quiet)
-    assert re.search(r"error:\s.*\[ZS-2", said, re.DOTALL)
-    assert "\x1b" not in said
+    stated = on_terminal("verify", damaged, **quiet)
+    assert re.search(r"error:\s.*\[ZS-2", stated, re.DOTALL)
+    assert "\x1b" not in stated
 
 
 @pytest.mark.parametrize("columns", [80, 200])
@@ -83,8 +83,8 @@ def test_lines_fit_the_terminal(columns: int, words: list[str], damaged: Path, s
     (tmp_path / "in/other").write_bytes(b"of no format")
     shutil.copy(samples / "clp_s/tiny.clps", tmp_path / "in")
     named = {"BAD": short, "GOOD": samples / "zs/words-none.zs", "OUT": tmp_path / "out", "CLPS": tmp_path / "in"}
-    said = on_terminal(*[named.get(word, word) for word in words], COLUMNS=str(columns))
-    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said).replace("\r", "").splitlines()
+    stated = on_terminal(*[named.get(word, word) for word in words], COLUMNS=str(columns))
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stated).replace("\r", "").splitlines()
     wide = [line for line in lines if len(line) > columns]
     assert [line for line in wide if max(map(len, line.split())) < columns - 8] == [], "each has a path"
     assert len(lines) > 0
@@ -118,7 +118,7 @@ def test_advice_is_about_errors_and_options_that_there_are(code: str) -> None:
         assert text.startswith(f"use {option}")
 
 
-def test_an_output_that_is_there_is_replaced_only_where_that_can_be_asked_for(
+def test_an_output_that_is_there_is_replaced_only_where_that_can_be_requested(
     samples: Path, tmp_path: Path, exhume_cli: Cli
 ) -> None:
     (tmp_path / "out").write_bytes(b"x")
@@ -173,21 +173,23 @@ def test_what_goes_into_a_stream_is_counted_in_bytes(tmp_path: Path) -> None:
 
     path = tmp_path / "events.jsonl"
     path.write_bytes(b'{"a":1}\n' * 100)
-    told: list[tuple[int, int | None, str]] = []
+    reported: list[tuple[int, int | None, str]] = []
     with KvIrWriter(tmp_path / "events.clp") as writer:
-        write_lines(writer, [str(path)], progress=with_total(lambda *one: told.append(one), str(path)))
+        write_lines(writer, [str(path)], progress=with_total(lambda *one: reported.append(one), str(path)))
     assert writer.events == 100
-    assert told[-1] == (800, 800, "bytes")
+    assert reported[-1] == (800, 800, "bytes")
 
 
 def test_what_salvage_wrote_is_read_again_with_progress(samples: Path, tmp_path: Path) -> None:
     import exhume
     from exhume.recovery import SalvageMode
 
-    told: list[tuple[int, int | None, str]] = []
+    reported: list[tuple[int, int | None, str]] = []
     out = tmp_path / "out.jsonl"
-    exhume.salvage(samples / "clp_s/tiny.clps", out, mode=SalvageMode.RECORDS, progress=lambda *one: told.append(one))
-    assert told[-1] == (out.stat().st_size, out.stat().st_size, "bytes verified")
+    exhume.salvage(
+        samples / "clp_s/tiny.clps", out, mode=SalvageMode.RECORDS, progress=lambda *one: reported.append(one)
+    )
+    assert reported[-1] == (out.stat().st_size, out.stat().st_size, "bytes verified")
 
 
 def test_the_size_of_what_goes_in_is_the_total(tmp_path: Path) -> None:
@@ -219,8 +221,8 @@ def test_one_thing_is_not_several(count: int, plural: str, words: str) -> None:
 
 def test_what_was_written_is_counted_in_good_english(tmp_path: Path, exhume_cli: Cli) -> None:
     (tmp_path / "one.txt").write_text("apple\n")
-    said = exhume_cli("create", "zs", tmp_path / "one.txt", "-o", tmp_path / "one.zs").err
-    assert "1 record," in said
+    stated = exhume_cli("create", "zs", tmp_path / "one.txt", "-o", tmp_path / "one.zs").err
+    assert "1 record," in stated
     assert "recovered: 1 record" in exhume_cli("salvage", tmp_path / "one.zs", "-o", tmp_path / "again.zs").text
 
 
@@ -289,15 +291,15 @@ def progress_of(*words: str | Path, output: Any = subprocess.PIPE) -> tuple[str,
     ) as running:
         os.close(theirs)
         printed = b"" if running.stdout is None else running.stdout.read()
-        said = b""
+        stated = b""
         try:
             while piece := os.read(ours, 1 << 16):
-                said += piece
+                stated += piece
         except OSError:  # Linux: all writers have closed it
             pass
     os.close(ours)
     assert running.returncode == 0
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode()), printed
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stated.decode()), printed
 
 
 READ = re.compile(r"[0-9.]+ (B|KiB|MiB) (of [0-9.]+ (B|KiB|MiB) )?read, ")
@@ -318,15 +320,15 @@ READ = re.compile(r"[0-9.]+ (B|KiB|MiB) (of [0-9.]+ (B|KiB|MiB) )?read, ")
 def test_what_is_read_is_shown_while_a_file_is_written(words: list[str], samples: Path, exhume_cli: Cli) -> None:
     """A bar on the terminal, and every byte of the output in the file."""
     named = [samples / word if "/" in word else word for word in words]
-    said, printed = progress_of(*named)
-    assert READ.search(said), said
+    stated, printed = progress_of(*named)
+    assert READ.search(stated), stated
     assert printed == exhume_cli(*named).out
 
 
 def test_the_bar_ends_before_output_to_the_terminal(samples: Path) -> None:
-    said, _ = progress_of("cat", samples / "zs/words-none.zs", output=None)
+    stated, _ = progress_of("cat", samples / "zs/words-none.zs", output=None)
     first = exhume.zs.open(samples / "zs/words-none.zs").records()
-    assert READ.search(said.partition(next(iter(first)).decode())[2]) is None
+    assert READ.search(stated.partition(next(iter(first)).decode())[2]) is None
 
 
 def test_the_bytes_of_a_directory_are_those_of_its_files(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def store() -> Iterator[dict[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("walk", WALKS)
-def test_a_walk_goes_as_the_page_says(walk: str, tmp_path: Path, store: dict[str, str]) -> None:
+def test_a_walk_goes_as_the_page_states(walk: str, tmp_path: Path, store: dict[str, str]) -> None:
     page = f"docs/{walk}.md"
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     files = FILE.findall((ROOT / page).read_text(encoding="utf-8"))

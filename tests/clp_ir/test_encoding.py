@@ -21,7 +21,7 @@ from tests.kv_ir.streams import SMALL as PAIRS
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("data", STREAMS.values(), ids=STREAMS)
-def test_an_archive_holds_times_and_messages(data: bytes, jobs: int, tmp_path: Path) -> None:
+def test_an_archive_contains_times_and_messages(data: bytes, jobs: int, tmp_path: Path) -> None:
     (tmp_path / "a.clp").write_bytes(data)
     with exhume.create(tmp_path / "a.clps", "clp-s", timestamp_key="@timestamp", jobs=jobs) as writer:
         writer.add_file(tmp_path / "a.clp")
@@ -51,11 +51,11 @@ def test_other_inputs_pass_as_they_are(data: bytes) -> None:
 def test_both_decoders_make_the_same() -> None:
     for data, wide in ((SMALL, False), (WIDE, True)):
         body = data[len(head(wide=wide)) :]
-        told = []
+        reported = []
         for decoder in (kernel.ClpIrDecoder, pykernel.ClpIrDecoder):
             made = decoder(wide, START_MS)
-            told.append((made.run(body, 0, len(body), 0, EventForm.KEYED, 90), made.take()))
-        assert told[0] == told[1]
+            reported.append((made.run(body, 0, len(body), 0, EventForm.KEYED, 90), made.take()))
+        assert reported[0] == reported[1]
 
 
 @pytest.mark.parametrize("name", ["CLPIR-303", "CLPIR-304", "CLPIR-305", "CLPIR-306", "CLPIR-401", "CLPIR-403"])

@@ -150,7 +150,7 @@ def test_cut_streams_end_where_the_real_reader_ends(
 
 @DRAWN
 @given(events=EVENTS)
-def test_eight_bytes_hold_the_same(events: list[tuple[int, str]], tmp_path: Path) -> None:
+def test_eight_bytes_contain_the_same(events: list[tuple[int, str]], tmp_path: Path) -> None:
     """clp-ffi-py does not read these: the same events come back, and one stream becomes the other."""
     data = ours(tmp_path / "ours.clp", events, encoding="eight-byte")
     with opened(data) as archive:

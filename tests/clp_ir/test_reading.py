@@ -71,7 +71,7 @@ def test_text_is_printed_in_the_pattern_and_zone_of_the_stream() -> None:
     assert iso.startswith(b"2023-11-14 23:13:20.000+01:00 INFO Task")
 
 
-def test_a_change_of_the_offset_from_utc_holds_from_then_on() -> None:
+def test_a_change_of_the_offset_from_utc_applies_from_then_on() -> None:
     one = event(delta(0), b"\n")
     with open_stream(head() + one + offset(-5_400_000) + one + offset(0) + one + END) as archive:
         assert b"".join(archive.text_chunks(times="iso")).splitlines() == [
@@ -83,22 +83,22 @@ def test_a_change_of_the_offset_from_utc_holds_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_both_decoders_say_the_same_of_broken_streams(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[list[Any]] = []
+def test_both_decoders_state_the_same_of_broken_streams(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reported: list[list[Any]] = []
     for decoder in DECODERS:
         monkeypatch.setattr("exhume.formats.clp_ir.stream.ClpIrDecoder", decoder)
-        told.append([])
+        reported.append([])
         for finding in exhume.verify(CASES[name], format="clp-ir"):
-            told[-1].append(finding.to_dict())
+            reported[-1].append(finding.to_dict())
         try:
             with open_stream(CASES[name], format="clp-ir") as archive:
                 for chunk in archive.text_chunks():
-                    told[-1].append(chunk)
+                    reported[-1].append(chunk)
         except ExhumeError as error:
-            told[-1].append(str(error))
-    assert told[0] == told[1]
+            reported[-1].append(str(error))
+    assert reported[0] == reported[1]
     if name.startswith("CLPIR"):
-        assert name[:9] in {one["code"] for one in told[0] if isinstance(one, dict)}
+        assert name[:9] in {one["code"] for one in reported[0] if isinstance(one, dict)}
 
 
 @pytest.mark.parametrize("data", [SMALL, STREAMS["eight"]], ids=["four", "eight"])
@@ -116,7 +116,7 @@ def test_both_decoders_are_one(data: bytes, how: EventForm) -> None:
     choice = choose(["t?sk", "*done*", "größe"], ignore_case=True)
     for picked in ((MIN_MS, MAX_MS, ()), choice):
         for one in some(inputs):
-            told = []
+            reported = []
             for decoder in DECODERS:
                 made = decoder(data is STREAMS["eight"], START_MS)
                 made.print_times(ISO, find_zone("America/New_York"))
@@ -124,11 +124,11 @@ def test_both_decoders_are_one(data: bytes, how: EventForm) -> None:
                 stop = made.run(one, 0, len(one), 7, how, 50 if how & EventForm.TEXT else 1 << 40)
                 state = (made.events, made.matched, made.time, made.utc_offset, made.utc_changes)
                 output = made.take_columns() if how & EventForm.COLUMNS else made.take()
-                told.append((stop, output, state, made.first_time, made.last_time))
-            assert told[0] == told[1], one
+                reported.append((stop, output, state, made.first_time, made.last_time))
+            assert reported[0] == reported[1], one
 
 
-def test_a_cut_stream_gives_what_is_whole() -> None:
+def test_a_cut_stream_yields_what_is_whole() -> None:
     for data in (SMALL, flushed(SMALL[:-20], SMALL[-20:])):
         cut = data[:-9]
         with open_stream(cut) as archive:
@@ -303,7 +303,7 @@ def test_searches_look_across_variables(data: st.DataObject, wide: bool) -> None
         units.append(event(time, log_type, *variables, wide=wide))
     queries = data.draw(st.lists(QUERIES.map("".join), min_size=1, max_size=2))
     choice = choose(queries, ignore_case=data.draw(st.booleans()), whole=data.draw(st.booleans()))
-    stream, told = b"".join(units), []
+    stream, reported = b"".join(units), []
     for decoder in DECODERS:
         made = decoder(wide, START_MS)
         made.choose(*choice)
@@ -312,8 +312,8 @@ def test_searches_look_across_variables(data: st.DataObject, wide: bool) -> None
             stops.append(made.run(stream, place, len(stream), 0, EventForm.COLUMNS, 1 << 40))
             assert stops[-1][0] in (Status.MORE, Status.LOG_TYPE)
             place = max(stops[-1][1], stops[-1][3])
-        told.append((stops, made.take_columns(), made.events, made.matched))
-    assert told[0] == told[1]
+        reported.append((stops, made.take_columns(), made.events, made.matched))
+    assert reported[0] == reported[1]
 
 
 # -- tables and the command line ---------------------------------------------------------------------------------------
@@ -378,14 +378,14 @@ def test_times_are_bounded_in_two_spellings(tmp_path: Path, exhume_cli: Callable
         assert exhume_cli("search", path, "*", "--tge", bound, "--count").text == "3\n"
         assert exhume_cli("search", path, "*", "--tle", bound, "--count").text == "3\n"
     assert exhume_cli("search", path, "*", "--tge", "-1", "--tle", "1969-12-31T23:59:59.999Z", "--count").text == "0\n"
-    for bound, told in (
+    for bound, reported in (
         ("2023-11-14T22:13:20", "has no time zone: append Z (UTC) or an offset"),
         ("2023-11-14T22:13:20.3001Z", "is not a whole number of milliseconds"),
         ("yesterday", "is neither epoch milliseconds nor a time such as"),
     ):
         ran = exhume_cli("search", path, "*", "--tge", bound)
         assert ran.code == 2
-        assert told in " ".join(ran.err.split())
+        assert reported in " ".join(ran.err.split())
 
 
 def test_a_directory_is_no_stream(tmp_path: Path) -> None:

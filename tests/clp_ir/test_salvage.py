@@ -134,9 +134,11 @@ def test_lines_of_json(tmp_path: Path) -> None:
 
 
 def test_progress_is_reported(tmp_path: Path) -> None:
-    told: list[tuple[int, int | None, str]] = []
-    salvage(BytesSource(SMALL), tmp_path / "out", progress=lambda done, total, unit: told.append((done, total, unit)))
-    assert told[-1] == (len(SMALL), len(SMALL), "bytes")
+    reported: list[tuple[int, int | None, str]] = []
+    salvage(
+        BytesSource(SMALL), tmp_path / "out", progress=lambda done, total, unit: reported.append((done, total, unit))
+    )
+    assert reported[-1] == (len(SMALL), len(SMALL), "bytes")
 
 
 def test_a_frame_of_which_nothing_is_left(tmp_path: Path) -> None:

@@ -49,13 +49,13 @@ def test_a_failing_disk_is_no_damage(beyond: int) -> None:
 
 
 def test_progress_is_reported() -> None:
-    told: list[tuple[int, int | None, str]] = []
+    reported: list[tuple[int, int | None, str]] = []
     data = head() + event(delta(1), b"x") * (2 * EVENTS + 5) + END
-    found = verify_source(BytesSource(data), progress=lambda done, total, unit: told.append((done, total, unit)))
+    found = verify_source(BytesSource(data), progress=lambda done, total, unit: reported.append((done, total, unit)))
     assert list(found) == []
-    assert 2 <= len(told) <= 5
-    assert {(total, unit) for _, total, unit in told} == {(len(data), "bytes")}
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    assert 2 <= len(reported) <= 5
+    assert {(total, unit) for _, total, unit in reported} == {(len(data), "bytes")}
+    assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
 
 
 def test_a_finding_is_as_severe_as_its_rule() -> None:

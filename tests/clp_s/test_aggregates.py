@@ -141,8 +141,8 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
     assert run(one, two, "*", "--min", "n.m") == (0, "1.5\n")
     for jobs in ("1", "2"):
         assert run(one, two, "*", "--unique", "k", "--jobs", jobs) == (0, '"one"\n"two"\n')
-        said = run(one, two, "*", "--unique", "s", "--json", "--jobs", jobs)[1]
-        assert json.loads(said)["values"] == [
+        stated = run(one, two, "*", "--unique", "s", "--json", "--jobs", jobs)[1]
+        assert json.loads(stated)["values"] == [
             {"type": "integer", "value": 1},
             {"type": "float", "value": 1.0},
             {"type": "string", "value": ""},
@@ -169,9 +169,9 @@ def test_one_answer_at_a_time(run: Run, other: list[str], tmp_path: Path) -> Non
 
 def test_wildcards_are_refused(run: Run, tmp_path: Path) -> None:
     path = str(archive_of(tmp_path / "1.clps", RECORDS[:1]))
-    code, said = run(path, "*", "--unique", "a*")
+    code, stated = run(path, "*", "--unique", "a*")
     assert code == 1
-    assert "wildcards" in said
+    assert "wildcards" in stated
 
 
 def test_streams_are_asked_as_well(run: Run, tmp_path: Path) -> None:
@@ -279,18 +279,18 @@ def test_the_beginning_of_a_dictionary_answers_for_values_that_repeat(tmp_path: 
     from exhume.formats.clp_s.read.columns import PrintContext
 
     path = archive_of(tmp_path / "a.clps", [{"a": f"x{n % 3}", "b": f"y{n}"} for n in range(50)])
-    asked: list[int] = []
+    requested: list[int] = []
     first = PrintContext.first_variables
 
     def watched(self: PrintContext, count: int) -> Any:
-        asked.append(count)
+        requested.append(count)
         return first(self, count)
 
     monkeypatch.setattr(PrintContext, "first_variables", watched)
     check(path, "*", "a", ["a"])
     check(path, "a: x1", "a", ["a"])
-    assert asked
-    assert max(asked) <= 6
+    assert requested
+    assert max(requested) <= 6
 
 
 @both

@@ -181,9 +181,9 @@ def test_refused_without_a_header() -> None:
 
 def test_the_map_shows_every_file_where_the_header_is_gone(tmp_path: Path, exhume_cli: Cli) -> None:
     folder = written(tmp_path / "logs", changed(header=None))
-    said = json.loads(exhume_cli("list", "--sections", "--json", folder).out)
-    assert {section["source"] for section in said["sections"]} == set(SECTIONS)
-    assert {section["kind"] for section in said["sections"]} == {"unread"}
+    shown = json.loads(exhume_cli("list", "--sections", "--json", folder).out)
+    assert {section["source"] for section in shown["sections"]} == set(SECTIONS)
+    assert {section["kind"] for section in shown["sections"]} == {"unread"}
 
 
 def test_tables_under_their_old_name() -> None:
@@ -348,8 +348,8 @@ def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
 def test_create_on_the_command_line(tmp_path: Path, exhume_cli: Cli) -> None:
     (tmp_path / "in.jsonl").write_bytes(b"\n".join(RECORDS))
     ran = exhume_cli("create", "clp-s", "--directory", "--json", tmp_path / "in.jsonl", "-o", tmp_path / "logs")
-    (told,) = json.loads(ran.out)["archives"]
-    assert told == {
+    (reported,) = json.loads(ran.out)["archives"]
+    assert reported == {
         "path": str(tmp_path / "logs"),
         "size": sum(file.stat().st_size for file in (tmp_path / "logs").iterdir()),
     }

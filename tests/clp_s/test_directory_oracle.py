@@ -41,8 +41,8 @@ def _real() -> dict[str, tuple[Path, list[str]]]:
     """Inputs that `clp-s` accepts and prints again, according to their recorded exit codes, with its messages."""
     found = {}
     for path in REAL.glob("clp_s/0.5.1/*/input.jsonl"):
-        said = json.loads((path.parent / "meta.json").read_text())
-        if said["c"]["rc"] or any(archive["x"]["rc"] for archive in said["archives"]):
+        stated = json.loads((path.parent / "meta.json").read_text())
+        if stated["c"]["rc"] or any(archive["x"]["rc"] for archive in stated["archives"]):
             continue
         command = shlex.split((path.parent / "command.txt").read_text().splitlines()[0])
         flags = command[command.index("c") + 1 :]
@@ -134,11 +134,11 @@ def test_each_reads_both(oracle: Oracle, name: str, tmp_path: Path) -> None:
     else:
         assert (own, in_order) == (expected, ordered)
     for query in ("*: *", "a: *1*", "ts > 1700000000050", "NOT msg: x"):
-        said = [oracle.run("s", archive, query) for archive in (made, tmp_path / "ours")]
+        stated = [oracle.run("s", archive, query) for archive in (made, tmp_path / "ours")]
         with open_archive(LocalTree(made)) as first, open_archive(LocalTree(tmp_path / "ours")) as second:
             found = [b"".join(archive.json_lines(query)) for archive in (first, second)]
-        if all(ran.returncode == 0 for ran in said):
-            assert [ran.stdout for ran in said] == found, query
+        if all(ran.returncode == 0 for ran in stated):
+            assert [ran.stdout for ran in stated] == found, query
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
@@ -157,7 +157,7 @@ def test_most_inputs_are_compared(oracle: Oracle, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
-def test_both_forms_hold_the_same_bytes(oracle: Oracle, tmp_path: Path) -> None:
+def test_both_forms_contain_the_same_bytes(oracle: Oracle, tmp_path: Path) -> None:
     """But for the header, which names the creator; so each can be made of the other."""
     for number, name in enumerate(["mixed", "random 2", "random 3"]):
         text, options = text_of(name)

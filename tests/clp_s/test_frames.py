@@ -53,7 +53,7 @@ def lying(data: bytes, change: int) -> bytes:
 # ------------------------------------------------------------------------------------------------------- the payload
 
 
-def test_only_the_frames_that_are_asked_for_are_decompressed() -> None:
+def test_only_the_frames_that_are_requested_are_decompressed() -> None:
     frames = frames_of(stored(), 1 << 20)
     assert frames is not None
     assert frames.size == len(PAYLOAD)
@@ -138,13 +138,13 @@ def test_what_is_not_several_frames_that_state_their_sizes_is_left_to_others() -
 
 
 def test_frames_are_looked_for_as_far_as_anybody_asks() -> None:
-    data, asked = stored(), list[tuple[int, int]]()
+    data, requested = stored(), list[tuple[int, int]]()
     places = frame_places(data)
     largest = max(stop - start for start, stop in places)
 
     def opened(data: bytes, size: int) -> FramedPayload | None:
         def read(start: int, end: int) -> bytes:
-            asked.append((start, end))
+            requested.append((start, end))
             return data[start:end]
 
         return frames_at(read, len(data), 1 << 20, size, windows=(largest,))
@@ -152,9 +152,9 @@ def test_frames_are_looked_for_as_far_as_anybody_asks() -> None:
     frames = opened(data, len(PAYLOAD))
     assert frames is not None
     assert frames.size == len(PAYLOAD)
-    assert max(end for _, end in asked) < places[-1][1], "not to the end"
+    assert max(end for _, end in requested) < places[-1][1], "not to the end"
     assert frames.take(0, 10) == PAYLOAD[:10]
-    assert max(end for _, end in asked) < places[-1][1]
+    assert max(end for _, end in requested) < places[-1][1]
     assert frames.take() == PAYLOAD
     broken = bytearray(data)
     broken[places[-1][0]] ^= 1
@@ -168,43 +168,43 @@ def test_frames_are_looked_for_as_far_as_anybody_asks() -> None:
 
 
 def test_frames_are_read_when_they_are_needed() -> None:
-    data, asked = stored(), list[tuple[int, int]]()
+    data, requested = stored(), list[tuple[int, int]]()
     places = frame_places(data)
 
     def read(start: int, end: int) -> bytes:
-        asked.append((start, end))
-        if len(asked) > 10:
+        requested.append((start, end))
+        if len(requested) > 10:
             raise SourceError("gone")
         return data[start:end]
 
     largest = max(stop - start for start, stop in places)
     assert frames_at(read, len(data), 1 << 20, windows=(8, largest - 1)) is None
-    asked.clear()
+    requested.clear()
     frames = frames_at(read, len(data), 1 << 20, windows=(8, largest))
     assert frames is not None
-    assert all(stop - start <= largest for start, stop in asked)
-    asked.clear()
+    assert all(stop - start <= largest for start, stop in requested)
+    requested.clear()
     assert frames.take(3000, 3001) == PAYLOAD[3000:3001]
-    assert asked == [places[1]]
-    asked[:] = [(0, 0)] * 10
+    assert requested == [places[1]]
+    requested[:] = [(0, 0)] * 10
     for _ in range(2):
         with pytest.raises(SourceError):
             frames.take(0, frames.size)
     assert frames.take(3000, 3001) == PAYLOAD[3000:3001]
-    asked.clear()
+    requested.clear()
     assert frames.take(0, frames.size) == PAYLOAD
-    assert asked == [places[0], *places[2:]]
+    assert requested == [places[0], *places[2:]]
 
 
 def test_of_an_archive_at_hand_the_frames_are_read_when_they_are_needed(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reframed(made, tmp_path / "many.clps").close()
-    asked: list[int] = []
+    requested: list[int] = []
     read_at = FileSource.read_at
 
     def counting(file: FileSource, offset: int, size: int) -> bytes:
-        asked.append(size)
+        requested.append(size)
         return read_at(file, offset, size)
 
     with open_archive(FileSource(tmp_path / "many.clps")) as archive:
@@ -213,7 +213,7 @@ def test_of_an_archive_at_hand_the_frames_are_read_when_they_are_needed(
         [node] = archive.schema_tree.find("z")
         assert list(table.load({node}).column("z").values) == [number % 5 for number in range(ROWS)]
     assert place.size > FRAME_WINDOWS[0]
-    assert 0 < max(asked) <= FRAME_WINDOWS[0]
+    assert 0 < max(requested) <= FRAME_WINDOWS[0]
 
 
 @pytest.mark.parametrize("change", [-1, 1, 200])
@@ -337,7 +337,7 @@ def test_archives_of_frames_read_alike(made: Path, tmp_path: Path) -> None:
         assert list(fresh.verify(jobs=jobs, quick=True)) == []
 
 
-def test_columns_take_the_frames_that_hold_them(made: Path, tmp_path: Path) -> None:
+def test_columns_take_the_frames_that_contain_them(made: Path, tmp_path: Path) -> None:
     """Including those after columns whose size depends on their bytes."""
     archive = reframed(made, tmp_path / "many.clps")
     [table] = archive.tables
@@ -356,7 +356,7 @@ def test_columns_take_the_frames_that_hold_them(made: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_projection_takes_the_frames_that_hold_it(jobs: int, made: Path, tmp_path: Path) -> None:
+def test_a_projection_takes_the_frames_that_contain_it(jobs: int, made: Path, tmp_path: Path) -> None:
     archive = reframed(made, tmp_path / "many.clps")
     nodes = resolve_projection(archive, ["z"])
     search = Search(archive, "z: 3", printing=True, projection=["z"], jobs=jobs)
@@ -402,7 +402,7 @@ def test_the_first_thread_reads_the_dictionary_and_others_help(made: Path) -> No
         assert len(archive.variables) > 0
 
 
-def said(archive: ClpSArchive, jobs: int) -> object:
+def stated(archive: ClpSArchive, jobs: int) -> object:
     try:
         return b"".join(archive.json_chunks(jobs=jobs))
     except ExhumeError as error:
@@ -427,14 +427,14 @@ def test_damage_is_reported_as_where_no_frame_states_its_size(
     reframed(made, tmp_path / "bad.clps", last)
     data = (tmp_path / "bad.clps").read_bytes()
 
-    def told(jobs: int) -> tuple[object, ...]:
+    def reported(jobs: int) -> tuple[object, ...]:
         findings = list(open_archive(BytesSource(data)).verify(jobs=jobs))
-        return findings, said(open_archive(BytesSource(data)), jobs)
+        return findings, stated(open_archive(BytesSource(data)), jobs)
 
-    found = [told(1), told(2)]
+    found = [reported(1), reported(2)]
     for name in ("frames_of", "frames_at"):
         monkeypatch.setattr(f"exhume.formats.clp_s.read.container.{name}", lambda *given, **named: None)
-    assert found == [told(1)] * 2
+    assert found == [reported(1)] * 2
 
 
 def test_stated_sizes_stay_within_the_limits(made: Path, tmp_path: Path) -> None:

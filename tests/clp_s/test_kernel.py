@@ -410,12 +410,12 @@ def first_repeated(kernel: Any, strings: Any, shares: int = 1) -> int:
 @needs_kernel
 @given(st.lists(st.binary(max_size=10) | st.sampled_from([b"", b"same", b"\xff", "é".encode(), b"\xed\xa0\x80"])))
 def test_what_verify_asks_of_a_dictionary(entries: list[bytes]) -> None:
-    def asked(kernel: Any) -> Any:
+    def requested(kernel: Any) -> Any:
         payload = dictionary(entries) + b"more"
         found = kernel.ClpsStrings(payload, len(entries))
         return first_repeated(kernel, found), found.first_not_utf8(0, len(entries)), found.end, found.size
 
-    one, two = both(asked)
+    one, two = both(requested)
     assert one == two
     assert one[0] == next((at for at, text in enumerate(entries) if text in entries[:at]), -1)
 
@@ -465,7 +465,7 @@ def test_repeated_entries_of_a_dictionary_that_is_looked_at_in_parts(again: list
 
 
 @needs_kernel
-def test_entries_made_to_collide_are_told_apart_by_a_set() -> None:
+def test_entries_made_to_collide_are_distinguished_by_a_set() -> None:
     """Strings of 8 bytes whose hashes agree in the bits that choose a slot all want the same one."""
     inverse = pow(0xFF51AFD7ED558CCD, -1, 1 << 64)
     start = 8 * 0x9E3779B97F4A7C15 % (1 << 64)

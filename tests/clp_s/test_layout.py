@@ -45,7 +45,7 @@ def outcome(function: Callable[[], Any]) -> Any:
         return "refused"
 
 
-def tree_of_twin(data: bytes) -> Any:
+def tree_of_pure(data: bytes) -> Any:
     parsed, end = layout.parse_schema_tree(data, WHERE)
     return list(zip(parsed.parents, parsed.keys, parsed.types, strict=True)), len(parsed.repeated), end
 
@@ -65,7 +65,7 @@ def tree_of_generated(data: bytes) -> Any:
     return list(nodes), len(raw.nodes) - len(nodes), raw._io.pos()
 
 
-def schemas_of_twin(data: bytes) -> Any:
+def schemas_of_pure(data: bytes) -> Any:
     schemas, repeated, end = layout.parse_schema_map(data, WHERE)
     return {s.schema_id: (list(s.entries), s.num_ordered) for s in schemas.values()}, len(repeated), end
 
@@ -76,7 +76,7 @@ def schemas_of_generated(data: bytes) -> Any:
     return found, len(raw.schemas) - len(found), raw._io.pos()
 
 
-def tables_of_twin(data: bytes) -> Any:
+def tables_of_pure(data: bytes) -> Any:
     found, end = layout.parse_table_metadata(data, WHERE)
     streams = [(s.offset, s.size) for s in found.streams]
     return streams, [(t.stream_id, t.start, t.schema_id, t.num_messages) for t in found.tables], end
@@ -90,7 +90,7 @@ def tables_of_generated(data: bytes) -> Any:
     return streams, [(t.stream_id, t.ofs_table, t.schema_id, t.num_messages) for t in raw.tables], raw._io.pos()
 
 
-def header_of_twin(data: bytes) -> Any:
+def header_of_pure(data: bytes) -> Any:
     found = layout.parse_header(data, WHERE)
     version = found.version
     sizes = (found.original_size, found.archive_size, found.metadata_size)
@@ -105,7 +105,7 @@ def header_of_generated(data: bytes) -> Any:
     return version, sizes, int(getattr(raw.compression_type, "value", raw.compression_type)), reserved
 
 
-def packets_of_twin(data: bytes) -> Any:
+def packets_of_pure(data: bytes) -> Any:
     packets, end = layout.parse_packets(data, WHERE)
     return [(packet.type, packet.body, packet.span) for packet in packets], end
 
@@ -119,7 +119,7 @@ def packets_of_generated(data: bytes) -> Any:
     return found, raw._io.pos()
 
 
-def times_of_twin(data: bytes) -> Any:
+def times_of_pure(data: bytes) -> Any:
     found = layout.parse_timestamp_dictionary(data, WHERE)
     ranges = [(r.key, r.column_ids, r.encoding, repr(r.begin), repr(r.end)) for r in found.ranges]
     return ranges, found.patterns
@@ -137,12 +137,12 @@ def times_of_generated(data: bytes) -> Any:
 
 
 PAIRS = {
-    "header": (header_of_twin, header_of_generated),
-    "packets": (packets_of_twin, packets_of_generated),
-    "timestamps": (times_of_twin, times_of_generated),
-    "/schema_tree": (tree_of_twin, tree_of_generated),
-    "/schema_ids": (schemas_of_twin, schemas_of_generated),
-    "/table_metadata": (tables_of_twin, tables_of_generated),
+    "header": (header_of_pure, header_of_generated),
+    "packets": (packets_of_pure, packets_of_generated),
+    "timestamps": (times_of_pure, times_of_generated),
+    "/schema_tree": (tree_of_pure, tree_of_generated),
+    "/schema_ids": (schemas_of_pure, schemas_of_generated),
+    "/table_metadata": (tables_of_pure, tables_of_generated),
 }
 DEMO = open_archive(BytesSource(build.demo().build()))
 GOOD = build.demo().payloads() | {
@@ -154,28 +154,28 @@ GOOD = build.demo().payloads() | {
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_implementations_agree_on_a_good_section(name: str) -> None:
-    twin, generated = PAIRS[name]
-    assert twin(GOOD[name]) == generated(GOOD[name])
+    pure, generated = PAIRS[name]
+    assert pure(GOOD[name]) == generated(GOOD[name])
 
 
 @pytest.mark.parametrize("name", PAIRS)
 @given(st.data())
 def test_implementations_agree_on_damage(name: str, data: st.DataObject) -> None:
-    twin, generated = PAIRS[name]
+    pure, generated = PAIRS[name]
     raw = bytearray(GOOD[name])
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(raw) - 1))
         raw[at] = data.draw(st.sampled_from([0, 1, 2, 0x7F, 0x80, 0xFF, raw[at] ^ 1]))
     damaged = bytes(raw[: data.draw(st.integers(0, len(raw)))]) if data.draw(st.booleans()) else bytes(raw)
-    assert outcome(lambda: twin(damaged)) == outcome(lambda: generated(damaged))
+    assert outcome(lambda: pure(damaged)) == outcome(lambda: generated(damaged))
 
 
 @pytest.mark.parametrize("name", PAIRS)
 @given(raw=st.binary(max_size=120))
 @example(raw=b"")
 def test_implementations_agree_on_anything(name: str, raw: bytes) -> None:
-    twin, generated = PAIRS[name]
-    assert outcome(lambda: twin(raw)) == outcome(lambda: generated(raw))
+    pure, generated = PAIRS[name]
+    assert outcome(lambda: pure(raw)) == outcome(lambda: generated(raw))
 
 
 def test_repeated_nodes_move_ids_down() -> None:
@@ -232,7 +232,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_packets_unpack_as_messagepack_says(value: Any) -> None:
+def test_packets_unpack_as_in_messagepack(value: Any) -> None:
     packed = layout.Packet(3, msgpack.packb(value), WHERE)
     assert places.unpack(packed, checks.BAD_METADATA) == value
 
@@ -532,14 +532,14 @@ def test_which_bytes_of_a_table_its_columns_take(tmp_path: Path) -> None:
 
         def taken(*wanted: str, data: memoryview = data) -> object:
             nodes = [node for node, name in zip(fields.nodes, names, strict=True) if name in wanted]
-            asked: list[tuple[int, int]] = []
+            requested: list[tuple[int, int]] = []
 
             def take(start: int, stop: int) -> memoryview:
-                asked.append((start, stop))
+                requested.append((start, stop))
                 return data[start:stop]
 
             found = needed_columns(fields, nodes, 10, take, data)
-            return None if found is None else (*found, asked)
+            return None if found is None else (*found, requested)
 
         assert taken() == ([], [], [])
         assert taken("a") == ([80, 160], [1], [(80, 160)])
@@ -556,13 +556,13 @@ def test_columns_after_texts_that_come_first() -> None:
     texts = (NodeType.CLP_STRING, NodeType.INTEGER)
     fields: Any = SimpleNamespace(nodes=(4, 7), node_types=texts, runs={})
     data = memoryview(build.i64(*[0] * 10) + build.u64(2) + build.i64(1, 2) + build.i64(*range(10)))
-    asked: list[tuple[int, int]] = []
+    requested: list[tuple[int, int]] = []
 
     def take(start: int, stop: int) -> memoryview:
-        asked.append((start, stop))
+        requested.append((start, stop))
         return data[start:stop]
 
     assert needed_columns(fields, [7], 10, take, data) == ([104, 184], [1])
-    assert asked == [(80, 88), (104, 184)]
+    assert requested == [(80, 88), (104, 184)]
     fields.runs = {7: ()}
     assert needed_columns(fields, [7], 10, take, data) is None

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 PAGE = ROOT / "docs" / "clp_s_queries.md"
 
 
-def test_the_examples_print_what_the_page_says(
+def test_the_examples_print_what_the_page_states(
     exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -127,8 +127,8 @@ def test_a_row_out_of_order_is_left_out(tmp_path: Path) -> None:
     tables = [(0, 3, i64(0, 1, 1) + i64(7, 8, 9)), (0, 4, i64(5, -4, 3, 2) + i64(10, 11, 12, 13))]
     report, found = salvaged(ORDERED.replace(streams=[tables]), tmp_path)
     assert found == [7, 8, 9, 10, 13], "positions 5, 1, 4 and 6"
-    said = "2 records of a table of 4 left out: log_event_idx does not increase within a table: row 1"
-    assert f"{said}; its other records may be wrong" in report.notes
+    stated = "2 records of a table of 4 left out: log_event_idx does not increase within a table: row 1"
+    assert f"{stated}; its other records may be wrong" in report.notes
     assert (report.lost["records"], report.recovered["records"]) == (2, 5)
     assert "tables" not in report.lost
 
@@ -202,10 +202,10 @@ def test_a_table_whose_schema_is_gone_is_counted(tmp_path: Path) -> None:
 
 
 def test_progress_counts_streams(tmp_path: Path) -> None:
-    told: list[tuple[int, int | None, str]] = []
+    reported: list[tuple[int, int | None, str]] = []
     built = ORDERED.replace(streams=[ORDERED.streams[0][:1], ORDERED.streams[0][1:]])
-    exhume.salvage(built.build(), tmp_path / "out", format="clp-s", progress=lambda *said: told.append(said))
-    assert [said for said in told if said[2] == "streams"] == [(1, 2, "streams"), (2, 2, "streams")]
+    exhume.salvage(built.build(), tmp_path / "out", format="clp-s", progress=lambda *stated: reported.append(stated))
+    assert [stated for stated in reported if stated[2] == "streams"] == [(1, 2, "streams"), (2, 2, "streams")]
 
 
 def test_no_scratch_files_are_left(tmp_path: Path) -> None:

@@ -302,11 +302,11 @@ def test_what_a_projection_leaves_out_is_named(tmp_path: Path, exhume_cli: Calla
 
 def test_projection_takes_several_columns(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
     path = real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")
-    behind = exhume_cli("search", path, "http.status: 500", "--projection", "level", "http.path", "--tge", 0)
+    following = exhume_cli("search", path, "http.status: 500", "--projection", "level", "http.path", "--tge", 0)
     before = exhume_cli("search", "--projection", "level", "--projection", "http.path", path, "http.status: 500")
-    assert behind.code == before.code == 0
-    assert behind.text == before.text
-    assert json.loads(behind.text.splitlines()[0]).keys() == {"level", "http"}
+    assert following.code == before.code == 0
+    assert following.text == before.text
+    assert json.loads(following.text.splitlines()[0]).keys() == {"level", "http"}
     for columns in (["level", "level"], ["http.*"], ["a..b"]):
         assert exhume_cli("search", path, "*: *", "--projection", *columns).code == 1
 

@@ -54,7 +54,7 @@ def strings(kernel: Any, entries: list[bytes]) -> Any:
 
 
 @given(TEXTS, TEXTS, st.booleans())
-def test_wildcards_mean_what_they_say(pattern: bytes, text: bytes, ignore_case: bool) -> None:
+def test_wildcards_mean_what_is_documented(pattern: bytes, text: bytes, ignore_case: bool) -> None:
     wildcard = Wildcard(pattern, ignore_case)
     assert wildcard.matches(text) == by_regex(pattern, text, ignore_case)
     assert Wildcard.from_codes(wildcard.codes, ignore_case).codes == wildcard.codes

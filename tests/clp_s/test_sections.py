@@ -106,7 +106,7 @@ def test_a_finding_is_noted_at_its_table() -> None:
         assert [archive.sections()[number].name for number in found_at] == ["/0", "stream-0", "table-20"]
 
 
-def test_the_kinds_of_tables_are_found_when_they_are_asked_for(
+def test_the_kinds_of_tables_are_found_when_they_are_requested(
     tmp_path: Path, exhume_cli: Callable[..., Any], made: list[int]
 ) -> None:
     path = tmp_path / "bad.clps"

@@ -405,11 +405,11 @@ def test_what_salvage_keeps_of_a_text_log(exhume_cli: Cli, tmp_path: Path) -> No
     at = len(whole) * 3 // 4
     broken = tmp_path / "broken.clps"
     broken.write_bytes(whole[:at] + b"\xff" * 8 + whole[at + 8 :])
-    said = exhume_cli("cat", "--text", broken)
-    row = re.search(r"row (\d+)", said.err)
-    assert said.code == 1
+    stated = exhume_cli("cat", "--text", broken)
+    row = re.search(r"row (\d+)", stated.err)
+    assert stated.code == 1
     assert row is not None
-    assert len(events(text_log(), said.out)) == 1 + int(row[1])  # all before it
+    assert len(events(text_log(), stated.out)) == 1 + int(row[1])  # all before it
     cut = tmp_path / "cut.clps"
     cut.write_bytes(whole[:at])
     kept, partial = tmp_path / "kept.clps", tmp_path / "partial.clps"
@@ -419,17 +419,17 @@ def test_what_salvage_keeps_of_a_text_log(exhume_cli: Cli, tmp_path: Path) -> No
     assert lost is not None
     found = events(text_log(), exhume_cli("cat", "--text", kept).out)
     assert len(found) == 6001 - int(lost[1])
-    assert found[: 1 + int(row[1])] == events(text_log(), said.out), "all before the first bad row"
+    assert found[: 1 + int(row[1])] == events(text_log(), stated.out), "all before the first bad row"
     made = exhume_cli("salvage", "--partial", cut, "-o", partial)
     assert made.code == 3
     assert "6000 partial records" in made.err + made.out.decode()
     printed = exhume_cli("cat", partial).out.splitlines()
     stamps = [event for event in events(text_log(), data) if "timestamp" in event]
     assert [json.loads(line) for line in printed] == [{"timestamp": event["timestamp"]} for event in stamps]
-    said = exhume_cli("cat", "--text", partial)
-    assert said.code == 1
-    assert said.out == b""
-    assert "not a plain-text log: records without a message" in said.err
+    stated = exhume_cli("cat", "--text", partial)
+    assert stated.code == 1
+    assert stated.out == b""
+    assert "not a plain-text log: records without a message" in stated.err
 
 
 def test_a_cut_stream_of_a_text_log_prints_its_beginning(exhume_cli: Cli, tmp_path: Path) -> None:
@@ -448,6 +448,6 @@ def test_a_cut_stream_of_a_text_log_prints_its_beginning(exhume_cli: Cli, tmp_pa
 
 def test_text_has_no_json_document(exhume_cli: Cli, tmp_path: Path) -> None:
     archived(b"x\n", tmp_path)
-    said = exhume_cli("cat", "--text", "--json", tmp_path / "out.clps")
-    assert said.code == 2
-    assert "--text prints bytes" in said.err
+    stated = exhume_cli("cat", "--text", "--json", tmp_path / "out.clps")
+    assert stated.code == 2
+    assert "--text prints bytes" in stated.err

@@ -385,7 +385,7 @@ def test_what_comes_before_the_damage_is_printed() -> None:
     assert second
 
 
-def test_a_cut_archive_still_gives_its_first_tables() -> None:
+def test_a_cut_archive_still_yields_its_first_tables() -> None:
     whole = demo(compress=build.stored).build()
     for cut in range(1, 24):
         out: list[bytes] = []
@@ -447,9 +447,9 @@ def test_damage_of_a_dictionary_that_is_checked_in_parts_is_reported_once(monkey
     monkeypatch.setattr(verify, "LARGE_DICTIONARY", 1)
     entries = u64(1) + b"a" + u64(99)
     data = demo(stored_sections={"/var.dict": u64(2) + build.zstd(entries)}).build()
-    told = [(one.code, one.field_path) for one in exhume.verify(data, format="clp-s") if one.code == "CLPS-350"]
-    assert len(told) == 1
-    assert told == [
+    reported = [(one.code, one.field_path) for one in exhume.verify(data, format="clp-s") if one.code == "CLPS-350"]
+    assert len(reported) == 1
+    assert reported == [
         (one.code, one.field_path) for one in exhume.verify(data, format="clp-s", jobs=4) if one.code == "CLPS-350"
     ]
     more = stored("/var.dict", u64(1) + b"a" + b"more", built=tiny(variables=[b"a"]))

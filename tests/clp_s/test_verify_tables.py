@@ -88,7 +88,7 @@ class Large:
     def __init__(self, stream: int, start: int, end: int, *, problem: object = None, large: bool = True) -> None:
         self.entry = SimpleNamespace(stream_id=stream, start=start, end=end, problem=problem)
         self.large = large
-        self.asked: list[tuple[int, int]] = []
+        self.requested: list[tuple[int, int]] = []
         self.bad: list[int] = []
         self.rest: Exception | None = None
 
@@ -96,7 +96,7 @@ class Large:
         return [(0, 10), (10, 20), (20, 25)]
 
     def call(self, function: object, start: int, stop: int) -> bool | None:
-        self.asked.append((start, stop))
+        self.requested.append((start, stop))
         return not any(start <= row < stop for row in self.bad) or None
 
     def get(self) -> Any:
@@ -142,17 +142,17 @@ def test_of_streams_that_were_passed_through_only_what_was_not_looked_at_is_left
     passed = passing([(0, 100), (70, 50)], *tables)
     for task in passed.tasks():
         assert list(task.work()) == []
-    told: list[object] = []
+    reported: list[object] = []
 
     def tasks(table: object, quick: bool, *, counted: bool) -> tuple[()]:
-        told.append((table, quick, counted))
+        reported.append((table, quick, counted))
         return ()
 
     monkeypatch.setattr(verify, "table_tasks", tasks)
     archive: Any = SimpleNamespace(table_metadata=SimpleNamespace(streams=range(2)), hint_streams=lambda: None)
     left = list(verify._stream_tasks(archive, tables, passed, SharedValue(lambda: None), quick=False))
     assert [task.work.args[1] for task in left] == [1]  # type: ignore[attr-defined]
-    assert told == [(tables[1], False, False), (tables[2], False, True)]
+    assert reported == [(tables[1], False, False), (tables[2], False, True)]
 
 
 def test_streams_that_large_tables_fill_are_passed_through(passing: Any) -> None:
@@ -176,8 +176,8 @@ def test_windows_are_looked_at_with_the_row_before_them_until_one_is_not_sound(p
     tasks = list(through.tasks())
     assert [task.records for task in tasks] == [10, 10, 5] * 3
     assert [list(task.work()) for task in tasks] == [[]] * 9
-    assert good.asked == late.asked == [(0, 10), (9, 20), (19, 25)]
-    assert bad.asked == [(0, 10), (9, 20)], "the remainder is examined as a whole"
+    assert good.requested == late.requested == [(0, 10), (9, 20), (19, 25)]
+    assert bad.requested == [(0, 10), (9, 20)], "the remainder is examined as a whole"
     assert set(through.done()) == {0}
     assert set(through.tried) == {0, 1, 2}
 

@@ -130,14 +130,14 @@ class Checked(SimpleNamespace):
     """In place of the kernel's tables: keeps which checks were given to it."""
 
     def __init__(self, archive: Any, *, prints: bool) -> None:
-        super().__init__(archive=archive, prints=prints, asked=None, given=None)
+        super().__init__(archive=archive, prints=prints, requested=None, given=None)
         self.tables = SimpleNamespace(supply_checks=self.supply)
 
     def supply(self, numbered: int, rule_of: bytearray, rules: array[int]) -> None:
         self.given = numbered, list(rule_of), [tuple(rules[at : at + 3]) for at in range(0, len(rules), 3)]
 
     def runs(self, most_bytes: int, most_rows: int) -> list[tuple[int, int]]:
-        self.asked = most_bytes, most_rows
+        self.requested = most_bytes, most_rows
         return [(0, 1), (1, 2), (2, 4)]
 
     def is_wide(self, first: int) -> bool:
@@ -182,7 +182,7 @@ def test_each_node_has_one_rule() -> None:
     archive.tables = [SimpleNamespace(index=5)]
     assert made.first == 5
     assert list(made.runs()) == [(0, 1, False), (1, 2, True), (2, 4, True)]
-    assert found.asked == (min(blocks.BLOCK_BYTES, windows.WORTHWHILE), 1_048_576)
+    assert found.requested == (min(blocks.BLOCK_BYTES, windows.WORTHWHILE), 1_048_576)
 
 
 @pytest.mark.usefixtures("_kernel_of_tables")

@@ -51,7 +51,7 @@ class Counted:
         self.places = list(pairwise(stops))
         self.read: list[int] = []
 
-    def passage(self) -> FrameCache:
+    def frame_reader(self) -> FrameCache:
         def read(start: int, stop: int) -> bytes:
             if (start, stop) in self.places:  # else frames are looked for
                 self.read.append(self.places.index((start, stop)))
@@ -62,12 +62,12 @@ class Counted:
 
 @given(st.lists(st.integers(1, 400), min_size=2, max_size=20), st.data())
 def test_what_is_gathered_is_what_is_there(sizes: list[int], data: st.DataObject) -> None:
-    passage = Counted(sizes).passage()
+    frame_reader = Counted(sizes).frame_reader()
     for _ in range(4):
         wanted = [
             sorted(pair) for pair in data.draw(st.lists(st.tuples(*[st.integers(0, sum(sizes))] * 2), max_size=5))
         ]
-        with passage.stop() as here:
+        with frame_reader.stop() as here:
             room = here.buffer(sum(stop - start for start, stop in wanted))
             at = list(accumulate((stop - start for start, stop in wanted), initial=0))
             here.gather([(start, stop, place) for (start, stop), place in zip(wanted, at, strict=False)], room)
@@ -76,23 +76,23 @@ def test_what_is_gathered_is_what_is_there(sizes: list[int], data: st.DataObject
 
 def test_frames_are_given_up_when_others_were_used_since() -> None:
     counted = Counted([100] * 20)
-    passage = counted.passage()
+    frame_reader = counted.frame_reader()
     for start in range(0, 2000, 20):  # as rows are: each frame serves five windows
-        with passage.stop() as here:
+        with frame_reader.stop() as here:
             here.gather([(start, start + 20, 0)], here.buffer(20))
     assert counted.read == list(range(20)), "each of them once"
-    with passage.stop() as here:
+    with frame_reader.stop() as here:
         here.gather([(0, 20, 0)], here.buffer(20))
     assert counted.read == [*range(20), 0], "the first is not there any more"
 
 
 def test_frames_stay_while_they_are_used() -> None:
     counted = Counted([100] * 4)
-    passage = counted.passage()
-    with passage.stop() as first:
+    frame_reader = counted.frame_reader()
+    with frame_reader.stop() as first:
         first.gather([(0, 10, 0)], first.buffer(10))
         for start in (100, 200, 300):
-            with passage.stop() as other:
+            with frame_reader.stop() as other:
                 other.gather([(start, start + 10, 0)], other.buffer(10))
         first.gather([(10, 20, 0)], first.buffer(10))
     assert counted.read == [0, 1, 2, 3]
@@ -100,14 +100,14 @@ def test_frames_stay_while_they_are_used() -> None:
 
 def test_threads_decompress_the_frames_that_they_all_need_once() -> None:
     counted = Counted([500] * 40)
-    passage = counted.passage()
+    frame_reader = counted.frame_reader()
     begin = threading.Barrier(4)
     found: list[bool] = []
 
     def work() -> None:
         begin.wait(10)
         for _ in range(3):
-            with passage.stop() as here:
+            with frame_reader.stop() as here:
                 room = here.buffer(20_000)
                 here.gather([(0, 20_000, 0)], room)
                 found.append(room == PAYLOAD[:20_000])
@@ -122,13 +122,13 @@ def test_threads_decompress_the_frames_that_they_all_need_once() -> None:
 
 
 def test_frames_that_others_use_stay_whenever_threads_change() -> None:
-    passage = Counted([100] * 60).passage()
+    frame_reader = Counted([100] * 60).frame_reader()
     wrong: list[object] = []
 
     def work(number: int) -> None:
         try:
             for start in range(number * 20, 5_900, 20):
-                with passage.stop() as here:
+                with frame_reader.stop() as here:
                     room = here.buffer(60)
                     here.gather([(start, start + 60, 0)], room)
                     if room != PAYLOAD[start : start + 60]:
@@ -153,9 +153,9 @@ def test_who_would_wait_for_a_frame_decompresses_the_next() -> None:
     """While one thread decompresses the frame that both need, the other continues with the frames needed next, and
     no further."""
     counted = Counted([100] * 10)
-    passage = counted.passage()
+    frame_reader = counted.frame_reader()
     began, go_on = threading.Event(), threading.Event()
-    decompress = passage._decompress
+    decompress = frame_reader._decompress
 
     def slow(number: int) -> None:
         if number == 0:
@@ -165,11 +165,11 @@ def test_who_would_wait_for_a_frame_decompresses_the_next() -> None:
         if number == 2:
             go_on.set()
 
-    passage._decompress = slow  # type: ignore[method-assign]
+    frame_reader._decompress = slow  # type: ignore[method-assign]
     found: list[bool] = []
 
     def work(start: int, stop: int) -> None:
-        with passage.stop() as here:
+        with frame_reader.stop() as here:
             room = here.buffer(stop - start)
             here.gather([(start, stop, 0)], room)
             found.append(room == PAYLOAD[start:stop])
@@ -190,16 +190,16 @@ def test_a_damaged_frame_is_reported_and_others_are_read() -> None:
     bad = lying(PAYLOAD[200:599], 1)
     counted.stored = counted.stored[: counted.places[2][0]] + bad
     counted.places[2] = (counted.places[2][0], len(counted.stored))
-    passage = counted.passage()
-    with passage.stop() as here, pytest.raises(CodecError, match="zstd"):
+    frame_reader = counted.frame_reader()
+    with frame_reader.stop() as here, pytest.raises(CodecError, match="zstd"):
         here.gather([(150, 250, 0)], here.buffer(100))
-    with passage.stop() as here:
+    with frame_reader.stop() as here:
         room = here.buffer(200)
         here.gather([(0, 200, 0)], room)
         assert room == PAYLOAD[:200]
 
 
-def test_frames_that_are_large_or_were_all_taken_have_no_passage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_frames_and_frames_all_taken_have_no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exhume.codecs.frames.PASSING_MOST", 100)
 
     def frames(*pieces: bytes) -> FramedPayload:
@@ -208,11 +208,11 @@ def test_frames_that_are_large_or_were_all_taken_have_no_passage(monkeypatch: py
         return found
 
     small = frames(b"one", b"two")
-    assert small.passage() is not None
+    assert small.frame_reader() is not None
     small.take()
-    assert small.passage() is None
-    assert frames(bytes(100), b"two").passage() is not None
-    assert frames(bytes(101), b"two").passage() is None
+    assert small.frame_reader() is None
+    assert frames(bytes(100), b"two").frame_reader() is not None
+    assert frames(bytes(101), b"two").frame_reader() is None
 
 
 # --------------------------------------------------------------------------------------------------------- the tables
@@ -300,17 +300,19 @@ def one_by_one(stored: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
 
 def verified(stored: bytes, jobs: int, limits: Limits = DEFAULT_LIMITS) -> list[str]:
     """The findings of `verify`, and the last number of records that it reports as done."""
-    told = [0]
+    reported = [0]
     with open_archive(BytesSource(stored), limits=limits) as archive:
-        found = [str(one) for one in archive.verify(jobs=jobs, progress=lambda done, _total, _unit: told.append(done))]
-        assert sorted(told) == told
-        assert told[-1] <= archive.num_messages
-    return [*found, str(told[-1])]
+        found = [
+            str(one) for one in archive.verify(jobs=jobs, progress=lambda done, _total, _unit: reported.append(done))
+        ]
+        assert sorted(reported) == reported
+        assert reported[-1] <= archive.num_messages
+    return [*found, str(reported[-1])]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.usefixtures("small")
-def test_windows_hold_what_tables_hold(stored: bytes, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_contain_what_tables_contain(stored: bytes, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     init = windows.Window.__init__
 
@@ -466,7 +468,7 @@ def texts(words: list[tuple[int, int]], variables: list[int], **changes: Any) ->
     )
 
 
-def told(stored: bytes, jobs: int) -> list[Any]:
+def reported(stored: bytes, jobs: int) -> list[Any]:
     found: list[Any] = []
     with open_archive(BytesSource(stored)) as archive:
         for pieces in (archive.json_chunks(jobs=jobs), archive.search("a: took*").chunks(jobs=jobs)):
@@ -514,10 +516,10 @@ def test_what_is_wrong_is_reported_as_of_the_whole_table(kind: str, jobs: int, m
             place = archive.stream_place(0)
             start, stop = (place.start + at for at in frame_places(place.read())[bad])
         stored[start + 12 : stop] = b"\xff" * (stop - start - 12)
-    found, findings = told(bytes(stored), jobs), verified(bytes(stored), jobs)
+    found, findings = reported(bytes(stored), jobs), verified(bytes(stored), jobs)
     monkeypatch.setattr(windows, "WORTHWHILE", 1 << 40)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 11)
-    whole = told(bytes(stored), jobs)
+    whole = reported(bytes(stored), jobs)
     assert findings[:-1] == verified(bytes(stored), jobs)[:-1]
     assert bool(findings[:-1]) == (bad is not None or kind in list(DAMAGED)[:2])
     if bad is None:
@@ -610,7 +612,7 @@ def test_verify_finds_what_is_between_windows(jobs: int, monkeypatch: pytest.Mon
         start, stop = (place.start + at for at in frame_places(place.read())[-2])
     unused[start + 12 : stop] = b"\xff" * (stop - start - 12)
 
-    def behind(data: bytes) -> bytes:
+    def following(data: bytes) -> bytes:
         return in_frames(data) + b"bytes behind it" if len(data) > CUT else frame(data, sized=False)
 
     cases = [
@@ -618,7 +620,7 @@ def test_verify_finds_what_is_between_windows(jobs: int, monkeypatch: pytest.Mon
         ("CLPS-413", ordered(swapped, rows).build()),
         ("CLPS-412", ordered(rows, late).build()),
         ("stream 0", bytes(unused)),
-        ("CLPS-310", texts([(0, row) for row in rows], rows, compress=behind).build()),
+        ("CLPS-310", texts([(0, row) for row in rows], rows, compress=following).build()),
     ]
     for code, stored in some(cases):
         found = verified(stored, jobs)
@@ -629,7 +631,7 @@ def test_verify_finds_what_is_between_windows(jobs: int, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("small")
-def test_verify_holds_a_few_frames_of_a_table_without_damage(stored: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_keeps_few_frames_of_a_table_without_damage(stored: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     whole: list[object] = []
 
     def counting(*args: Any) -> tuple[()]:

@@ -72,7 +72,7 @@ def test_python_records_come_back(tmp_path: Path, version: str, structurize: boo
         assert (span.key, span.begin, span.end) == (b"ts", 1704164645678, 1704164646000)
 
 
-def test_json_lines_and_dicts_give_the_same_archive(tmp_path: Path) -> None:
+def test_json_lines_and_dicts_yield_the_same_archive(tmp_path: Path) -> None:
     write(tmp_path / "a", RECORDS, creator_id="me")
     with create(tmp_path / "b", creator_id="me") as writer:
         for line in lines(RECORDS).replace(b", ", b",").replace(b": ", b":").splitlines():
@@ -543,7 +543,7 @@ def test_command_line(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
         assert archive.range_index[0].properties["_filename"] == "-"
 
 
-def test_command_line_says_what_it_left_out(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+def test_command_line_states_what_it_left_out(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     source, target = tmp_path / "in.jsonl", tmp_path / "x.clps"
     source.write_bytes(b'{"a":1}\nnonsense\n{"a":18446744073709551615}\n')
     ran = exhume_cli("create", "clp-s", source, "-o", target)

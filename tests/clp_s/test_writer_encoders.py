@@ -155,9 +155,9 @@ def test_text_that_is_cut_short_is_refused_at_the_same_place(final: bool) -> Non
     }
     for size in some(range(len(CUT))):
         compiled, pure = (build(make, {**chosen, "log_order_type": None})[0] for make in (ClpsEncoder, PureEncoder))
-        told = compiled.feed(CUT[:size], 0, final, NO_END, False)
-        assert told == pure.feed(CUT[:size], 0, final, NO_END, False)
-        assert told[2] <= size
+        shown = compiled.feed(CUT[:size], 0, final, NO_END, False)
+        assert shown == pure.feed(CUT[:size], 0, final, NO_END, False)
+        assert shown[2] <= size
 
 
 @settings(max_examples=40)

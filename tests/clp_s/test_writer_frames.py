@@ -53,7 +53,7 @@ def test_frames_end_with_columns_and_are_neither_small_nor_large(sizes: list[int
 
 
 @given(st.binary(max_size=4000), st.integers(1, 3))
-def test_frames_state_their_size_and_hold_the_payload(payload: bytes, jobs: int) -> None:
+def test_frames_state_their_size_and_contain_the_payload(payload: bytes, jobs: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "LEAST", 64)
         patch.setattr(build, "MOST", 256)

@@ -169,7 +169,7 @@ def test_one_in_the_afternoon_is_not_exact_before_0_5() -> None:
     assert not older.exact
 
 
-def test_out_of_range_wraps_only_when_asked() -> None:
+def test_out_of_range_wraps_only_on_request() -> None:
     text = b"1600-01-01T00:00:00Z"
     assert TimestampPatterns(TimeDialect.BACKSLASH, lossy=False).resolve(text, True) is None
     resolved = TimestampPatterns(TimeDialect.BACKSLASH, lossy=True).resolve(text, True)

@@ -52,7 +52,7 @@ def test_modules_of_our_own_schemas_have_no_name_that_nothing_binds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "stated"),
     [
         ("def f(a):\n    return b", ["f: b is not defined"]),
         ("def f(a):\n    b = a\n    return a", ["f: b is never read"]),
@@ -61,5 +61,5 @@ def test_modules_of_our_own_schemas_have_no_name_that_nothing_binds() -> None:
         ("def f(a):\n    b, _ = a\n    return f'{b}'", []),
     ],
 )
-def test_names_amiss_are_found(text: str, said: list[str]) -> None:
-    assert list(specs.names_amiss(text)) == said
+def test_names_amiss_are_found(text: str, stated: list[str]) -> None:
+    assert list(specs.names_amiss(text)) == stated

@@ -60,7 +60,7 @@ def pairs(tmp_path: Path) -> Path:
 @compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("file", specs.files(), ids=lambda file: file.stem)
-def test_compiled_readers_give_what_interpreted_ones_give(file: Path, every: Specification) -> None:
+def test_compiled_readers_yield_what_interpreted_ones_yield(file: Path, every: Specification) -> None:
     plain = Specification(file.stem, every.specs, every.texts, every.given, every.outside)
     native = Specification(file.stem, every.specs, every.texts, every.given, every.outside, every.native)
     many, found = compared(plain, native, 12)
@@ -90,20 +90,20 @@ def test_instances_of_values_that_a_program_changed_are_those_of_the_changed_val
     found = []
     for specification in (plain, native):
         item, other = specification.read(b"\2\5\1\3\0\4\0").groups[0].items.rest
-        told = [item.scaled, other.scaled, item.place]
+        reported = [item.scaled, other.scaled, item.place]
         changed: list[tuple[int, str, Any]] = [(0, "raw", 2**70), (1, "raw", True), (1, "raw", "")]
         for one, name, value in (*changed, (0, "_root", SimpleNamespace(scale=9))):
             item = specification.read(b"\2\5\1\3\0\4\0").groups[0].items.rest[one]
             setattr(item, name, value)
             try:
-                told.append(item.scaled)
+                reported.append(item.scaled)
             except LayoutError as error:
-                told.append(str(error))
+                reported.append(str(error))
         item = specification.read(b"\2\5\1\3\0\4\0").groups[0].items.rest[0]
         del item.raw
         with pytest.raises(LayoutError, match="scaled") as raised:
             item.scaled  # noqa: B018
-        found.append([*told, str(raised.value)])
+        found.append([*reported, str(raised.value)])
     assert found[0] == found[1]
     assert found[0][:5] == [11, 13, 5, 2**71 + 5, 7]
 

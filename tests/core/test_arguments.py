@@ -69,8 +69,8 @@ READING: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize("case", READING)
 def test_what_means_nothing_is_refused(case: str) -> None:
-    call, kind, told = READING[case]
-    with pytest.raises(kind, match=told):
+    call, kind, reported = READING[case]
+    with pytest.raises(kind, match=reported):
         call()
 
 
@@ -87,7 +87,7 @@ def test_a_batch_of_messages_has_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "options", "told"),
+    ("path", "options", "reported"),
     [
         (ZS, {"stored": True, "codec": "deflate", "level": "9"}, "stored payloads have no compression level"),
         (CLPS, {"stored": True, "level": "9"}, "stored payloads have no compression level"),
@@ -96,15 +96,15 @@ def test_a_batch_of_messages_has_rows() -> None:
     ],
 )
 def test_recoding_refuses_a_level_without_effect(
-    path: Path, options: dict[str, Any], told: str, tmp_path: Path
+    path: Path, options: dict[str, Any], reported: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(WriterError, match=told):
+    with pytest.raises(WriterError, match=reported):
         exhume.recode(path, tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("format", "options", "told"),
+    ("format", "options", "reported"),
     [
         ("databundle", {"compression": "none", "level": 3}, "the compression none has no level"),
         ("databundle", {"stored": True, "level": 3}, "stored records have no level"),
@@ -113,8 +113,8 @@ def test_recoding_refuses_a_level_without_effect(
         ("ark", {"compression": "ztsd"}, "did you mean 'zstd'"),
     ],
 )
-def test_writers_refuse_what_has_no_effect(format: str, options: dict[str, Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(WriterError, match=told):
+def test_writers_refuse_what_has_no_effect(format: str, options: dict[str, Any], reported: str, tmp_path: Path) -> None:
+    with pytest.raises(WriterError, match=reported):
         exhume.create(tmp_path / "out", format, **options)
     assert not (tmp_path / "out").exists()
 

@@ -166,7 +166,7 @@ def test_nothing_is_invented(image: tuple[Path, list[Planted]], found: list[Carv
 
 
 @pytest.mark.slow
-def test_nested_hits_are_told_as_nested(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
+def test_nested_hits_are_marked_as_nested(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
     inner = [one for one in image[1] if one.nested]
     assert len(inner) == 3
     for one in inner:
@@ -176,7 +176,7 @@ def test_nested_hits_are_told_as_nested(image: tuple[Path, list[Planted]], found
         assert parent.offset <= carved.offset < carved.end <= parent.end
 
 
-def test_carving_in_pieces_gives_the_same(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
+def test_carving_in_pieces_yields_the_same(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
     size = image[0].stat().st_size
     middle = size // 2 + 12_345
     first = [(c.format, c.offset) for c in exhume.carve(image[0], stop=middle, min_confidence=0.5)]
@@ -216,9 +216,14 @@ def test_holes_of_a_sparse_image_are_not_read(pieces: int, tmp_path: Path, monke
     with FileSource(tmp_path / f"image.{pieces - 1:03}") as source:
         if list(source.stored(0, 1 << 30)) == [(0, 1 << 30)]:
             pytest.skip("this file system keeps no holes")
-    read = []
+    read: list[int] = []
     plain = FileSource._read
-    monkeypatch.setattr(FileSource, "_read", lambda *args: read.append(args[2]) or plain(*args))
+
+    def recorded(self: FileSource, offset: int, size: int) -> bytes:
+        read.append(size)
+        return plain(self, offset, size)
+
+    monkeypatch.setattr(FileSource, "_read", recorded)
     seen: list[tuple[int, int | None, str]] = []
     found = list(exhume.carve(tmp_path / "image.000", progress=lambda *args: seen.append(args)))
     assert [(one.format, one.offset, one.length) for one in found] == [("zs", at, len(raw))]
@@ -295,8 +300,8 @@ def test_fragmented_archives_are_partial(format: str, gap: bytes, tmp_path: Path
     assert ran.code == 0
     assert str(carved.intact_bytes).encode() in ran.out
     (written,) = (tmp_path / "out").iterdir()
-    behind = VerifiedBy.CHECKSUMS if format == "zs" else VerifiedBy.STRUCTURE
-    assert exhume.salvage(written, tmp_path / "saved", format=format).verified_by is behind
+    following = VerifiedBy.CHECKSUMS if format == "zs" else VerifiedBy.STRUCTURE
+    assert exhume.salvage(written, tmp_path / "saved", format=format).verified_by is following
 
 
 def test_a_flipped_bit_is_damage_not_a_fragment(tmp_path: Path) -> None:
@@ -380,8 +385,8 @@ def test_one_large_archive_is_looked_into_by_several_threads(
         for _ in range(damage):
             data[rng.randrange(len(data) // 2, len(data))] ^= 4
         image += data + rng.randbytes(3000)
-    told = [found.to_dict() for found in exhume.carve(bytes(image))]
+    reported = [found.to_dict() for found in exhume.carve(bytes(image))]
     for module in (clp_s, zs):
         monkeypatch.setattr(module, "LARGE", 0)
-    assert [found.to_dict() for found in exhume.carve(bytes(image), jobs=3)] == told
-    assert len(told) >= 2
+    assert [found.to_dict() for found in exhume.carve(bytes(image), jobs=3)] == reported
+    assert len(reported) >= 2

@@ -107,7 +107,7 @@ def test_all_match_in_a_sound_archive(format: str, sound: dict[str, Path], exhum
 
 
 @pytest.mark.parametrize("format", ALGORITHMS)
-def test_nothing_is_said_to_match_that_was_not_computed(
+def test_nothing_is_claimed_to_match_that_was_not_computed(
     format: str, sound: dict[str, Path], tmp_path: Path, exhume_cli: Cli
 ) -> None:
     text = exhume_cli("explain", "--no-verify", "--all", sound[format]).text
@@ -225,7 +225,7 @@ def test_formats_without_checksums_have_no_verdicts(samples: Path) -> None:
         assert verdicts(samples / name) == []
 
 
-def test_json_and_page_say_the_same(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+def test_json_and_page_state_the_same(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
     for name, wanted in (
         ("stream-corrupt.zs", {"matches": 3, "not_checked": 1}),
         ("block-crc.zs", {"matches": 3, "mismatch": 1}),
@@ -270,7 +270,7 @@ def test_a_source_that_fails_is_no_verdict(sound: dict[str, Path], monkeypatch: 
         ),
     ],
 )
-def test_ok_says_what_was_compared(
+def test_ok_states_what_was_compared(
     name: str, quick: list[str], words: str, checked: int, unchecked: int, samples: Path, exhume_cli: Cli
 ) -> None:
     ran = exhume_cli("verify", *quick, samples / name)
@@ -288,11 +288,15 @@ def test_ok_says_what_was_compared(
         ("header-crc", ["--quick"], 4),
     ],
 )
-def test_what_is_said_to_be_compared_is(name: str, quick: list[str], code: int, samples: Path, exhume_cli: Cli) -> None:
+def test_claims_of_a_comparison_are_true(
+    name: str, quick: list[str], code: int, samples: Path, exhume_cli: Cli
+) -> None:
     assert exhume_cli("verify", *quick, samples / "zs" / "broken" / f"{name}.zs").code == code
 
 
-def test_every_checksum_that_is_said_to_be_compared_is(sound: dict[str, Path], tmp_path: Path, exhume_cli: Cli) -> None:
+def test_every_checksum_that_is_claimed_to_be_compared_is(
+    sound: dict[str, Path], tmp_path: Path, exhume_cli: Cli
+) -> None:
     """One wrong byte under each kind of checksum, and verify does not say ok."""
     files = files_of(sound["databundle"])
     table = next(name for name in files if name.endswith(".sst"))

@@ -74,7 +74,7 @@ def test_cut_and_corrupt_streams(codec: str) -> None:
 
 
 @pytest.mark.parametrize("codec", [c for c in ROUND_TRIP if c != "lz4"])
-def test_the_budget_holds(codec: str) -> None:
+def test_the_budget_applies(codec: str) -> None:
     stored = codecs.compress(codec, bytes(1 << 20))
     with pytest.raises(LimitExceededError):
         codecs.decompress(codec, stored, max_size=(1 << 20) - 1)
@@ -170,7 +170,7 @@ def newer_liblzma(monkeypatch: pytest.MonkeyPatch) -> xz.NewerLiblzma:
 @pytest.mark.parametrize("preset", [0, 1, 6 | lzma.PRESET_EXTREME])
 @pytest.mark.parametrize("size", [1, 2, 5000, 70_000, 3 << 20])
 @pytest.mark.bulk
-def test_a_newer_liblzma_gives_the_same(newer_liblzma: xz.NewerLiblzma, preset: int, size: int) -> None:
+def test_a_newer_liblzma_yields_the_same(newer_liblzma: xz.NewerLiblzma, preset: int, size: int) -> None:
     data = random.Random(size).randbytes(size // 2) + b"text " * (size // 10) + bytes(size - size // 2 - size // 10 * 5)
     filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": 1 << 20}]
     for stored in (lzma.compress(data, lzma.FORMAT_RAW, filters=filters), store("lzma2", data)):
@@ -195,17 +195,17 @@ def test_the_standard_library_reports_what_is_wrong(newer_liblzma: xz.NewerLiblz
 
 
 def test_a_newer_liblzma_is_loaded_when_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    requested: list[int] = []
 
     def engine() -> None:
-        asked.append(1)
+        requested.append(1)
 
     monkeypatch.setattr(xz, "newer_engine", engine)
     monkeypatch.setattr(xz, "_newer", xz.NewerLiblzma(worthwhile=2500))
     stored = codecs.compress("lzma2", bytes(1000))
     for expected in (0, 0, 0, 1, 2):
         assert codecs.decompress("lzma2", stored, max_size=1000) == bytes(1000)
-        assert len(asked) == expected
+        assert len(requested) == expected
 
 
 WORDS = ("alpha", "beta", "gamma", "delta", "foo", "bar", "lorem", "ipsum", "dolor", "amet", "news", "blog", "shop")
@@ -235,7 +235,7 @@ def test_the_fast_lzma_level_costs_little_size(shape: str) -> None:
 
 @pytest.mark.parametrize("isal", [True, False])
 @pytest.mark.parametrize("codec", ["deflate", "lzma2"])
-def test_steps_give_what_the_whole_gives(codec: str, isal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_yield_what_the_whole_yields(codec: str, isal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not isal:
         monkeypatch.setattr(deflate, "igzip_lib", lambda: None)
     data = b"".join(b"%d " % (i * i) for i in range(20_000))
@@ -391,8 +391,8 @@ def test_a_zstd_frame_that_wrongly_states_that_it_is_empty() -> None:
 def test_what_is_left_of_a_zstd_frame(sized: bool) -> None:
     data = random.Random(7).randbytes(300_000)
     frame = zstandard.ZstdCompressor(write_content_size=sized, write_checksum=True).compress(data)
-    for behind in (b"", b"junk", frame):
-        assert zstd_partial(frame + behind, max_size=len(data)) == (data, len(frame), True)
+    for following in (b"", b"junk", frame):
+        assert zstd_partial(frame + following, max_size=len(data)) == (data, len(frame), True)
     cut, _, whole = zstd_partial(frame[:200_000], max_size=len(data))
     assert not whole
     assert len(cut) >= 128 << 10, "the block before the cut"

@@ -36,14 +36,14 @@ def by_fields(archive: Any, patch: pytest.MonkeyPatch) -> FieldCoverage:
 
 @pytest.mark.parametrize("path", [*own_archives(), *real_archives()], ids=label)
 @pytest.mark.bulk
-def test_it_is_what_the_fields_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_what_the_fields_state(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with exhume.open(path) as archive:
         assert coverage(archive) == by_fields(archive, monkeypatch)
 
 
 @pytest.mark.parametrize("format", ["zs", "clp-ir", "clp-s", "kv-ir", "ark", "caf", "databundle", "leveldb"])
 @pytest.mark.slow
-def test_it_is_what_the_fields_say_of_damage(format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_what_the_fields_state_of_damage(format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
     for number, one in enumerate(list(broken(format).values())[:: size(3, 1)]):
         with one.target(tmp_path / str(number)) as target:
@@ -58,11 +58,11 @@ def test_it_is_what_the_fields_say_of_damage(format: str, tmp_path: Path, monkey
 
 
 def test_what_there_is_much_of_needs_no_field_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: set[str | None] = set()
+    requested: set[str | None] = set()
     real = explain_section
 
     def explained(found: Any, one: Any, **how: Any) -> Any:
-        asked.add(one.schema)
+        requested.add(one.schema)
         return real(found, one, **how)
 
     monkeypatch.setattr(engine, "explain_section", explained)
@@ -70,8 +70,8 @@ def test_what_there_is_much_of_needs_no_field_tree(monkeypatch: pytest.MonkeyPat
         with exhume.open(path) as archive:
             coverage(archive)
     many = {"zs::block", "zstd_frame", "clp_s_dictionary", "ark_split::entry_list", "clp_kv_ir::units", "clp_ir::units"}
-    assert asked
-    assert asked.isdisjoint(many | {"leveldb_log", "leveldb_data_block", "leveldb_table::block_trailer"})
+    assert requested
+    assert requested.isdisjoint(many | {"leveldb_log", "leveldb_data_block", "leveldb_table::block_trailer"})
 
 
 def spec(seq: list[Any], **more: Any) -> Spec:

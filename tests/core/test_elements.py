@@ -147,8 +147,8 @@ def test_fields_are_the_same_in_windows(shape: str, cut: int, starts: int, monke
         assert begun == found
         return
     last, known = begun["children"][-1], found["children"][-1]
-    told, expected = (bool(one.get("note") or array.get("note")) for one, array in ((begun, last), (found, known)))
-    assert (told, begun["children"][:-1]) == (expected, found["children"][:-1])
+    reported, expected = (bool(one.get("note") or array.get("note")) for one, array in ((begun, last), (found, known)))
+    assert (reported, begun["children"][:-1]) == (expected, found["children"][:-1])
     assert (last["value"], last["children"]) == (known["value"], known["children"])
 
 

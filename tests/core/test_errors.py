@@ -107,7 +107,7 @@ def test_shorten_is_printable_and_short(value: object) -> None:
     assert text.isprintable()
 
 
-def test_a_rule_gives_error_and_finding_the_same_words() -> None:
+def test_error_and_finding_of_a_rule_have_the_same_words() -> None:
     table = RuleTable("XX")
     rule = table.rule(201, "checksum does not match", spec="spec, section 1")
     span = Span("f", 1, 2)

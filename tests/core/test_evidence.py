@@ -52,7 +52,7 @@ def test_an_archive_inside_is_opened_and_verified_in_place(
     assert exhume_cli("verify", image, "--offset", at, "--length", size).code == 0
 
 
-def test_carving_says_that_the_image_is_what_was_put_into_it(image: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+def test_carving_states_that_the_image_is_what_was_put_into_it(image: Path, tmp_path: Path, exhume_cli: Cli) -> None:
     ran = exhume_cli("carve", image, "-o", tmp_path / "found")
     assert ran.code == 0
     assert "MD5 of the image: matches" in ran.err
@@ -94,7 +94,7 @@ def test_workers_searched_it_and_the_whole_is_compared_all_the_same(
     assert (ran.code, "MD5 of the image: MISMATCH" in ran.err) == (1, True)
 
 
-def test_verify_compares_it_and_info_says_that_it_does_not(image: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+def test_verify_compares_it_and_info_states_that_it_does_not(image: Path, tmp_path: Path, exhume_cli: Cli) -> None:
     damaged = bytearray(image.read_bytes())
     damaged[3783] ^= 0x10  # after both archives, where libewf reads on
     (tmp_path / "damaged.E01").write_bytes(damaged)

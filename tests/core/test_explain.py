@@ -49,7 +49,7 @@ def test_every_byte_is_explained(path: Path) -> None:
 
 @pytest.mark.parametrize("path", ALL)
 @pytest.mark.bulk
-def test_fields_are_where_they_say(path: Path) -> None:
+def test_fields_are_at_their_stated_offsets(path: Path) -> None:
     checked = 0
     with exhume.open(path) as archive:
         sources = archive.sections().sources
@@ -91,7 +91,7 @@ def test_json_is_the_same_between_runs(path: Path, exhume_cli: Cli) -> None:
 
 @pytest.mark.parametrize("path", ALL[::7])
 @pytest.mark.bulk
-def test_any_byte_can_be_asked_for(path: Path, exhume_cli: Cli) -> None:
+def test_any_byte_can_be_requested(path: Path, exhume_cli: Cli) -> None:
     with exhume.open(path) as archive:
         sections = [s for s in archive.sections().tiles() if s.span.size]
         for section in some(sections[:4]):
@@ -156,8 +156,8 @@ def test_one_file_of_several() -> None:
         files = {item.section.span.source for item in everything}
         assert len(files) > 2
         for name in files:
-            told = list(explain_archive(archive, Selection(source=name)))
-            assert [item.section.name for item in told] == [
+            reported = list(explain_archive(archive, Selection(source=name)))
+            assert [item.section.name for item in reported] == [
                 item.section.name for item in everything if item.section.span.source == name
             ]
 

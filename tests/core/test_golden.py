@@ -36,17 +36,17 @@ NO_FINDINGS = {"ARK-108"}
 @pytest.mark.parametrize(("format", "name"), CASES, ids=["-".join(case) for case in CASES])
 @pytest.mark.bulk
 def test_all_that_is_reported(tmp_path: Path, format: str, name: str) -> None:
-    said = describe(format, broken(format)[name], tmp_path)
-    assert {part: value for part, value in said.items() if value is not None} == golden(format)[name]
+    stated = describe(format, broken(format)[name], tmp_path)
+    assert {part: value for part, value in stated.items() if value is not None} == golden(format)[name]
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_rule_is_broken_somewhere(format: str) -> None:
-    told = golden(format)
-    assert list(told) == list(broken(format))
+    reported = golden(format)
+    assert list(reported) == list(broken(format))
     package = get_format(format).package
     rules: RuleTable = importlib.import_module(f"{package}.checks").RULES
-    codes = {finding.get("code") for case in told.values() for finding in case["findings"]}
+    codes = {finding.get("code") for case in reported.values() for finding in case["findings"]}
     assert [rule.code for rule in rules if rule.code not in codes | NO_FINDINGS] == []
 
 
@@ -84,21 +84,21 @@ def test_readers_raise_what_the_page_states(tmp_path: Path, format: str) -> None
 def test_one_fault_is_one_finding(format: str) -> None:
     """However many checks meet it; the same words twice stand for two fields, and both are named."""
     for name, case in some(golden(format).items()):
-        told: dict[str, list[str | None]] = {}
+        reported: dict[str, list[str | None]] = {}
         for finding in case["findings"]:
-            told.setdefault(str([finding[key] for key in ("code", "span", "message")]), []).append(
+            reported.setdefault(str([finding[key] for key in ("code", "span", "message")]), []).append(
                 finding["field_path"]
             )
-        repeated = {words: paths for words, paths in told.items() if len(paths) > 1}
+        repeated = {words: paths for words, paths in reported.items() if len(paths) > 1}
         assert all(None not in paths and len(set(paths)) == len(paths) for paths in repeated.values()), (name, repeated)
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_info_finds_nothing_that_verify_does_not(tmp_path: Path, format: str) -> None:
     cases = broken(format)
-    told = {"clp-s": "salvage: wrong info and ranges", "kv-ir": "a new key lost"}.get(format)
+    reported = {"clp-s": "salvage: wrong info and ranges", "kv-ir": "a new key lost"}.get(format)
     others: dict[str, set[str]] = {}
-    for name in dict.fromkeys([*filter(None, [told]), *list(cases)[::4]]):
+    for name in dict.fromkeys([*filter(None, [reported]), *list(cases)[::4]]):
         with cases[name].target(tmp_path / name.replace("/", "_")) as target, contextlib.suppress(ExhumeError):
             with exhume.open(target, format=format, limits=cases[name].limits) as archive:
                 found = {finding.code for finding in archive.info().findings if finding.is_problem}
@@ -110,23 +110,23 @@ PRESENT = {CarveVerdict.COMPLETE: Verdict.OK, CarveVerdict.PARTIAL: Verdict.DAMA
 """The verdict of `verify` on an archive for those of `carve` that have another name; the others have the same."""
 
 
-def said_of(target: Any, format: str, limits: Limits) -> dict[str, Verdict]:
+def stated_of(target: Any, format: str, limits: Limits) -> dict[str, Verdict]:
     """The verdict on an archive by each verb that shows one."""
-    said = {"verify": exhume.verify(target, format=format, limits=limits).verdict}
+    stated = {"verify": exhume.verify(target, format=format, limits=limits).verdict}
     with contextlib.suppress(ExhumeError), exhume.inspect(target, format=format, limits=limits) as archive:
         facts = archive.info().to_dict()
         if "verdict" in facts:
-            said["info"] = Verdict(facts["verdict"])
+            stated["info"] = Verdict(facts["verdict"])
         deque(archive.verify(), maxlen=0)
         assert archive.verdict is not None
-        said["map, explain"] = archive.verdict
+        stated["map, explain"] = archive.verdict
     for found in exhume.carve(target, limits=limits) if isinstance(target, bytes) else ():
         if (found.format, found.offset, found.length) == (format, 0, len(target)):
             same = PRESENT.get(found.verdict)
-            said["carve"] = Verdict(str(found.verdict)) if same is None else same
-            if said["carve"] is Verdict.INCOMPLETE and found.verified_by is VerifiedBy.NONE:
-                del said["carve"]  # of bytes that may be of other files
-    return said
+            stated["carve"] = Verdict(str(found.verdict)) if same is None else same
+            if stated["carve"] is Verdict.INCOMPLETE and found.verified_by is VerifiedBy.NONE:
+                del stated["carve"]  # of bytes that may be of other files
+    return stated
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -144,9 +144,9 @@ def test_every_verb_has_the_same_verdict(tmp_path: Path, format: str) -> None:
                 if how:
                     at = rng.randrange(len(target) or 1)
                     target = target[:at] if at % 3 == 0 else zero_sector(target, at, 1 + at % 2 * 63)
-                said = said_of(target, format, case.limits)
-                if len(set(said.values())) > 1:
-                    differ[f"{name}, damaged at {at}" if how else name] = said
+                stated = stated_of(target, format, case.limits)
+                if len(set(stated.values())) > 1:
+                    differ[f"{name}, damaged at {at}" if how else name] = stated
     assert differ == {}
 
 
@@ -162,7 +162,7 @@ def test_what_is_lost_is_counted(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["caf", "zs"])
-def test_every_byte_of_one_file_has_one_fate(format: str) -> None:
+def test_every_byte_of_one_file_has_one_outcome(format: str) -> None:
     reports = {name: case["salvage"]["archive"] for name, case in golden(format).items()}
     for name, report in some(item for item in reports.items() if isinstance(item[1], dict)):
         spans = [(outcome["start"], outcome["end"]) for outcome in report["spans"]]
@@ -175,8 +175,8 @@ def test_repetitions_are_recognized_in_bounded_memory(monkeypatch: pytest.Monkey
         return Finding("EX-1", Severity.ERROR, "wrong", Span("a", at, at + 1), path)
 
     given = [finding(1, "x"), finding(2), finding(1), finding(2), finding(1, "y"), finding(1, "x"), finding(2, "z")]
-    told = [finding(1, "x"), finding(2), finding(1, "y"), finding(2, "z")]
-    assert list(deduplicated(given)) == told
+    reported = [finding(1, "x"), finding(2), finding(1, "y"), finding(2, "z")]
+    assert list(deduplicated(given)) == reported
     monkeypatch.setattr("exhume.findings.MAX_REMEMBERED", 2)
     assert list(deduplicated([*map(finding, range(4)), finding(0), finding(3)])) == [
         *map(finding, range(4)),
@@ -192,12 +192,12 @@ def test_a_rule_that_is_broken_often_is_reported_a_hundred_times() -> None:
     given = [finding("EX-1", at) for at in range(205)] + [finding("EX-2", at, Severity.NOTE) for at in range(100)]
     for one in given:
         found.append(one)
-    told = found.findings()
-    assert told[:200] == given[:100] + given[205:]
-    assert told[200:] == [
+    reported = found.findings()
+    assert reported[:200] == given[:100] + given[205:]
+    assert reported[200:] == [
         Finding("EX-1", Severity.ERROR, "wrong: 105 more in this file", Span("a", 204, 205), spec_ref="spec")
     ]
-    assert found.findings() == told
+    assert found.findings() == reported
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=9), max_size=5))

@@ -77,10 +77,10 @@ def test_the_example_works(name: str, archives: Path, tmp_path: Path, monkeypatc
     text = inspect.getdoc(PUBLIC[name]) or ""
     known: dict[str, Any] = {"exhume": exhume, "Path": Path}
     test = doctest.DocTestParser().get_doctest(text, known, name, None, 0)
-    told: list[str] = []
-    result = doctest.DocTestRunner().run(test, out=told.append)
+    reported: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=reported.append)
     assert result.attempted > 0, "no example"
-    assert result.failed == 0, "".join(told)
+    assert result.failed == 0, "".join(reported)
 
 
 def arguments(value: Any) -> set[str]:

@@ -143,7 +143,7 @@ def test_no_cut_archive_is_refused(format: str, tmp_path: Path) -> None:
         ("leveldb", "snappy/MANIFEST-000004", 8, "LDB-308"),
     ],
 )
-def test_info_says_what_it_came_upon(
+def test_info_states_what_it_came_upon(
     format: str, name: str, size: int, code: str, tmp_path: Path, exhume_cli: Cli
 ) -> None:
     """Archives that open, though something that `info` reads is cut: the facts, the errors, exit code 3."""
@@ -164,7 +164,7 @@ def test_info_says_what_it_came_upon(
     assert exhume_cli("map", "--svg", tmp_path / "a.svg", "--format", format, target).code == 3
 
 
-def test_a_scan_of_versions_says_what_it_came_upon(tmp_path: Path, exhume_cli: Cli) -> None:
+def test_a_scan_of_versions_states_what_it_came_upon(tmp_path: Path, exhume_cli: Cli) -> None:
     """`info --stats` reads tables and logs; damage in files that are no longer used is not an error."""
     target = tmp_path / "db"
     for name, code in (("000005.ldb", 3), ("000003.log", 0)):

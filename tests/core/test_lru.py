@@ -32,7 +32,7 @@ def test_a_value_that_is_replaced_or_too_large_is_dropped() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7))), st.integers(0, 12))
-def test_the_limit_holds_and_nothing_is_lost(puts: list[tuple[int, int]], limit: int) -> None:
+def test_the_limit_applies_and_nothing_is_lost(puts: list[tuple[int, int]], limit: int) -> None:
     gone: list[tuple[int, int, int]] = []
     cache: Lru[int, tuple[int, int, int]] = Lru(limit, drop=gone.append)
     for number, (key, cost) in enumerate(puts):

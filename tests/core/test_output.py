@@ -346,7 +346,7 @@ def test_where_a_tree_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (tmp_path / "out/f").read_bytes() == b"old"
 
 
-def test_a_tree_holds_few_directories_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_keeps_few_directories_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exhume.io.output.tree._DIR_CACHE", 2)
     names = [f"{folder}/{number}" for number in range(2) for folder in "abcd"]
     with OutputTree(tmp_path / "out") as tree:

@@ -12,7 +12,7 @@ from exhume.io.remote.readahead import BACKOFF_ROUNDS, MAX_IN_FLIGHT, AdaptiveCo
 PIECE = 8_000_000
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """What came of a simulated run."""
 
     seconds: float
@@ -26,7 +26,7 @@ class Server:
     def __init__(self, each: Callable[[int], float], latency: float = 0.03, most: int = 1000) -> None:
         self._each, self._latency, self._most = each, latency, most
 
-    def read(self, pieces: int, reader: float = 0.0) -> Told:
+    def read(self, pieces: int, reader: float = 0.0) -> Reported:
         """Read so many pieces in order, for each of which the reader itself takes so many seconds."""
         now = 0.0
         pace = AdaptiveConcurrency(clock=lambda: now)
@@ -61,42 +61,42 @@ class Server:
                 pace.end(under_way.pop(piece)[0], PIECE)
                 here.add(piece)
             widths.append(pace.width)
-        return Told(now, widths, refused)
+        return Reported(now, widths, refused)
 
 
 def test_where_each_connection_is_slow_there_are_as_many_as_may_be() -> None:
-    told = Server(lambda n: 20e6).read(200)
-    assert told.widths[-1] == MAX_IN_FLIGHT
-    assert told.seconds < 2 * 200 * PIECE / (MAX_IN_FLIGHT * 20e6)
+    reported = Server(lambda n: 20e6).read(200)
+    assert reported.widths[-1] == MAX_IN_FLIGHT
+    assert reported.seconds < 2 * 200 * PIECE / (MAX_IN_FLIGHT * 20e6)
 
 
 def test_a_line_that_all_share_is_not_crowded() -> None:
-    told = Server(lambda n: min(60e6, 100e6 / n)).read(300)
-    assert told.widths[-1] == 2
-    assert max(told.widths) == 4  # tried, and left
-    assert told.widths.count(4) < 0.3 * len(told.widths)
-    assert told.seconds < 1.2 * 300 * PIECE / 100e6
+    reported = Server(lambda n: min(60e6, 100e6 / n)).read(300)
+    assert reported.widths[-1] == 2
+    assert max(reported.widths) == 4  # tried, and left
+    assert reported.widths.count(4) < 0.3 * len(reported.widths)
+    assert reported.seconds < 1.2 * 300 * PIECE / 100e6
 
 
 def test_one_connection_that_takes_all_of_the_line_remains_alone() -> None:
-    told = Server(lambda n: 100e6 / n, latency=0.0).read(100)
-    assert told.widths[-1] == 1
-    assert max(told.widths) == 2
+    reported = Server(lambda n: 100e6 / n, latency=0.0).read(100)
+    assert reported.widths[-1] == 1
+    assert max(reported.widths) == 2
 
 
 @pytest.mark.parametrize("most", [1, 3, 6])
-def test_a_server_that_refuses_more_is_asked_for_less(most: int) -> None:
-    told = Server(lambda n: 20e6, most=most).read(300)
-    assert told.refused
-    assert told.refused < 300 / BACKOFF_ROUNDS  # one for each time that more is tried
-    assert sum(width > most for width in told.widths) < 0.1 * len(told.widths)
-    assert told.seconds < 2.2 * 300 * PIECE / (most * 20e6)
+def test_a_server_that_refuses_more_gets_smaller_requests(most: int) -> None:
+    reported = Server(lambda n: 20e6, most=most).read(300)
+    assert reported.refused
+    assert reported.refused < 300 / BACKOFF_ROUNDS  # one for each time that more is tried
+    assert sum(width > most for width in reported.widths) < 0.1 * len(reported.widths)
+    assert reported.seconds < 2.2 * 300 * PIECE / (most * 20e6)
 
 
 def test_a_reader_that_is_slower_than_its_source_needs_no_more() -> None:
-    told = Server(lambda n: 100e6).read(60, reader=1.0)
-    assert max(told.widths) == 2
-    assert told.seconds < 62
+    reported = Server(lambda n: 100e6).read(60, reader=1.0)
+    assert max(reported.widths) == 2
+    assert reported.seconds < 62
 
 
 def test_what_began_at_another_width_shows_nothing() -> None:

@@ -124,7 +124,7 @@ def test_calls_in_parallel_with_the_caller_follow_each_other() -> None:
         done.clear()
 
 
-def test_a_call_goes_on_while_the_caller_does() -> None:
+def test_a_call_continues_while_the_caller_does() -> None:
     go_on, done = threading.Event(), threading.Event()
     background = BackgroundRunner(2)
     background.submit(lambda item: done.set() if go_on.wait(item) else None, 60)

@@ -94,10 +94,10 @@ def is_part(shown: bytes, out: bytes) -> bool:
 
 def wrong(verb: str, usual: Result, limited: Result) -> str:
     """The fault in an output within a limit; nothing where it is the usual one, or names the limit."""
-    (code, out, _, written), (now, shown, said, made) = usual, limited
+    (code, out, _, written), (now, shown, stated, made) = usual, limited
     if (now, shown, made) == (code, out, written):
         return ""
-    words = shown.decode("utf-8", "replace") + said
+    words = shown.decode("utf-8", "replace") + stated
     if now not in ((0, 1, 3) if verb in DESCRIBING else (1, 3)):
         return f"exit code {now}, usually {code}: {words[:300]}"
     if "payload_size" not in words:
@@ -316,7 +316,7 @@ def test_records_in_the_order_of_their_log(tmp_path: Path, exhume_cli: Callable[
 
 
 @pytest.mark.parametrize("name", ["clp-ir", "kv-ir"])
-def test_streams_name_the_events_above_the_limit_and_give_the_others(
+def test_streams_name_the_events_above_the_limit_and_yield_the_others(
     name: str, tmp_path: Path, exhume_cli: Callable[..., Ran]
 ) -> None:
     target, limit = tmp_path / "made", ("--limit", "payload_size=200K")

@@ -17,7 +17,7 @@ from tests.sizes import some
 DATA = bytes(range(251)) * 4000
 
 
-class Asked:
+class Requested:
     """Reads `DATA` through a `ReadAhead`, and keeps what was fetched."""
 
     def __init__(self, gap: int = 1000) -> None:
@@ -42,44 +42,44 @@ class Asked:
 
 
 def test_small_reads_in_sequence_are_few_requests() -> None:
-    asked = Asked()
+    requested = Requested()
     for start in range(0, 900_000, 1000):
-        assert asked.read(start, start + 1000) == DATA[start : start + 1000]
-    assert len(asked.fetched) < 15
-    assert asked.size <= 2 * 900_000
+        assert requested.read(start, start + 1000) == DATA[start : start + 1000]
+    assert len(requested.fetched) < 15
+    assert requested.size <= 2 * 900_000
 
 
 def test_scattered_reads_fetch_little_more_than_they_want() -> None:
-    asked = Asked()
+    requested = Requested()
     for start in range(0, 900_000, 900):
-        assert asked.read(start, start + 10) == DATA[start : start + 10]
-    assert asked.size <= 3 * 10 * 1000
+        assert requested.read(start, start + 10) == DATA[start : start + 10]
+    assert requested.size <= 3 * 10 * 1000
 
 
 def test_what_was_promised_is_not_passed() -> None:
-    asked = Asked()
-    asked.ahead.will_read(100_000, 300_000)
+    requested = Requested()
+    requested.ahead.will_read(100_000, 300_000)
     for start in range(100_000, 300_000, 1000):
-        assert asked.read(start, start + 1000) == DATA[start : start + 1000]
-    assert asked.fetched == [(100_000, 300_000)]
-    assert asked.read(150_000, 150_100, guess=False) == DATA[150_000:150_100]  # again, after it
-    asked.fetched.clear()
-    asked.ahead.load(500_000, 600_000)
-    assert asked.fetched == [(500_000, 600_000)]
-    assert asked.read(599_000, 600_000) == DATA[599_000:600_000]
-    assert len(asked.fetched) == 1
+        assert requested.read(start, start + 1000) == DATA[start : start + 1000]
+    assert requested.fetched == [(100_000, 300_000)]
+    assert requested.read(150_000, 150_100, guess=False) == DATA[150_000:150_100]  # again, after it
+    requested.fetched.clear()
+    requested.ahead.load(500_000, 600_000)
+    assert requested.fetched == [(500_000, 600_000)]
+    assert requested.read(599_000, 600_000) == DATA[599_000:600_000]
+    assert len(requested.fetched) == 1
 
 
 def test_memory_is_bounded_over_all_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readahead._held, "limit", 300_000)
-    many = [Asked() for _ in range(20)]
-    for asked in many:
-        asked.ahead.load(0, 100_000)
-    assert sum(len(run.data) for asked in many for run in asked.ahead._runs) <= 300_000
-    for asked in many:
-        assert asked.read(5, 50_000) == DATA[5:50_000]
-        asked.ahead.drop()
-    assert not any(run.data for asked in many for run in asked.ahead._runs)
+    many = [Requested() for _ in range(20)]
+    for requested in many:
+        requested.ahead.load(0, 100_000)
+    assert sum(len(run.data) for requested in many for run in requested.ahead._runs) <= 300_000
+    for requested in many:
+        assert requested.read(5, 50_000) == DATA[5:50_000]
+        requested.ahead.drop()
+    assert not any(run.data for requested in many for run in requested.ahead._runs)
 
 
 @given(
@@ -90,30 +90,30 @@ def test_memory_is_bounded_over_all_objects(monkeypatch: pytest.MonkeyPatch) -> 
     st.integers(0, 5000),
 )
 def test_the_bytes_are_right(steps: list[tuple[int, int, str]], gap: int) -> None:
-    asked = Asked(gap)
+    requested = Requested(gap)
     position = 0
     for place, size, what in steps:
         start = position if place % 3 else place  # mostly on from where the last read ended
         end = min(start + size, len(DATA))
         if what == "expect":
-            asked.ahead.will_read(start, end)
+            requested.ahead.will_read(start, end)
         elif what == "load":
-            asked.ahead.load(start, end)
+            requested.ahead.load(start, end)
         else:
-            assert asked.read(start, end) == DATA[start:end]
+            assert requested.read(start, end) == DATA[start:end]
             position = end if end < len(DATA) else 0
-    assert asked.ahead.find(0, 1, guess=False) is None or asked.read(0, 1) == DATA[:1]
+    assert requested.ahead.find(0, 1, guess=False) is None or requested.read(0, 1) == DATA[:1]
 
 
 def test_threads_share_what_one_fetched() -> None:
-    asked = Asked()
-    asked.ahead.will_read(0, 500_000)
+    requested = Requested()
+    requested.ahead.will_read(0, 500_000)
     wrong: list[int] = []
 
     def work(first: int) -> Callable[[], None]:
         def run() -> None:
             wrong.extend(
-                at for at in range(first * 1000, 500_000, 4000) if asked.read(at, at + 1000) != DATA[at : at + 1000]
+                at for at in range(first * 1000, 500_000, 4000) if requested.read(at, at + 1000) != DATA[at : at + 1000]
             )
 
         return run
@@ -167,54 +167,54 @@ class Several:
 def test_of_a_promise_several_pieces_are_under_way(
     monkeypatch: pytest.MonkeyPatch, step: int, fails: int, most: int
 ) -> None:
-    asked = Several(monkeypatch, fails, most, width=16)  # from 1 it depends on the machine how soon it is more
+    requested = Several(monkeypatch, fails, most, width=16)  # from 1 it depends on the machine how soon it is more
     first, last = 1 << 19, len(LARGE) - 1000
-    asked.ahead.will_read(first, last)
-    parts = [asked.read(at, min(at + step, last)) for at in range(first, last, step)]
+    requested.ahead.will_read(first, last)
+    parts = [requested.read(at, min(at + step, last)) for at in range(first, last, step)]
     assert b"".join(parts) == LARGE[first:last]
-    spans = sorted(asked.fetched)
+    spans = sorted(requested.fetched)
     assert [start for start, _ in spans] == [first, *(stop for _, stop in spans[:-1])]  # each byte once
     assert spans[-1][1] == last
     assert len(spans) <= -(-len(LARGE) // min(step, PIECE)) + 2
-    assert asked.most_ahead > PIECE or fails or most < len(LARGE)
+    assert requested.most_ahead > PIECE or fails or most < len(LARGE)
 
 
 def test_no_more_is_fetched_ahead_than_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Several(monkeypatch)
-    asked.ahead.will_read(0, len(LARGE))
+    requested = Several(monkeypatch)
+    requested.ahead.will_read(0, len(LARGE))
     for at in range(0, 4 * PIECE, PIECE):
-        asked.read(at, at + PIECE)
-        assert asked.most_ahead <= at + PIECE
-    asked.read(9 * PIECE, 10 * PIECE)  # elsewhere: begins again
-    assert len(asked.fetched) <= 10
-    asked.ahead.drop()
-    assert not any(run.coming for run in asked.ahead._runs)
+        requested.read(at, at + PIECE)
+        assert requested.most_ahead <= at + PIECE
+    requested.read(9 * PIECE, 10 * PIECE)  # elsewhere: begins again
+    assert len(requested.fetched) <= 10
+    requested.ahead.drop()
+    assert not any(run.coming for run in requested.ahead._runs)
 
 
 def test_one_large_read_is_several_pieces_of_a_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Several(monkeypatch)
-    asked.ahead.will_read(0, len(LARGE))
-    assert asked.read(0, len(LARGE)) == LARGE
-    assert len(asked.fetched) == 12
-    assert asked.pace.width > 1
+    requested = Several(monkeypatch)
+    requested.ahead.will_read(0, len(LARGE))
+    assert requested.read(0, len(LARGE)) == LARGE
+    assert len(requested.fetched) == 12
+    assert requested.pace.width > 1
 
 
 def test_what_was_not_promised_is_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Several(monkeypatch)
+    requested = Several(monkeypatch)
     for at in range(0, len(LARGE), PIECE):
-        assert asked.read(at, at + PIECE) == LARGE[at : at + PIECE]
-    assert len(asked.fetched) == 12
-    assert asked.most_ahead == 0
+        assert requested.read(at, at + PIECE) == LARGE[at : at + PIECE]
+    assert len(requested.fetched) == 12
+    assert requested.most_ahead == 0
 
 
 def test_memory_is_bounded_with_several_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readahead._held, "limit", 3 * PIECE)
     many = [Several(monkeypatch) for _ in range(3)]
-    for asked in many:
-        asked.ahead.will_read(0, len(LARGE))
+    for requested in many:
+        requested.ahead.will_read(0, len(LARGE))
     for at in some(range(0, len(LARGE), PIECE)):
-        for asked in some(many):
-            assert asked.read(at, at + PIECE) == LARGE[at : at + PIECE]
+        for requested in some(many):
+            assert requested.read(at, at + PIECE) == LARGE[at : at + PIECE]
             assert sum(len(run.data) + run.ahead for one in many for run in one.ahead._runs) <= 3 * PIECE
-    for asked in many:
-        asked.ahead.drop()
+    for requested in many:
+        requested.ahead.drop()

@@ -68,7 +68,7 @@ def test_content_stays_the_same(path: Path, options: dict[str, Any], tmp_path: P
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
-def test_stored_payloads_stand_in_place(tmp_path: Path) -> None:
+def test_stored_payloads_stay_in_place(tmp_path: Path) -> None:
     with exhume.create(tmp_path / "a.zs", "zs", codec="deflate") as writer:
         records: Any = writer
         records.add_records(b"record %04d" % i for i in range(100))

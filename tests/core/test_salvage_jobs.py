@@ -122,13 +122,13 @@ def test_recode(name: str, options: dict[str, Any], whole: Path, tmp_path: Path)
 @pytest.mark.parametrize("name", ["zs", "clp-s", "databundle", "kv-ir"])
 def test_errors_of_recode_are_those_of_one_thread(name: str, whole: Path, tmp_path: Path) -> None:
     evidence = damaged(whole / name, tmp_path / "evidence", 9)
-    told = []
+    reported = []
     for jobs in (1, 3):
         with pytest.raises(ExhumeError) as raised:
             exhume.recode(evidence, tmp_path / "x", format=name, stored=True, jobs=jobs)
-        told.append((raised.value.code, raised.value.message, str(raised.value.span)[:4]))
+        reported.append((raised.value.code, raised.value.message, str(raised.value.span)[:4]))
         assert not (tmp_path / "x").exists()
-    assert told[0] == told[1]
+    assert reported[0] == reported[1]
 
 
 def test_the_commands_take_jobs(whole: Path, tmp_path: Path, exhume_cli: Cli) -> None:

@@ -290,7 +290,7 @@ lost their name may be kept as such).
 
 STEPS, FLIPS = sizes.size(8, 20), sizes.size(15, 100)
 
-BEHIND = {
+EXPECTED_BASIS = {
     "zs": (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE),  # the latter where the header's checksum does not hold
     "caf": (VerifiedBy.NONE, VerifiedBy.EMPTY),
     "clp-s": (VerifiedBy.STRUCTURE, VerifiedBy.NONE),  # the latter next to rows that were left out
@@ -366,7 +366,7 @@ def test_what_damage_did_not_touch_comes_back(built: Built, tmp_path: Path) -> N
         if report is None:
             assert "\n" not in why
         elif out.exists():
-            assert report.verified_by in BEHIND[chosen.label], (name, report.verified_by, report.findings)
+            assert report.verified_by in EXPECTED_BASIS[chosen.label], (name, report.verified_by, report.findings)
             errors = [f for f in exhume.verify(out, format=chosen.format) if f.severity is Severity.ERROR]
             assert errors == [], name
             found = chosen.content(out)

@@ -55,18 +55,18 @@ def test_each_format_and_mode(
     flags = {ARCHIVE: (), FILES: ("--as-files",), RECORDS: ("--jsonl",)}[mode]
     ran = exhume_cli("salvage", "--json", OWN / name, "-o", tmp_path / "again", *flags)
     assert (ran.code, json.loads(ran.out)["verified_by"]) == (0, str(expected[mode]))
-    said = exhume_cli("salvage", OWN / name, "-o", tmp_path / "third", *flags)
-    assert said.code == 0
-    assert ("matches the original's checksums" in said.text) is (expected[mode] is CHECKSUMS)
-    assert "verified" not in said.text
-    assert (f"read back: {report.read_back} " in said.text) is (report.read_back != 0)
+    stated = exhume_cli("salvage", OWN / name, "-o", tmp_path / "third", *flags)
+    assert stated.code == 0
+    assert ("matches the original's checksums" in stated.text) is (expected[mode] is CHECKSUMS)
+    assert "verified" not in stated.text
+    assert (f"read back: {report.read_back} " in stated.text) is (report.read_back != 0)
 
 
 LAST = b"quiet winter\t5"
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         (lambda data: data[: -len(LAST) - 1], "expected 30, found 29"),
         (lambda data: data[:-1] + b"9", "expected sha256:"),
@@ -74,7 +74,7 @@ LAST = b"quiet winter\t5"
     ids=["fewer", "others"],
 )
 def test_output_that_is_sound_but_lacks_what_was_recovered(
-    change: Callable[[bytes], bytes], told: str, tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+    change: Callable[[bytes], bytes], reported: str, tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a fault of a writer, or of the memory, would leave it."""
     add = ZsWriter.add_payload
@@ -82,7 +82,7 @@ def test_output_that_is_sound_but_lacks_what_was_recovered(
         ZsWriter, "add_payload", lambda self, data: add(self, change(data) if data.endswith(LAST) else data)
     )
     ran = exhume_cli("salvage", OWN / "zs/words-deflate.zs", "-o", tmp_path / "out.zs")
-    assert (ran.code, "EX-708" in ran.text, told in ran.text) == (1, True, True), ran.text
+    assert (ran.code, "EX-708" in ran.text, reported in ran.text) == (1, True, True), ran.text
     assert exhume.verify(tmp_path / "out.zs").ok
 
 
@@ -119,14 +119,14 @@ def test_damaged_blocks_leave_the_others_proved(tmp_path: Path, exhume_cli: Cli)
     report = salvaged(damage.flip(data, (first.offset or 0) + 4), tmp_path, format="zs")
     assert (report.verified_by, report.complete) == (CHECKSUMS, False)
     (tmp_path / "damaged.zs").write_bytes(damage.flip(data, (first.offset or 0) + 4))
-    said = exhume_cli("salvage", tmp_path / "damaged.zs", "-o", tmp_path / "saved.zs").text
-    assert "written; the part that was recovered matches the original's checksums" in said
+    stated = exhume_cli("salvage", tmp_path / "damaged.zs", "-o", tmp_path / "saved.zs").text
+    assert "written; the part that was recovered matches the original's checksums" in stated
 
 
 def test_a_lost_header_is_named(tmp_path: Path, exhume_cli: Cli) -> None:
     (tmp_path / "x.clps").write_bytes(bytes(64) + (OWN / "clp_s" / "demo.clps").read_bytes()[64:])
-    said = exhume_cli("salvage", "--format", "clp-s", tmp_path / "x.clps", "-o", tmp_path / "y.clps")
-    assert (said.code, "lost: 1 header\n" in said.text) == (3, True)
+    stated = exhume_cli("salvage", "--format", "clp-s", tmp_path / "x.clps", "-o", tmp_path / "y.clps")
+    assert (stated.code, "lost: 1 header\n" in stated.text) == (3, True)
 
 
 @pytest.mark.parametrize(("codec", "schema", "expected"), [

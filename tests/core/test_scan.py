@@ -72,7 +72,7 @@ def test_spans_and_progress() -> None:
 
 
 class Sparse(BytesSource):
-    """Bytes of which long runs of zeros, from the multiples of four, are holes that must not be read as a whole."""
+    """Bytes whose aligned groups of four zeros are holes."""
 
     def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         data = self.read_at(0, self.size)

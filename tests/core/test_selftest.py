@@ -44,7 +44,7 @@ def test_every_damage_is_one() -> None:
     assert list(every_sector(bytes(2000))) == []
 
 
-def test_draws_hold_no_more_than_they_give() -> None:
+def test_draws_keep_no_more_than_they_yield() -> None:
     data = bytes(1 << 20)
     chance = random.Random(1)
     drawn = selftest.draw(islice(every_bit(data), 200_000), 5, chance)

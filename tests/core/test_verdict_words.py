@@ -76,9 +76,9 @@ def texts(path: Path) -> Iterator[str]:
 def test_no_text_uses_another_word() -> None:
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        said = [text for text in texts(path) if OTHERS.search(text)]
-        if said and path.name != "findings.py":
-            found[str(path.relative_to(PACKAGE))] = said
+        stated = [text for text in texts(path) if OTHERS.search(text)]
+        if stated and path.name != "findings.py":
+            found[str(path.relative_to(PACKAGE))] = stated
     assert found == {}
     assert "sound" in STRUCTURE_ONLY
     for path in [*PACKAGE.rglob("*.js"), *PACKAGE.rglob("*.css")]:

@@ -60,14 +60,14 @@ def test_a_failing_disk_is_not_a_finding(samples: Path, format: str, quick: bool
 
 @pytest.mark.parametrize("format", SAMPLES)
 def test_progress_goes_up_to_the_end(samples: Path, format: str) -> None:
-    told: list[tuple[int, int, str]] = []
-    for _ in exhume.verify(samples / SAMPLES[format], format=format, progress=lambda *at: told.append(at)):
+    reported: list[tuple[int, int, str]] = []
+    for _ in exhume.verify(samples / SAMPLES[format], format=format, progress=lambda *at: reported.append(at)):
         pass
-    assert told
-    assert told[-1][0] == told[-1][1] > 0
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
-    assert {total for _, total, _ in told} == {told[-1][0]}
-    assert len({unit for _, _, unit in told}) == 1
+    assert reported
+    assert reported[-1][0] == reported[-1][1] > 0
+    assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
+    assert {total for _, total, _ in reported} == {reported[-1][0]}
+    assert len({unit for _, _, unit in reported}) == 1
 
 
 @pytest.mark.parametrize("format", SAMPLES)
@@ -75,6 +75,6 @@ def test_jobs_change_nothing(samples: Path, format: str) -> None:
     path = samples / SAMPLES[format]
     assert list(exhume.verify(path, format=format, jobs=3)) == list(exhume.verify(path, format=format))
     with exhume.open(path, format=format) as archive:
-        told = [section.to_dict() for section in archive.sections()]
+        reported = [section.to_dict() for section in archive.sections()]
     with exhume.open(path, format=format) as archive:
-        assert [section.to_dict() for section in archive.sections(jobs=3)] == told
+        assert [section.to_dict() for section in archive.sections(jobs=3)] == reported

@@ -47,7 +47,7 @@ pytestmark = pytest.mark.usefixtures("few_ends")
 ORIGIN = 50_021
 """Above every offset and size in the samples, so that a moved offset cannot be mistaken for one that is not."""
 
-BEFORE, BEHIND = b"\xa5" * ORIGIN, b"\x5a" * 5000
+BEFORE, AFTER = b"\xa5" * ORIGIN, b"\x5a" * 5000
 
 ABSOLUTE = frozenset({"offset", "block_offset"})
 """Keys of the JSON forms whose numbers are offsets in the outermost file, as are those of a span."""
@@ -60,7 +60,7 @@ def as_file(data: bytes, name: str) -> Source:
 
 
 def as_window(data: bytes, name: str) -> Source:
-    return BytesSource(BEFORE + data + BEHIND, name).window(ORIGIN, ORIGIN + len(data))
+    return BytesSource(BEFORE + data + AFTER, name).window(ORIGIN, ORIGIN + len(data))
 
 
 @dataclass(frozen=True)
@@ -378,7 +378,7 @@ def test_remote_windows(id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     url = "memory://window-contract/image"
 
     def as_remote(data: bytes, name: str) -> Source:
-        fsspec.filesystem("memory").pipe_file("window-contract/image", BEFORE + data + BEHIND)
+        fsspec.filesystem("memory").pipe_file("window-contract/image", BEFORE + data + AFTER)
         source: Any = open_target(url, offset=ORIGIN, length=len(data))
         assert source.is_remote
         source.name = name
@@ -427,7 +427,7 @@ def test_every_verb(id: str, tmp_path: Path, exhume_cli: Any, monkeypatch: pytes
         section = next((s.name for s in archive.sections() if s.load is not None), archive.sections()[0].name)
     ran: dict[str, list[Any]] = {"file": [], "image": []}
     for place, origin in (("file", 0), ("image", ORIGIN)):
-        Path("archive").write_bytes(BEFORE + data + BEHIND if origin else data)
+        Path("archive").write_bytes(BEFORE + data + AFTER if origin else data)
         common = ["--offset", str(ORIGIN), "--length", str(len(data))] if origin else []
         shown = moved(section) if origin else section
         values = {"section": shown, "at": origin + 20, "to": origin + 90, "out": "out", "query": QUERIES[id]}

@@ -49,8 +49,8 @@ def bundle(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / "b"
 
 
-@pytest.mark.parametrize("stretch", [1, 1500, 1 << 20])
-def test_no_file_is_read_again(bundle: Path, stretch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("span_of_bytes", [1, 1500, 1 << 20])
+def test_no_file_is_read_again(bundle: Path, span_of_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     again: list[int] = []
     chunks = View.chunks
 
@@ -59,12 +59,12 @@ def test_no_file_is_read_again(bundle: Path, stretch: int, monkeypatch: pytest.M
         return chunks(view, row)
 
     monkeypatch.setattr(View, "chunks", counted)
-    monkeypatch.setattr(content, "STRETCH", stretch)
+    monkeypatch.setattr(content, "EXTENT_BYTES", span_of_bytes)
     for jobs in (1, 3):
         with DataBundleArchive(LocalTree(bundle)) as archive:
             assert list(archive.verify(jobs=jobs)) == []
         # Only files without bytes are left, and zeros longer than a chunk.
-        assert all(size == 0 or stretch == 1 for size in again)
+        assert all(size == 0 or span_of_bytes == 1 for size in again)
         again.clear()
 
 
@@ -113,12 +113,12 @@ def test_a_tar_stream_and_what_is_wrong_with_it_are_those_of_one_job(
         assert {name: file.read() for name, file in found.items() if file is not None} == MEMBERS
     shard = bundle / "shard-00000000"
     intact = shard.read_bytes()
-    told = []
+    reported = []
     for at in range(len(intact) - 1, 200, -len(intact) // 9):
         shard.write_bytes(flip(intact, at))
-        told.append(tar(1))
-        assert tar(3) == told[-1]
-    assert any(one != whole for one in told)
+        reported.append(tar(1))
+        assert tar(3) == reported[-1]
+    assert any(one != whole for one in reported)
 
 
 def test_a_zip_archive_and_what_is_wrong_with_it_are_those_of_one_job(bundle: Path, tmp_path: Path) -> None:
@@ -135,16 +135,16 @@ def test_a_zip_archive_and_what_is_wrong_with_it_are_those_of_one_job(bundle: Pa
         assert {one.filename: opened.read(one) for one in opened.infolist() if not one.is_dir()} == MEMBERS
     shard = bundle / "shard-00000000"
     intact = shard.read_bytes()
-    told = []
+    reported = []
     for at in range(len(intact) - 1, 200, -len(intact) // 9):
         shard.write_bytes(flip(intact, at))
-        told.append(zipped(1))
-        assert zipped(3) == told[-1]
-        with zipfile.ZipFile(io.BytesIO(told[-1][0])) as opened:
+        reported.append(zipped(1))
+        assert zipped(3) == reported[-1]
+        with zipfile.ZipFile(io.BytesIO(reported[-1][0])) as opened:
             kept = {one.filename: opened.read(one) for one in opened.infolist() if not one.is_dir()}
         assert kept.items() <= MEMBERS.items()
         assert kept, "a member that is damaged stops none of the others"
-    assert any(one != whole for one in told)
+    assert any(one != whole for one in reported)
 
 
 @pytest.mark.parametrize("small", [600, 1 << 20])
@@ -155,14 +155,14 @@ def test_what_is_printed_does_not_depend_on_jobs(
     order = list(exhume.open(bundle).names())  # type: ignore[attr-defined]
     whole = b"".join(MEMBERS[name] for name in order if name in MEMBERS)
 
-    def told(*options: object) -> list[tuple[int, bytes, str]]:
+    def reported(*options: object) -> list[tuple[int, bytes, str]]:
         found = [exhume_cli("cat", bundle, *options, "--jobs", jobs) for jobs in (1, 3, 0)]
         return [(one.code, one.out, one.err) for one in found]
 
-    assert told() == 3 * [(0, whole, "")]
-    assert told("d1/*", "last") == 3 * [(0, b"".join(MEMBERS[n] for n in order if n[:3] in ("d1/", "las")), "")]
-    assert told("--range", "3:500")[1:] == 2 * told("--range", "3:500")[:1]
-    alone, *others = told("--json")
+    assert reported() == 3 * [(0, whole, "")]
+    assert reported("d1/*", "last") == 3 * [(0, b"".join(MEMBERS[n] for n in order if n[:3] in ("d1/", "las")), "")]
+    assert reported("--range", "3:500")[1:] == 2 * reported("--range", "3:500")[:1]
+    alone, *others = reported("--json")
     assert others == [alone, alone]
     assert len(json.loads(alone[1])["members"]) == len(MEMBERS)
     shard = bundle / "shard-00000000"
@@ -170,7 +170,7 @@ def test_what_is_printed_does_not_depend_on_jobs(
     codes = set()
     for at in range(len(intact) - 1, 200, -len(intact) // 9):
         shard.write_bytes(flip(intact, at))
-        alone, *others = told()
+        alone, *others = reported()
         assert others == [alone, alone]
         assert whole.startswith(alone[1]) or "DBND-201" in alone[2]  # the bytes before the checksum were printed
         codes.add(alone[0])
@@ -189,7 +189,9 @@ def test_damage_is_reported_as_by_reading_each_file(bundle: Path, monkeypatch: p
             assert [section.to_dict() for section in archive.sections(jobs=3)] == sections
         with monkeypatch.context() as patch, DataBundleArchive(LocalTree(bundle)) as archive:
             patch.setattr(
-                content.Content, "_sum", lambda self, stretch, findings, pieces: content._ExtentResult(findings, [], [])
+                content.Content,
+                "_sum",
+                lambda self, span_of_bytes, findings, pieces: content._ExtentResult(findings, [], []),
             )
             assert list(archive.verify()) == found
 
@@ -208,22 +210,22 @@ def test_a_member_that_outweighs_all_others_is_decoded_by_all_threads(
         threads.append((stop - start, jobs))
         return iter_range(shard, start, stop, chunk, jobs)
 
-    def told(jobs: int) -> str:
+    def reported(jobs: int) -> str:
         spot = tmp_path / f"out{jobs}"
         threads.clear()
         with DataBundleArchive(LocalTree(tmp_path / "b")) as archive, OutputTree(spot, overwrite=True) as output:
             return str(extract(archive, output, jobs=jobs).to_dict())
 
     monkeypatch.setattr(Shard, "iter_range", watched)
-    assert told(3) == told(1)
+    assert reported(3) == reported(1)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out3").iterdir()} == members
-    assert (len(members["big"]), 3) in (told(3) and threads)
+    assert (len(members["big"]), 3) in (reported(3) and threads)
     assert (len(members["equal"]), 1) in threads
     shard = tmp_path / "b" / "shard-00000000"
     intact = shard.read_bytes()
     for at in range(1000, len(intact), len(intact) // 7):
         shard.write_bytes(flip(intact, at))
-        assert told(3) == told(1)
+        assert reported(3) == reported(1)
 
 
 @settings(max_examples=10)

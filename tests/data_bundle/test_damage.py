@@ -142,7 +142,7 @@ CRC = 0xC99465AA
 HUGE = (1 << 64) - 1
 HEAD = ShardHeader(0, 1, 1000, 16, 1).build_file_start()
 
-LIES: list[tuple[str, Callable[[Bundle], None]]] = [
+WRONG_CLAIMS: list[tuple[str, Callable[[Bundle], None]]] = [
     ("DBND-101", drop_row(CONFIG_KEY)),
     ("DBND-102", set_row(CONFIG_KEY, BundleConfig(magic="somethingElse").build())),
     ("DBND-103", set_shard(b"PK\3\4" + bytes(100))),
@@ -268,15 +268,15 @@ VARIANTS: dict[str, Callable[[Bundle], None]] = {
 """More errors, for cases of several rules together, and for the words of findings."""
 
 
-@pytest.mark.parametrize(("code", "lie"), LIES, ids=[f"{code}-{n}" for n, (code, _) in enumerate(LIES)])
+@pytest.mark.parametrize(("code", "lie"), WRONG_CLAIMS, ids=[f"{code}-{n}" for n, (code, _) in enumerate(WRONG_CLAIMS)])
 def test_false_statements_are_reported(bundle: Bundle, code: str, lie: Callable[[Bundle], None]) -> None:
     lie(bundle)
     path = bundle.build()
     found = list(exhume.verify(path, format="databundle"))
     assert code in [f.code for f in found], [str(f) for f in found]
-    told = next(f for f in found if f.code == code)
-    assert told.span is not None
-    assert told.spec_ref
+    reported = next(f for f in found if f.code == code)
+    assert reported.span is not None
+    assert reported.spec_ref
     try:
         with exhume.open(path, format="databundle") as archive:
             assert isinstance(archive, DataBundleArchive)
@@ -285,7 +285,7 @@ def test_false_statements_are_reported(bundle: Bundle, code: str, lie: Callable[
     except ExhumeError as error:
         assert error.code in {f.code for f in found} | {"EX-501", "DBND-313", "DBND-202"}
         if error.code in ("DBND-102", "DBND-301", "DBND-302", "DBND-303"):  # the place that `verify` states
-            assert (error.span, str(error)) == (told.span, str(told))
+            assert (error.span, str(error)) == (reported.span, str(reported))
 
 
 def test_the_honest_bundle_is_clean(bundle: Bundle) -> None:
@@ -299,7 +299,8 @@ def test_the_honest_bundle_is_clean(bundle: Bundle) -> None:
 def test_every_rule_has_a_case() -> None:
     from exhume.formats.data_bundle.checks import RULES
 
-    shown = {code for code, _ in LIES} | {"DBND-402"}  # shown by the sample `ref_forensic_index` and by test_history
+    shown = {code for code, _ in WRONG_CLAIMS}
+    shown |= {"DBND-402"}  # shown by the sample `ref_forensic_index` and by test_history
     assert {rule.code for rule in RULES} == shown
 
 

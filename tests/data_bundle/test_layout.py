@@ -88,7 +88,7 @@ def test_fields_are_named_by_their_keys() -> None:
         layout_fields.build(known, (0, b"ab", 3, 4))
 
 
-def test_the_last_of_several_fields_counts_and_gives_the_order() -> None:
+def test_the_last_of_several_fields_counts_and_determines_the_order() -> None:
     known = layout_fields.names({1: "offset", 3: "size"})
     values, unknown = layout_fields.collect(b"\x08\x05\x18\x07\x30\x01\x08\x06", known)
     assert (list(values.items()), unknown) == ([("size", 7), ("offset", 6)], (6,))

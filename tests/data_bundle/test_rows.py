@@ -93,7 +93,7 @@ def test_escaped_strings_sort_as_strings(one: bytes, other: bytes) -> None:
         (parse_table, "ff00", "byte2", 2),
     ],
 )
-def test_what_is_no_key_says_where(parse: Callable[[bytes], object], key: str, reason: str, offset: int) -> None:
+def test_what_is_no_key_states_where(parse: Callable[[bytes], object], key: str, reason: str, offset: int) -> None:
     with pytest.raises(WireError, match=re.escape(reason)) as caught:
         parse(bytes.fromhex(key))
     assert caught.value.offset == offset
@@ -156,7 +156,7 @@ def test_shard_headers(index: int, count: int, size: int, alignment: int, method
     ("message", "path"),
     [("08011080", "fields[1]"), ("0a00", "fields[0].wire_type"), ("080113", "fields[1]")],
 )
-def test_what_is_no_message_says_where(message: str, path: str) -> None:
+def test_what_is_no_message_states_where(message: str, path: str) -> None:
     with pytest.raises(WireError) as caught:
         FileMetadata.parse(bytes.fromhex(message))
     assert path in caught.value.reason

@@ -45,7 +45,7 @@ def content(path: Path) -> dict[str, bytes]:
         return {n: archive.read_member(n) for n in archive.names() if archive.stat(n).kind == "file"}
 
 
-def told(report: SalvageReport, source: str = "shard") -> list[tuple[int, int, str, str]]:
+def reported(report: SalvageReport, source: str = "shard") -> list[tuple[int, int, str, str]]:
     files: dict[str, Span] = {}
     for one in report.spans:
         known = files.get(one.span.source, one.span)
@@ -87,7 +87,7 @@ def test_a_sound_bundle(written: Path, tmp_path: Path, monkeypatch: pytest.Monke
         assert content(tmp_path / mode) == MEMBERS
         assert report.recovered == {"files": 5, "directories": 4}
         assert (dict(report.lost), report.notes, report.verified_by) == ({}, [], VerifiedBy.CHECKSUMS)
-        assert {row[2:] for row in told(report)} <= {
+        assert {row[2:] for row in reported(report)} <= {
             ("rebuilt", "shard header"), ("recovered", "record"), ("ignored", "no record")
         }  # fmt: skip
         assert {(str(s.outcome), s.content) for s in report.spans if "shard" not in s.span.source} == {
@@ -147,7 +147,7 @@ def test_deleted_and_made_again(written: Path, tmp_path: Path) -> None:
     assert report.lost == {}
 
 
-def test_lines_tell_every_version(written: Path, tmp_path: Path) -> None:
+def test_lines_report_every_version(written: Path, tmp_path: Path) -> None:
     add_history(written)
     report = salvaged(written, tmp_path / "lines", mode=RECORDS)
     lines = [json.loads(line) for line in (tmp_path / "lines").read_text(encoding="utf-8").splitlines()]
@@ -184,7 +184,7 @@ def test_a_flat_shard(bundle: Bundle, tmp_path: Path) -> None:
     path = bundle.build()
     report = salvaged(path, tmp_path / "out")
     assert content(tmp_path / "out")["f"] == b"hello world"
-    assert told(report) == [
+    assert reported(report) == [
         (0, 32, "rebuilt", "shard header"),
         (32, 43, "recovered", "data"),
         (43, 48, "ignored", "bytes that no row names"),
@@ -195,7 +195,7 @@ def test_a_flat_shard(bundle: Bundle, tmp_path: Path) -> None:
     assert report.verified_by is VerifiedBy.NONE
 
 
-def test_the_fate_of_a_shard(bundle: Bundle, tmp_path: Path) -> None:
+def test_the_outcome_of_a_shard(bundle: Bundle, tmp_path: Path) -> None:
     """Header, bytes before the first record, records one by one, bytes after the last one."""
     stored = [zlib.compress(b"hello "), zlib.compress(b"world")]
     first = 64
@@ -211,13 +211,13 @@ def test_the_fate_of_a_shard(bundle: Bundle, tmp_path: Path) -> None:
     report = salvaged(path, tmp_path / "out")
     assert content(tmp_path / "out") == {"f": b"hello world"}
     size = len(head)
-    assert told(report) == [
+    assert reported(report) == [
         (0, size, "rebuilt", "shard header"), (size, first, "ignored", "no record"), (first, end, "recovered", "record")
     ]  # fmt: skip
     shard = path / "shard-00000000"
     shard.write_bytes(shard.read_bytes()[:second] + b"?" * len(stored[1]))
     report = salvaged(path, tmp_path / "damaged")
-    assert told(report)[-2:] == [(first, second, "recovered", "record"), (second, end, "lost", "record")]
+    assert reported(report)[-2:] == [(first, second, "recovered", "record"), (second, end, "lost", "record")]
     assert all(s.reason and s.code for s in report.spans if str(s.outcome) == "lost")
     assert (report.lost["records"], report.lost["files"]) == (1, 1)
     assert "f: no version can be read" in report.notes
@@ -229,11 +229,11 @@ def test_shards_that_cannot_be_read(bundle: Bundle, tmp_path: Path) -> None:
     bundle.shards["notes.txt"] = b"not ours"
     bundle.rows[file_key("empty").build()] = FileMetadata(1).build()
     report = salvaged(bundle.build(), tmp_path / "out")
-    assert told(report) == [(0, 64, "lost", "shard"), (0, 32, "lost", "shard")]
+    assert reported(report) == [(0, 64, "lost", "shard"), (0, 32, "lost", "shard")]
     assert [s.code for s in report.spans[:2]] == ["DBND-103", "DBND-306"]
     assert all(s.reason for s in report.spans[:2])
     assert (report.lost["shards"], report.lost["files"]) == (2, 1)
-    assert told(report, "notes") == [(0, 8, "ignored", "not part of the bundle")]
+    assert reported(report, "notes") == [(0, 8, "ignored", "not part of the bundle")]
 
 
 def test_unsafe_names_are_not_written(bundle: Bundle, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_a_full_disk_is_no_damage(bundle: Bundle, tmp_path: Path, monkeypatch: p
         salvaged(bundle.build(), tmp_path / "out", mode=FILES)
 
 
-def test_the_limits_hold(bundle: Bundle, tmp_path: Path) -> None:
+def test_the_limits_apply(bundle: Bundle, tmp_path: Path) -> None:
     with pytest.raises(LimitExceededError):
         salvaged(bundle.build(), tmp_path / "out", limits=Limits(payload_size=10))
 
@@ -295,7 +295,7 @@ def test_long_bytes_without_a_name(bundle: Bundle, tmp_path: Path) -> None:
         "f": bundle.data[:5], f"unreferenced/shard-00000000/5-{size}.bin": bundle.data[5:],
         "unreferenced/shard-00000001/0-16.bin": b"second one      ",
     }  # fmt: skip
-    assert told(report) == [
+    assert reported(report) == [
         (0, 32, "rebuilt", "shard header"), (32, 32 + size, "recovered", "data"),
         (0, 32, "rebuilt", "shard header"), (32, 48, "recovered", "data"),
     ]  # fmt: skip

@@ -135,7 +135,7 @@ def test_deleted_bytes_come_back(real_samples: RealSamples, exhume_cli: Callable
     assert "deleted/secret.txt" in exhume_cli("list", "--sequence", 5, path).text.splitlines()
 
 
-def test_a_flat_shard_gives_ranges_without_decoding(real_samples: RealSamples) -> None:
+def test_a_flat_shard_yields_ranges_without_decoding(real_samples: RealSamples) -> None:
     path, _ = load(real_samples, "ref_none_flat")
     with DataBundleArchive(LocalTree(path)) as archive:
         assert archive.view.shard(0).is_flat

@@ -247,7 +247,7 @@ def aged(tmp_path: Path) -> Path:
     return tmp_path / "aged"
 
 
-def test_past_states_tell_damage_of_an_unused_log(aged: Path, exhume_cli: Callable[..., Any]) -> None:
+def test_past_states_report_damage_of_an_unused_log(aged: Path, exhume_cli: Callable[..., Any]) -> None:
     log = next((aged / "index").glob("*.log"))
     (aged / "index" / "000001.log").write_bytes(flip(log.read_bytes(), 20))
     assert exhume_cli("list", aged).code == 0
@@ -401,9 +401,9 @@ def test_diff(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     assert alone.code == 4
     assert "DBND-" in alone.err
     assert "what was compared is damaged" in alone.err
-    told = json.loads(exhume_cli("diff", "--content", "--json", tmp_path / "two", tmp_path / "two").text)
-    assert (told["verdict"], told["equal"], told["compared"]) == ("damaged", None, "content")
-    assert {finding["severity"] for finding in told["findings"]} == {"error"}
+    reported = json.loads(exhume_cli("diff", "--content", "--json", tmp_path / "two", tmp_path / "two").text)
+    assert (reported["verdict"], reported["equal"], reported["compared"]) == ("damaged", None, "content")
+    assert {finding["severity"] for finding in reported["findings"]} == {"error"}
     few = exhume_cli("diff", "--content", "--json", tree, tmp_path / "one", "--limit", "payload_size=1")
     assert (few.code, json.loads(few.text)["verdict"]) == (3, "incomplete")
     index = tmp_path / "two" / "index" / "CURRENT"

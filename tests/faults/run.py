@@ -119,9 +119,9 @@ class Bench:
             except Exception as error:
                 return (int(ExitCode.FAILED), ""), error
         streams[0].flush()
-        said = streams[0].buffer.getvalue().decode("utf-8", "replace")
+        stated = streams[0].buffer.getvalue().decode("utf-8", "replace")
         leaks = [w for w in caught if issubclass(w.category, ResourceWarning)]
-        return (int(result or 0), said), ResourceWarning(str(leaks[0].message)) if leaks else None
+        return (int(result or 0), stated), ResourceWarning(str(leaks[0].message)) if leaks else None
 
     def state(self) -> State:
         """The current files: outputs, and leftovers in the folder of temporary files."""
@@ -236,18 +236,18 @@ def open_of(bench: Bench, already: int) -> int:
 
 def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], after: State, already: int) -> str | None:
     """Run the task on a failing disk and report the problem with what came of it."""
-    told, error = bench.run(disk)
+    reported, error = bench.run(disk)
     leaked = open_of(bench, already)
     found = bench.state()
     if error is not None:
         return f"not an error of ours: {error!r}"
     if leaked > 0:
         return f"{leaked} descriptors left open"
-    if disk.how == SHORT and told != usual:
-        return f"did not go on after less than it requested: {told}"
-    names_unread = bench.task.verb == "report" and '"kind":"unreadable"' in told[1]
-    if told[0] in (0, 3) or names_unread:  # it reports how much it has
-        if found == after or told != usual:
+    if disk.how == SHORT and reported != usual:
+        return f"did not go on after less than it requested: {reported}"
+    names_unread = bench.task.verb == "report" and '"kind":"unreadable"' in reported[1]
+    if reported[0] in (0, 3) or names_unread:  # it reports how much it has
+        if found == after or reported != usual:
             return None
         return f"says that all is as it should be, but {sorted(set(after.items()) ^ set(found.items()))} is not"
     return judge(bench.task, before, after, found, killed=False)
@@ -345,8 +345,8 @@ def write(jobs: int, every: int) -> bool:
             tallies.append((kill, tally))
             for line in tally.wrong:
                 print(f"{task.label}: {line}", flush=True)  # noqa: T201
-    told = f"Of each {every} faults one was tried.\n\n" if every > 1 else ""
-    write_block("testing.md", "faults", told + table(tallies))
+    reported = f"Of each {every} faults one was tried.\n\n" if every > 1 else ""
+    write_block("testing.md", "faults", reported + table(tallies))
     return not any(tally.wrong for _, tally in tallies)
 
 

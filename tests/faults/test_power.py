@@ -106,9 +106,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_files_are_synced_before_they_are_named(task: Task, bench: Path) -> None:
     folders, disk = run.Bench(bench, task), Recorder()
     folders.fresh()
-    told, error = folders.run(disk)
+    reported, error = folders.run(disk)
     assert error is None
-    assert told[0] in (0, 3)
+    assert reported[0] in (0, 3)
     assert {kind for kind, _, _ in disk.events} >= {"write", "sync"}
     assert broken_promises(disk.events, folders.out) == []
 

@@ -43,8 +43,8 @@ def outcome(archive: Path, method: Any, opened: Any, usual: Any, disk: Disk) -> 
         return None if about(archive, error) else f"does not name the bytes: {error}"
     if got == usual:
         return None
-    told = any(words in str(got) for words in ("EX-6", os.strerror(errno.EIO), "short read"))  # the cause
-    return None if told else "gives something else, and says nothing"
+    reported = any(words in str(got) for words in ("EX-6", os.strerror(errno.EIO), "short read"))  # the cause
+    return None if reported else "gives something else, and says nothing"
 
 
 @pytest.mark.parametrize(("archive", "name"), every_method(), ids=lambda value: value)
@@ -86,12 +86,12 @@ def test_every_read_of_opening_fails_once(archive: str, samples: Path, tmp_path:
             broken = Disk("read", number, how)
             try:
                 with broken, exhume.open(path) as opened:
-                    told = opened.info().to_dict()
+                    reported = opened.info().to_dict()
             except ExhumeError as error:
                 assert how != SHORT, error
                 assert about(path, error), error
             else:
-                assert told == usual
+                assert reported == usual
             assert broken.struck
     gc.collect()
     assert descriptors(path) == 0

@@ -159,7 +159,7 @@ def test_ctrl_c(what: tuple[str, str], folder: Path, forks: Forks) -> None:
     assert [problem for _, problem in rounds(forks, TRIED[what], folder, size(1, 60), len(what[0])) if problem] == []
 
 
-def test_what_a_process_says_is_kept(forks: Forks, tmp_path: Path) -> None:
+def test_output_of_a_process_is_kept(forks: Forks, tmp_path: Path) -> None:
     ended = forks.run("info", str(tmp_path / "none"))
     assert ended.code == 1
     assert "none: No such file" in ended.err

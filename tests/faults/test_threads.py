@@ -104,8 +104,8 @@ def test_forked_processes_with_the_archive_of_their_parent(name: str, samples: P
     with exhume.open(path) as archive:
         _INHERITED[:] = [archive]
         with multiprocessing.get_context("fork").Pool(2) as pool:
-            asked = [pool.apply_async(ask_inherited, (name,)) for _ in range(4)]
+            requested = [pool.apply_async(ask_inherited, (name,)) for _ in range(4)]
             assert {method: call(archive) for method, call in methods(name).items()} == usual
-            for one in asked:
+            for one in requested:
                 assert one.get(timeout=300) == usual
     _INHERITED.clear()

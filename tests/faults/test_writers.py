@@ -225,7 +225,7 @@ def test_a_kernel_copy_that_fails_half_way_is_rebuilt(tmp_path: Path) -> None:
         assert (tmp_path / f"out{number}/copy").read_bytes() == data
 
 
-def test_an_extraction_says_when_it_is_unfinished(tmp_path: Path) -> None:
+def test_an_extraction_states_when_it_is_unfinished(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(ZeroDivisionError), OutputTree(out) as tree:
         tree.write("a", [b"1"])

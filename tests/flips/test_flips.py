@@ -49,7 +49,7 @@ def test_every_archive_is_known() -> None:
         assert set(OUTCOMES[name]) == {file for file, data in subject.files().items() if data}
 
 
-def test_nothing_crashes_and_nothing_lies() -> None:
+def test_nothing_crashes_and_nothing_is_wrong_in_silence() -> None:
     """Where checksums cover the content, no damage changes it unnoticed, except where the format has no check."""
     unnoticed: dict[tuple[str, str], int] = {}
     for name, subject in SUBJECTS.items():
@@ -62,7 +62,7 @@ def test_nothing_crashes_and_nothing_lies() -> None:
     assert unnoticed == APPENDED
 
 
-def test_the_documentation_says_so() -> None:
+def test_the_documentation_states_it() -> None:
     assert read_block("testing.md", "flips") == run.summary(OUTCOMES)
     for format, page in run.PAGES.items():
         assert read_block(f"formats/{page}.md", "flips") == run.details(OUTCOMES, format), "make flips"

@@ -73,12 +73,12 @@ class Folder:
         file = archive / name
         before = file.read_bytes() if sample else b""
         file.write_bytes(data[2:])
-        beside = self._there()
+        extra = self._there()
         self.out.mkdir()
         try:
             work(archive, format)
-            if (found := self._there()) != beside:
-                raise AssertionError(f"written outside the target: {sorted(found ^ beside)}")
+            if (found := self._there()) != extra:
+                raise AssertionError(f"written outside the target: {sorted(found ^ extra)}")
         finally:
             file.write_bytes(before)
             shutil.rmtree(self.out)

@@ -57,11 +57,11 @@ def with_atheris(name: str, seconds: int, place: Path, work: Path) -> None:
     import atheris
 
     if "asan" not in os.environ.get("LD_PRELOAD", ""):  # there the blocks of the kernel are counted instead
-        sys.stderr, said = Path(os.devnull).open("w"), sys.stderr  # it prints a line per module
+        sys.stderr, stated = Path(os.devnull).open("w"), sys.stderr  # it prints a line per module
         hook = atheris.instrument_imports(include=["exhume", "exhume_ksy"])
         hook.__enter__()
         function = guarded(name, place, SLOWER)
-        sys.stderr = said
+        sys.stderr = stated
     else:
         function = guarded(name, place)
     from tests.fuzz.targets import size_of  # after the hook: it imports the modules to instrument

@@ -228,8 +228,8 @@ def from_bytes(data: bytes) -> Choose:
 def main() -> None:
     """Run, and write the page's block."""
     done, different, refused = run(int(sys.argv[1]))
-    said = f"{done:,} executions of {different:,} expressions reached nothing else; {refused:,} others were refused."
-    write_block("testing.md", "fuzz-expressions", said)
+    stated = f"{done:,} executions of {different:,} expressions reached nothing else; {refused:,} others were refused."
+    write_block("testing.md", "fuzz-expressions", stated)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ class Guard:
         """Note what touches files elsewhere, start a process or open a connection."""
         if (positions := _PATHS.get(event)) is None or (event == "open" and not _writes(args)):
             return
-        if not positions or any(_lies_outside(args[at], self._folder) for at in positions):
+        if not positions or any(_is_outside(args[at], self._folder) for at in positions):
             self._escaped.append(f"{event} {args!r:.300}")
 
 
@@ -109,7 +109,7 @@ def _writes(args: tuple[Any, ...]) -> bool:
     return bool((flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
 
 
-def _lies_outside(path: Any, folder: Path) -> bool:
+def _is_outside(path: Any, folder: Path) -> bool:
     """Whether an absolute path leads elsewhere; paths relative to an open directory are judged by its content."""
     if not isinstance(path, (str, bytes, os.PathLike)):
         return False

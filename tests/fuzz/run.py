@@ -109,13 +109,13 @@ def run(name: str, seconds: int, engine: str, *, sanitized: bool) -> Row:
         words = [sys.executable, "-m", "tests.fuzz.child", name, engine, str(seconds), place, str(WORK / name)]
         environment = sanitized_environment() if sanitized else os.environ
         code = subprocess.run(words, cwd=ROOT, env=environment, stdout=out, stderr=out, check=False).returncode
-    said = log.read_text(encoding="utf-8", errors="replace")
-    counts = re.findall(r"^(?:stat::number_of_executed_units:|Done) +(\d+)", said, re.MULTILINE)
-    counts = counts or re.findall(r"^#(\d+)\t", said, re.MULTILINE)
-    edges = re.findall(r" cov: (\d+)", said)
+    stated = log.read_text(encoding="utf-8", errors="replace")
+    counts = re.findall(r"^(?:stat::number_of_executed_units:|Done) +(\d+)", stated, re.MULTILINE)
+    counts = counts or re.findall(r"^#(\d+)\t", stated, re.MULTILINE)
+    edges = re.findall(r" cov: (\d+)", stated)
     failed = next(iter(sorted((WORK / name).glob("*-*"))), None)
     if code and failed is None:
-        raise RuntimeError(f"{name}: the fuzzer itself failed, see {log}\n{said[-2000:]}")
+        raise RuntimeError(f"{name}: the fuzzer itself failed, see {log}\n{stated[-2000:]}")
     return Row(int(counts[-1]) if counts else 0, max(map(int, edges), default=None), failed)
 
 
@@ -207,9 +207,9 @@ def main() -> int:
             record(name, "sanitized" if sanitized else "plain", row)
         edges = "" if row.edges is None else f", {row.edges:,} edges"
         say(f"{name}: {row.executions:,} inputs{edges}")
-        if row.failed is not None and (said := replay(name, row.failed, sanitized=sanitized)):
+        if row.failed is not None and (stated := replay(name, row.failed, sanitized=sanitized)):
             wrong += 1
-            say(f"{name}: {keep(name, row.failed)}\n{said[:1500]}\n...\n{said[-1500:]}")
+            say(f"{name}: {keep(name, row.failed)}\n{stated[:1500]}\n...\n{stated[-1500:]}")
         elif row.failed is not None:
             say(f"{name}: {row.failed} does not fail again")
     if chosen.write:

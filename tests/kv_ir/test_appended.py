@@ -118,7 +118,7 @@ def test_a_second_stream_is_raised_after_the_last_event(jobs: int, tmp_path: Pat
         assert table.read_next_batch().num_rows == 1
         with pytest.raises(exhume.ExhumeError, match="after the end"):
             table.read_next_batch()
-        told: list[str] = []
-        archive.left_out = lambda error: told.append(error.code)
+        reported: list[str] = []
+        archive.left_out = lambda error: reported.append(error.code)
         assert len(list(archive.events())) == 1
-        assert told == ["KVIR-309"]
+        assert reported == ["KVIR-309"]

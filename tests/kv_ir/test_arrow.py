@@ -208,7 +208,7 @@ def found(archive: KvIrArchive, names: list[str] | None, **options: Any) -> tupl
 
 
 @contextmanager
-def kernel(*, twin: bool) -> Iterator[None]:
+def kernel(*, pure: bool) -> Iterator[None]:
     """Small chunks, decoded by one of the two kernels."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK_SIZE", 24)
@@ -217,7 +217,7 @@ def kernel(*, twin: bool) -> Iterator[None]:
         patch.setattr(passes, "MAX_PREAMBLE", 300)
         patch.setattr(arrow, "AT_ONCE", 200)
         patch.setattr(arrow, "MOST_MADE", 150)
-        if twin:
+        if pure:
             for module in (chunks, arrow, passes):
                 patch.setattr(module, "KvIrDecoder", pykernel.KvIrDecoder)
             patch.setattr(chunks, "scan_units", pykernel.scan_units)
@@ -238,8 +238,8 @@ def check(data: bytes, names: list[str] | None = None, batch_rows: int = 65_536)
         return
     rows, lost, failure = expected(archive, list(columns_of(archive)) if names is None else names)
     sizes = [min(batch_rows, len(rows) - at) for at in range(0, len(rows), batch_rows)]
-    for twin in (False, True):
-        with kernel(twin=twin):
+    for pure in (False, True):
+        with kernel(pure=pure):
             for jobs in (1, 2, 3):
                 made = found(archive, names, batch_rows=batch_rows, jobs=jobs)
                 assert repr(made[0]) == repr(rows)  # as text: NaN differs from itself
@@ -366,7 +366,7 @@ def test_exports_are_the_same_with_every_number_of_jobs(exhume_cli: Any, tmp_pat
     assert (ran.code, "lost: rows without columns: 3" in ran.err) == (3, True)
 
 
-def test_what_cannot_be_asked_for() -> None:
+def test_what_cannot_be_requested() -> None:
     archive = exhume.kvir.open(SMALL)
     with pytest.raises(EntryNotFoundError, match="no such column"):
         archive.to_arrow(columns=["nothing"])
@@ -405,7 +405,7 @@ def test_a_failing_disk_ends_it_after_the_rows_before() -> None:
     data = HEAD + b"".join(UNITS) + UNITS[8] * 200 + END
     counts: list[int] = []
     for jobs in (1, 3):
-        with kernel(twin=False):
+        with kernel(pure=False):
             is_broken = False
             archive = exhume.kvir.open(MisreportingSource(BytesSource(data), fail))
             reader = archive.to_arrow(jobs=jobs, batch_rows=10)

@@ -82,10 +82,10 @@ def test_both_kernels_build_the_same(way: str, events: Sequence[tuple[list[Pair]
     assert repr(ours) == repr(encoded(data, way, pykernel.KvIrDecoder, PureEncoder))  # as text: NaN differs from itself
 
 
-@pytest.mark.parametrize("twin", [False, True])
+@pytest.mark.parametrize("pure", [False, True])
 @pytest.mark.parametrize("space", [auto, user])
-def test_floats_are_stored_with_every_digit(space: Callable[..., bytes], twin: bool) -> None:
-    kernel = (pykernel.KvIrDecoder, PureEncoder) if twin else (KvIrDecoder, ClpsEncoder)
+def test_floats_are_stored_with_every_digit(space: Callable[..., bytes], pure: bool) -> None:
+    kernel = (pykernel.KvIrDecoder, PureEncoder) if pure else (KvIrDecoder, ClpsEncoder)
     found = [(1, build_real(number)) for number in FLOATS]
     data = space(Tags.NODE_REAL, b"x") + b"".join(
         event([pair], []) if space is auto else event([], [pair]) for pair in found

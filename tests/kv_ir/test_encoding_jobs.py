@@ -48,17 +48,17 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made(folder: Path, sources: list[bytes], jobs: int, **options: Any) -> tuple[list[bytes], list[str]]:
     """The archives of these inputs, and what was refused."""
-    told: list[str] = []
+    reported: list[str] = []
     paths = [folder / str(number) for number in range(len(sources))]
     for path, data in zip(paths, sources, strict=True):
         path.write_bytes(data)
     try:
         with exhume.clps.create(folder / "a.clps", jobs=jobs, creator_id="x", overwrite=True, **options) as writer:
-            writer.on_bad_record = lambda error: told.append(str(error))
+            writer.on_bad_record = lambda error: reported.append(str(error))
             writer.add_files(paths)
     except ExhumeError as error:
-        return [], [*told, str(error)]
-    return [path.read_bytes() for path in writer.paths], told
+        return [], [*reported, str(error)]
+    return [path.read_bytes() for path in writer.paths], reported
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,6 @@ def test_most_parts_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return taken[-1]
 
     monkeypatch.setattr(blocks.BlockEncoders, "adopt", counted)
-    _, told = made(tmp_path, [STREAM], 2)
-    assert told == []
+    _, reported = made(tmp_path, [STREAM], 2)
+    assert reported == []
     assert sum(taken) > 0.8 * len(STREAM) / 500

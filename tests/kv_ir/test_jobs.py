@@ -36,7 +36,7 @@ NUMBERED = [unit for number, key in enumerate(KEYS, 1) for unit in (key, event([
 
 
 @pytest.fixture(autouse=True)
-def _small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of a few units, read a few bytes at a time."""
     monkeypatch.setattr(chunks, "CHUNK_SIZE", 24)
     monkeypatch.setattr(stream, "PIECE", 100)
@@ -110,7 +110,7 @@ def test_the_scan_finds_units_and_declarations() -> None:
             scan_units(data, at, len(data))
 
 
-def test_portions_are_decoded_before_one_decoder_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_are_decoded_before_one_decoder_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     units = Units(Stream(BytesSource(HEAD + b"".join(NUMBERED) + END)))
     assert list(chunks.decode_ahead(units, EventForm.USER, 1)) == []
     found = list(chunks.decode_ahead(units, EventForm.USER, 2))
@@ -171,14 +171,14 @@ def test_a_failing_disk_ends_it_after_the_events_before() -> None:
 def test_a_long_stream_inside_a_frame_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     for jobs in (1, 2):
-        told: list[int] = []
+        reported: list[int] = []
 
-        def progress(done: int, total: int | None, unit: str, told: list[int] = told) -> None:
-            told.append(done)
+        def progress(done: int, total: int | None, unit: str, reported: list[int] = reported) -> None:
+            reported.append(done)
 
         assert list(verify_source(BytesSource(LONG), jobs=jobs, progress=progress)) == []
-        assert told == sorted(told)
-        assert told[-1] == len(LONG)
+        assert reported == sorted(reported)
+        assert reported[-1] == len(LONG)
 
 
 @pytest.mark.skipif(KERNEL is None, reason="only compiled, several threads can get in")
@@ -188,13 +188,13 @@ def test_a_decoder_serves_one_thread_at_a_time() -> None:
     def resolve(text: bytes, quoted: bool) -> None:
         with pytest.raises(RuntimeError, match="one thread"):
             decoder.run(units, 0, len(units), 0, EventForm.CHECK, 99)
-        asked.append(text)
+        requested.append(text)
 
-    asked: list[bytes] = []
+    requested: list[bytes] = []
     units = user(Tags.NODE_INTEGER, b"n") + event([], [(1, build_integer(7))])
     decoder.encode_into(begin(WriterOptions(timestamp_key="n"), resolve), False)
     assert decoder.run(units, 0, len(units), 0, EventForm.ENCODE, chunks.ALL)[0] == Status.RECORD
-    assert asked == [b"7"]
+    assert requested == [b"7"]
 
 
 def begin(options: WriterOptions, resolve: Any) -> Encoder:

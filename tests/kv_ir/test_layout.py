@@ -73,8 +73,8 @@ def test_metadata_of_every_length_is_read(tmp_path: Path) -> None:
     assert parse_preamble(head, Span("", 0, len(head))).metadata == raw
     (tmp_path / "x.clp").write_bytes(head + bytes((Tags.END_OF_STREAM,)))
     with exhume.open(tmp_path / "x.clp") as archive:
-        told: Any = archive.info().to_dict()
-    assert told["metadata"]["pad"] == "x" * padding
+        reported: Any = archive.info().to_dict()
+    assert reported["metadata"]["pad"] == "x" * padding
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_metadata_of_every_length_is_read(tmp_path: Path) -> None:
         (bytes((Tags.KEY_1, 0xFD)), -3, 2),
     ],
 )
-def test_tokens_tell_their_number(data: bytes, number: int, end: int) -> None:
+def test_tokens_have_their_number(data: bytes, number: int, end: int) -> None:
     assert parse_token(data, 0, len(data)) == (data[0], number, end)
     assert token_name(data, 0).startswith("key_")
     assert misfit(data, 0) is None
@@ -104,7 +104,7 @@ def test_texts_that_do_not_fit_their_variables() -> None:
         assert join_text(log_type, variables, wide=False) is None  # type: ignore[arg-type]
 
 
-def test_eight_bytes_hold_more_digits() -> None:
+def test_eight_bytes_contain_more_digits() -> None:
     """Sixty-two bits for the digits, four for each count."""
     assert decimal_text(5 << 8 | 1 << 4, wide=True) == b"0.5"
     assert decimal_text((1_234_567_890_123_456 << 8 | 15 << 4 | 7) - (1 << 63), wide=True) == b"-12345678.90123456"

@@ -103,7 +103,7 @@ def test_lines_in_pieces_and_many_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         (b'{"a": "\\ud800"}', "line 2: lone surrogate"),
         (b'{"\\udfff": 1}', "line 2: lone surrogate"),
@@ -111,9 +111,9 @@ def test_lines_in_pieces_and_many_keys(tmp_path: Path) -> None:
         (b'{"a": 18446744073709551616}', "line 2: a number does not fit"),
     ],
 )
-def test_what_no_stream_holds_is_reported_with_its_line(line: bytes, told: str, tmp_path: Path) -> None:
+def test_what_no_stream_contains_is_reported_with_its_line(line: bytes, reported: str, tmp_path: Path) -> None:
     for encoder in (kernel.KvIrEncoder, pykernel.KvIrEncoder):
-        assert told in str(written(encoder, HEAD + line + b"\n", tmp_path / "made", both=False))
+        assert reported in str(written(encoder, HEAD + line + b"\n", tmp_path / "made", both=False))
 
 
 def test_the_kernel_takes_ordinary_lines() -> None:

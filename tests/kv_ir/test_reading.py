@@ -130,7 +130,7 @@ def test_lines_keep_what_is_not_json_and_the_order_of_the_event() -> None:
         assert found["\udcff\n"] == "\udcfe\x01"
 
 
-def test_members_that_stand_apart_come_together() -> None:
+def test_members_that_are_separate_come_together() -> None:
     units = [user(Tags.NODE_OBJECT, b"o"), user(Tags.NODE_INTEGER, b"x", 1), user(Tags.NODE_INTEGER, b"y", 1)]
     units += [user(Tags.NODE_OBJECT, b"p", 1), user(Tags.NODE_INTEGER, b"z", 4), user(Tags.NODE_INTEGER, b"q")]
     one = build_integer(1)

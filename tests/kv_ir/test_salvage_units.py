@@ -16,7 +16,7 @@ from exhume.errors import SourceError, Span, UnsupportedOperationError
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir import salvage as module
 from exhume.formats.kv_ir.layout import END, NODES, build_integer, build_key, build_real, build_text
-from exhume.formats.kv_ir.salvage import EVENTS, UNTOLD, salvage
+from exhume.formats.kv_ir.salvage import EVENTS, UNKNOWN_KEYS, salvage
 from exhume.formats.kv_ir.stream import PIECE
 from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.io.local import FileSource
@@ -45,8 +45,8 @@ def rescued(data: bytes, tmp_path: Path, **options: Any) -> tuple[SalvageReport,
     for left in tmp_path.glob("out.*"):
         left.unlink()
     report = salvage(BytesSource(data), tmp_path / "out.clp", **options)
-    told = salvage(BytesSource(data), tmp_path / "out.jsonl", mode=SalvageMode.RECORDS)
-    assert (told.spans, told.lost, told.recovered, told.notes) == (
+    reported = salvage(BytesSource(data), tmp_path / "out.jsonl", mode=SalvageMode.RECORDS)
+    assert (reported.spans, reported.lost, reported.recovered, reported.notes) == (
         report.spans, report.lost, report.recovered, report.notes
     )  # fmt: skip
     if not (tmp_path / "out.clp").exists():
@@ -111,30 +111,30 @@ def whole_before(size: int) -> list[Pair]:
     return HELD[:found]
 
 
-def test_a_cut_at_any_byte_gives_every_whole_event_before_it(tmp_path: Path) -> None:
+def test_a_cut_at_any_byte_yields_every_whole_event_before_it(tmp_path: Path) -> None:
     for size in range(len(HEAD), len(SMALL)):
         _, events = rescued(SMALL[:size], tmp_path)
         assert events == whole_before(size), size
     assert events == HELD
 
 
-def test_a_frame_cut_at_any_byte_gives_every_whole_event_that_can_be_decompressed(tmp_path: Path) -> None:
+def test_a_frame_cut_at_any_byte_yields_every_whole_event_that_can_be_decompressed(tmp_path: Path) -> None:
     engine = zstandard.ZstdCompressor(write_checksum=True).compressobj()
     frame = b""
     for unit in (HEAD, *UNITS):  # each in a block of its own, as loggers that are stopped leave them
         frame += engine.compress(unit) + engine.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
     frame += engine.compress(END) + engine.flush()
-    told = set()
+    reported = set()
     for size in range(len(zstandard.MAGIC_NUMBER.to_bytes(4, "little")), len(frame)):
         inside = zstandard.ZstdDecompressor().decompressobj().decompress(frame[:size])
         if len(inside) >= len(HEAD):
             _, events = rescued(frame[:size], tmp_path)
             assert events == whole_before(len(inside)), size
-            told.add(len(events))
-    assert told == set(range(len(HELD) + 1))
+            reported.add(len(events))
+    assert reported == set(range(len(HELD) + 1))
 
 
-def test_a_frame_cut_short_gives_what_can_be_decompressed(tmp_path: Path) -> None:
+def test_a_frame_cut_short_yields_what_can_be_decompressed(tmp_path: Path) -> None:
     numbers = [number * 7919 % 65_521 for number in range(60_000)]
     data = wrapped(HEAD + COUNT + b"".join(map(one, numbers)) + END)
     cut = data[: len(data) // 2]
@@ -182,14 +182,14 @@ def test_a_failing_disk_is_no_damage(tmp_path: Path, mode: SalvageMode, beyond: 
 
 @pytest.mark.parametrize("mode", [SalvageMode.ARCHIVE, SalvageMode.RECORDS])
 def test_progress_is_reported(tmp_path: Path, mode: SalvageMode) -> None:
-    told: list[tuple[int, int | None, str]] = []
+    reported: list[tuple[int, int | None, str]] = []
     data = HEAD + COUNT + b"".join(map(one, range(2 * EVENTS + 5))) + END
-    salvage(BytesSource(data), tmp_path / "out", mode=mode, progress=lambda *state: told.append(state))
-    assert {(total, unit) for _, total, unit in told} == {(len(data), "bytes")}
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
-    assert 1 <= len(told) <= 5
+    salvage(BytesSource(data), tmp_path / "out", mode=mode, progress=lambda *state: reported.append(state))
+    assert {(total, unit) for _, total, unit in reported} == {(len(data), "bytes")}
+    assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
+    assert 1 <= len(reported) <= 5
     if mode is SalvageMode.ARCHIVE:
-        assert len(told) >= 2
+        assert len(reported) >= 2
 
 
 # -------------------------------------------------------------------------------------------- without a preamble
@@ -222,9 +222,9 @@ KNOWN = HEAD + LEVEL + COUNT + event([(1, build_integer(1))], [(1, build_integer
 FIRST: list[Pair] = [({"level": 1}, {"n": 1})]
 
 
-def resumed(tmp_path: Path, behind: bytes, *, end: bytes = END) -> list[Pair]:
-    """Events of a stream with rubbish in it, whose bytes from there on are `behind`; all must be recovered."""
-    data = KNOWN + RUBBISH + behind + end
+def resumed(tmp_path: Path, following: bytes, *, end: bytes = END) -> list[Pair]:
+    """Events of a stream with rubbish in it, whose bytes from there on are `following`; all must be recovered."""
+    data = KNOWN + RUBBISH + following + end
     report, events = rescued(data, tmp_path)
     at = len(KNOWN)
     assert rows(report) == [
@@ -255,10 +255,10 @@ def test_three_events_or_one_and_the_end_are_believed(tmp_path: Path) -> None:
 
 
 def test_the_end_alone_is_not_believed(tmp_path: Path) -> None:
-    for behind in (END, COUNT + END, one(5) + END + b"x", one(5) + END + one(5) + END + b"x"):
-        data = KNOWN + RUBBISH + behind
+    for following in (END, COUNT + END, one(5) + END + b"x", one(5) + END + one(5) + END + b"x"):
+        data = KNOWN + RUBBISH + following
         report, events = rescued(data, tmp_path)
-        assert events == FIRST, behind
+        assert events == FIRST, following
         assert rows(report)[-1][:3] == (len(KNOWN), len(data), Outcome.LOST)
 
 
@@ -302,10 +302,10 @@ def test_events_of_no_pairs_are_stepped_over(tmp_path: Path) -> None:
 
 def test_keys_of_several_groups_after_damage_are_reported(tmp_path: Path) -> None:
     """The declarations of a group count for the next ones."""
-    behind = user(Tags.NODE_INTEGER, b"a") + event([], [(2, build_integer(1))])
-    behind += user(Tags.NODE_INTEGER, b"b") + event([], [(3, build_integer(2)), (2, build_integer(3))])
-    behind += event([], [(2, build_integer(4)), (3, build_integer(5))]) * 2
-    assert resumed(tmp_path, behind) == [
+    following = user(Tags.NODE_INTEGER, b"a") + event([], [(2, build_integer(1))])
+    following += user(Tags.NODE_INTEGER, b"b") + event([], [(3, build_integer(2)), (2, build_integer(3))])
+    following += event([], [(2, build_integer(4)), (3, build_integer(5))]) * 2
+    assert resumed(tmp_path, following) == [
         ({}, {"a": 1}), ({}, {"b": 2, "a": 3}), *[({}, {"a": 4, "b": 5})] * 2
     ]  # fmt: skip
 
@@ -335,10 +335,10 @@ def test_keys_of_both_trees_are_reported_by_one_event(tmp_path: Path) -> None:
 
 def test_the_trees_are_reported_one_after_the_other(tmp_path: Path) -> None:
     """Keys of the logger may still be uncertain where those of the user are determined."""
-    behind = user(Tags.NODE_INTEGER, b"y") + event([], [(4, build_integer(1))])
-    behind += auto(Tags.NODE_INTEGER, b"x") + event([(3, build_integer(2))], [(4, build_integer(3))])
-    behind += user(Tags.NODE_INTEGER, b"z") + event([(3, build_integer(4))], [(5, build_integer(5))])
-    assert resumed(tmp_path, behind + one(6)) == [
+    following = user(Tags.NODE_INTEGER, b"y") + event([], [(4, build_integer(1))])
+    following += auto(Tags.NODE_INTEGER, b"x") + event([(3, build_integer(2))], [(4, build_integer(3))])
+    following += user(Tags.NODE_INTEGER, b"z") + event([(3, build_integer(4))], [(5, build_integer(5))])
+    assert resumed(tmp_path, following + one(6)) == [
         ({}, {"y": 1}), ({"x": 2}, {"y": 3}), ({"x": 4}, {"z": 5}), ({}, {"n": 6})
     ]  # fmt: skip
 
@@ -347,12 +347,12 @@ def test_new_keys_without_a_number_are_lost_with_their_event(tmp_path: Path) -> 
     """An event that has none of the new keys does not determine their numbers."""
     before = one(5) + one(6) + one(7)
     orphan = auto(Tags.NODE_INTEGER, b"x") + one(8)
-    behind = auto(Tags.NODE_INTEGER, b"w") + event([(3, build_integer(2))], []) + one(9)
-    data = KNOWN + RUBBISH + before + orphan + behind + END
+    following = auto(Tags.NODE_INTEGER, b"w") + event([(3, build_integer(2))], []) + one(9)
+    data = KNOWN + RUBBISH + before + orphan + following + END
     report, events = rescued(data, tmp_path)
     assert events == [*FIRST, *(({}, {"n": number}) for number in (5, 6, 7)), ({"w": 2}, {}), ({}, {"n": 9})]
     at = len(KNOWN + RUBBISH + before)
-    assert (at, at + len(orphan), Outcome.LOST, "unit", UNTOLD, None) in rows(report)
+    assert (at, at + len(orphan), Outcome.LOST, "unit", UNKNOWN_KEYS, None) in rows(report)
     assert dict(report.lost) == {"byte ranges": 1, "events": 1}
     tiled(report, len(data))
 
@@ -424,12 +424,12 @@ WRONG: dict[str, bytes] = {
 def test_what_is_no_unit_is_not_believed(tmp_path: Path, what: str) -> None:
     """After damage, bytes that only look like units are skipped; the units after them are read."""
     for end in (b"\xee", b""):
-        behind = one(5) * 3 + END
-        data = KNOWN + RUBBISH + WRONG[what] + end + behind
+        following = one(5) * 3 + END
+        data = KNOWN + RUBBISH + WRONG[what] + end + following
         report, events = rescued(data, tmp_path)
         assert events == FIRST + [({}, {"n": 5})] * 3
-        assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(behind), Outcome.LOST)
-        _, events = rescued(KNOWN + WRONG[what] + end + behind, tmp_path)
+        assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(following), Outcome.LOST)
+        _, events = rescued(KNOWN + WRONG[what] + end + following, tmp_path)
         assert events[-3:] == [({}, {"n": 5})] * 3
 
 
@@ -437,9 +437,9 @@ def test_what_is_no_unit_is_not_believed(tmp_path: Path, what: str) -> None:
 def test_damage_is_searched_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More is read until a place is found that can be believed, or the end is met."""
     monkeypatch.setattr(module, "WINDOW", 100)
-    behind = b"".join(one(number % 100) for number in range(3000))
+    following = b"".join(one(number % 100) for number in range(3000))
     for gap in (b"\xee" * 50, b"\xee" * (PIECE + 50_000), b"e\xee" * 1000, b"\xee\x5e\xee" * 100_000):
-        data = KNOWN + gap + behind + END
+        data = KNOWN + gap + following + END
         report, events = rescued(data, tmp_path)
         assert len(events) == 3001
         assert rows(report)[2][:3] == (len(KNOWN), len(KNOWN) + len(gap), Outcome.LOST)
@@ -458,12 +458,12 @@ def test_units_lie_across_what_is_in_reach(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_groups_lie_across_what_is_in_reach(tmp_path: Path) -> None:
-    behind, found = list[bytes](), list[Pair]()
+    following, found = list[bytes](), list[Pair]()
     for number in range(30):
         name = f"key {number} " + "x" * 60_000
-        behind += [user(Tags.NODE_INTEGER, name.encode()), event([], [(2 + number, build_integer(number))])]
+        following += [user(Tags.NODE_INTEGER, name.encode()), event([], [(2 + number, build_integer(number))])]
         found.append(({}, {name: number}))
-    assert resumed(tmp_path, b"".join(behind) + one(4)) == [*found, ({}, {"n": 4})]
+    assert resumed(tmp_path, b"".join(following) + one(4)) == [*found, ({}, {"n": 4})]
 
 
 def test_keys_before_the_end_are_believed(tmp_path: Path) -> None:
@@ -473,14 +473,14 @@ def test_keys_before_the_end_are_believed(tmp_path: Path) -> None:
 def test_numbers_that_contradict_each_other_are_not_believed(tmp_path: Path) -> None:
     """Between two consecutive events no key is declared unseen."""
     first = user(Tags.NODE_INTEGER, b"a") + event([], [(2, build_integer(1))])
-    behind = user(Tags.NODE_INTEGER, b"b") + event([], [(7, build_integer(2))]) + one(5) + END
-    data = KNOWN + RUBBISH + first + behind
+    following = user(Tags.NODE_INTEGER, b"b") + event([], [(7, build_integer(2))]) + one(5) + END
+    data = KNOWN + RUBBISH + first + following
     report, events = rescued(data, tmp_path)
     assert events == [*FIRST, ({}, {"b": 2}), ({}, {"n": 5})]
-    assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(behind), Outcome.LOST)
+    assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(following), Outcome.LOST)
 
 
-def test_once_numbers_are_told_keys_need_no_event(tmp_path: Path) -> None:
+def test_once_numbers_are_known_keys_need_no_event(tmp_path: Path) -> None:
     both = auto(Tags.NODE_INTEGER, b"x") + user(Tags.NODE_INTEGER, b"y")
     both += event([(2, build_integer(1))], [(2, build_integer(2))])
     unused = user(Tags.NODE_INTEGER, b"z") + auto(Tags.NODE_INTEGER, b"u") + one(5)
@@ -490,13 +490,13 @@ def test_once_numbers_are_told_keys_need_no_event(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_an_event_of_older_keys_does_not_tell_a_new_one(tmp_path: Path) -> None:
+def test_an_event_of_older_keys_does_not_imply_a_new_one(tmp_path: Path) -> None:
     orphan = user(Tags.NODE_INTEGER, b"x") + one(8)
     data = KNOWN + RUBBISH + one(5) * 3 + orphan + one(6) + END
     report, events = rescued(data, tmp_path)
     assert events == [*FIRST, *[({}, {"n": 5})] * 3, ({}, {"n": 6})]
     at = len(KNOWN + RUBBISH + one(5) * 3)
-    assert (at, at + len(orphan), Outcome.LOST, "unit", UNTOLD, None) in rows(report)
+    assert (at, at + len(orphan), Outcome.LOST, "unit", UNKNOWN_KEYS, None) in rows(report)
 
 
 def test_a_group_may_be_long(tmp_path: Path) -> None:
@@ -509,12 +509,12 @@ def test_a_group_may_be_long(tmp_path: Path) -> None:
 def test_keys_before_damage_are_left_out_where_their_numbers_could_be_any(tmp_path: Path) -> None:
     """A key with a wrong number would lend its name to the values of another one."""
     keys = user(Tags.NODE_INTEGER, b"w") + user(Tags.NODE_INTEGER, b"x")
-    behind = user(Tags.NODE_INTEGER, b"y") + event([], [(6, build_integer(7))]) + event([], [(2, build_integer(8))])
-    data = KNOWN + RUBBISH + one(5) * 3 + keys + RUBBISH + behind + one(6) * 3 + END
+    following = user(Tags.NODE_INTEGER, b"y") + event([], [(6, build_integer(7))]) + event([], [(2, build_integer(8))])
+    data = KNOWN + RUBBISH + one(5) * 3 + keys + RUBBISH + following + one(6) * 3 + END
     report, events = rescued(data, tmp_path)
     assert events == [*FIRST, *[({}, {"n": 5})] * 3, ({}, {"y": 7}), *[({}, {"n": 6})] * 3]
     at = len(KNOWN + RUBBISH + one(5) * 3)
-    assert (at, at + len(keys), Outcome.LOST, "unit", UNTOLD, None) in rows(report)
+    assert (at, at + len(keys), Outcome.LOST, "unit", UNKNOWN_KEYS, None) in rows(report)
     assert dict(report.lost) == {"byte ranges": 2, "keys": 2, "events": 1}
     tiled(report, len(data))
 

@@ -45,14 +45,14 @@ def test_a_failing_disk_is_no_damage(beyond: int) -> None:
 
 
 def test_progress_is_reported() -> None:
-    told: list[tuple[int, int | None, str]] = []
+    reported: list[tuple[int, int | None, str]] = []
     one = event([], [(1, build_integer(5))])
     data = HEAD + user(Tags.NODE_INTEGER, b"n") + one * (2 * EVENTS + 5) + END
-    found = verify_source(BytesSource(data), progress=lambda done, total, unit: told.append((done, total, unit)))
+    found = verify_source(BytesSource(data), progress=lambda done, total, unit: reported.append((done, total, unit)))
     assert list(found) == []
-    assert 2 <= len(told) <= 5
-    assert {(total, unit) for _, total, unit in told} == {(len(data), "bytes")}
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    assert 2 <= len(reported) <= 5
+    assert {(total, unit) for _, total, unit in reported} == {(len(data), "bytes")}
+    assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
 
 
 @pytest.mark.parametrize("node", [auto, user])

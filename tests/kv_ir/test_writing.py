@@ -68,7 +68,7 @@ def test_bad_metadata_is_named(exhume_cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value", [{"a": 1 << 63}, {1: 2}, {"a": object()}, {"a": [float("inf")]}, {"a": [1 << 64]}, {"a": [{1: 2}]}]
 )
-def test_what_a_stream_cannot_hold_leaves_no_trace(value: Any, tmp_path: Path) -> None:
+def test_what_a_stream_cannot_contain_leaves_no_trace(value: Any, tmp_path: Path) -> None:
     with KvIrWriter(tmp_path / "a.clp") as writer:
         writer.write({"x": 1})
         with pytest.raises(WriterError):

@@ -77,8 +77,8 @@ def test_cat_and_search(database: Path, exhume_cli: Cli) -> None:
         "apple green [written at 1, unreferenced]",
         "banana yellow [written at 2, unreferenced]",
     ]
-    told = json.loads(exhume_cli("search", database, "apple", "--all-versions", "--json").out)["matches"]
-    assert [(one["sequence"], one["status"], one["superseded_by"]) for one in told] == [
+    reported = json.loads(exhume_cli("search", database, "apple", "--all-versions", "--json").out)["matches"]
+    assert [(one["sequence"], one["status"], one["superseded_by"]) for one in reported] == [
         (9, "live", None), (6, "replaced", 9), (1, "replaced", 6), (1, "unreferenced", None),
     ]  # fmt: skip
     found = json.loads(exhume_cli("search", "--values", "--json", database, "lac").out)
@@ -208,8 +208,8 @@ def test_damage_of_a_file_that_is_not_used_is_a_warning_everywhere(tmp_path: Pat
     for arguments in (("list", "--all-versions"), ("list", "--all-versions", "--json"), ("list", "--sequence", 4)):
         listed = exhume_cli(*arguments, path)
         assert listed.code == 0
-        told = {line.split(": ")[1] for line in listed.err.splitlines() if "000002" in line or "000003" in line}
-        assert told == {"warning"}
+        reported = {line.split(": ")[1] for line in listed.err.splitlines() if "000002" in line or "000003" in line}
+        assert reported == {"warning"}
         assert "error" not in listed.err
     assert exhume_cli("info", "--stats", path).code == 0
     with exhume.open(path) as archive:

@@ -139,7 +139,7 @@ def test_a_database_in_a_known_order(comparator: str, keys: list[bytes]) -> None
     assert "LDB-312" in found
 
 
-def test_of_an_unknown_order_nothing_is_said(tmp_path: Path) -> None:
+def test_of_an_unknown_order_nothing_is_claimed(tmp_path: Path) -> None:
     keys = [b"m", b"a", b"z"]
     files = database_of(b"my_order", keys)
     found = list(exhume.verify(MemoryTree(files), format="leveldb"))

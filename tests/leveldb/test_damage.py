@@ -403,15 +403,15 @@ VARIANTS: dict[str, Change] = {
 
 @pytest.mark.parametrize(("code", "change"), CASES, ids=[f"{code}-{n}" for n, (code, _) in enumerate(CASES)])
 @pytest.mark.slow
-def test_each_rule_is_reported_and_the_reader_goes_on(code: str, change: Change) -> None:
+def test_each_rule_is_reported_and_the_reader_continues(code: str, change: Change) -> None:
     files = build_database()
     change(files)
     found = findings(files)
-    told = [f for f in found if f.code == code]
-    assert told, [str(f) for f in found]
-    assert told[0].span is not None
-    assert told[0].spec_ref
-    assert "\n" not in str(told[0])
+    reported = [f for f in found if f.code == code]
+    assert reported, [str(f) for f in found]
+    assert reported[0].span is not None
+    assert reported[0].spec_ref
+    assert "\n" not in str(reported[0])
     database = Database(MemoryTree(files))
     list(database.versions())  # the forensic view never raises for damage
     severe = [f for f in found if f.severity is Severity.ERROR]
@@ -440,7 +440,7 @@ def test_a_table_that_leveldb_lists_twice_is_one_table() -> None:
 
 
 @pytest.mark.parametrize("kind", [10, 11, 33, 34, 130, 131, 200])
-def test_what_a_log_says_about_itself_is_passed_over(kind: int) -> None:
+def test_what_a_log_states_about_itself_is_passed_over(kind: int) -> None:
     """RocksDB's fragments with or without the number of the log; its first versions numbered 130 and 131 as 33, 34."""
     number = b"" if kind in (10, 33, 130, 200) else (6).to_bytes(4, "little")
     body = bytes((kind,)) + number + b"\2\0\0\0\x08\0"
@@ -469,14 +469,14 @@ def test_sequence_numbers_at_their_end() -> None:
     assert versions == {b"k": (1 << 56) - 1, b"l": 0}  # there is no following one
 
 
-def test_a_strict_reader_raises_what_verify_tells() -> None:
-    told: list[Finding] = []
+def test_a_strict_reader_raises_what_verify_reports() -> None:
+    reported: list[Finding] = []
     facts: dict[str, Any] = {"span": Span("x", 1, 2), "expected": 3, "actual": 4}
-    checks.collector(told.append)(checks.LOG_CRC, "why", **facts)
+    checks.collector(reported.append)(checks.LOG_CRC, "why", **facts)
     for reader in (checks.strict, checks.raise_rule):
         with pytest.raises(ChecksumError) as caught:
             reader(checks.LOG_CRC, "why", **facts)
-        assert [Finding.from_error(caught.value)] == told
+        assert [Finding.from_error(caught.value)] == reported
     checks.strict(checks.OBSOLETE, **facts)
     checks.ignore(checks.LOG_CRC, **facts)
     with pytest.raises(ExhumeError):
@@ -544,8 +544,8 @@ def test_the_checksum_of_a_footer_is_explained(real_samples: RealSamples) -> Non
         broken = {name: overwrite(data, len(data) + at, new)}
         ((_, check),) = checked_footers(broken)
         assert (check.outcome, check.reason) == (outcome, reason)
-        told = [f for f in findings(broken) if f.code == "LDB-203"]
-        assert [(f.expected, f.actual) for f in told] == [(check.expected, check.actual)][: not reason]
+        reported = [f for f in findings(broken) if f.code == "LDB-203"]
+        assert [(f.expected, f.actual) for f in reported] == [(check.expected, check.actual)][: not reason]
     base = int.from_bytes(data[-53 + 9 : -53 + 13], "little")  # what RocksDB writes for a table without checksums
     stored = context_modifier(base, len(data) - 53).to_bytes(4, "little")
     unsealed = {name: overwrite(data, len(data) - 53, b"\0" + data[-52:-48] + stored)}
@@ -584,7 +584,7 @@ def test_blocks_are_found_in_a_torn_table() -> None:
         assert keys <= {key for key, _, _, _ in entries}
 
 
-def test_a_log_goes_on_after_damage_in_the_middle() -> None:
+def test_a_log_continues_after_damage_in_the_middle() -> None:
     records = [build_batch(n, [(PUT, b"key%d" % n, b"v" * 100)]) for n in range(1, 1000)]
     data = build_log(records)
     files = build_database()
@@ -675,7 +675,7 @@ def test_a_current_file_that_opening_need_not_read_is_verified(tmp_path: Path) -
     assert "LDB-102" in [finding.code for finding in exhume.verify(tmp_path / "db")]
 
 
-def test_current_may_give_the_manifest_any_name_in_the_directory() -> None:
+def test_current_may_name_the_manifest_anything_in_the_directory() -> None:
     """LevelDB opens whatever file of the directory it names."""
     files = build_database()
     files["my manifest"] = files.pop("MANIFEST-000004")
@@ -717,10 +717,10 @@ def test_every_verb_names_the_cause(change: Change, verb: str, tmp_path: Path, e
     files = build_database()
     change(files)
     write_files(tmp_path / "db", files)
-    told = {one.code for one in exhume.verify(tmp_path / "db") if one.is_problem}
+    reported = {one.code for one in exhume.verify(tmp_path / "db") if one.is_problem}
     ran = exhume_cli(verb, tmp_path / "db", *(["k"] if verb == "search" else []))
     assert ran.code == 3
-    assert set(re.findall(r"LDB-\d+", ran.err)) == told
+    assert set(re.findall(r"LDB-\d+", ran.err)) == reported
 
 
 def test_content_without_checksums_is_not_shown_as_confirmed(tmp_path: Path) -> None:
@@ -812,7 +812,7 @@ def test_of_a_database_of_pebble_only_tables_are_read(tmp_path: Path) -> None:
     assert report.lost["tables"] == 1
 
 
-def test_range_deletions_under_the_name_that_pebble_gives_them() -> None:
+def test_range_deletions_under_the_name_that_pebble_uses() -> None:
     files = build_database()
     deleted = [(InternalKey(b"a", 9, 15).build(), b"z")]
     table_of((GOOD, KEY), deleted=deleted, ranges=b"rocksdb.range_del2")(files)

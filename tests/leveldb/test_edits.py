@@ -66,7 +66,7 @@ def test_an_atomic_group_is_applied_as_a_whole() -> None:
         bytes.fromhex("80c001 02 ffff"),  # a tag that may be skipped
     ],
 )
-def test_tags_that_say_nothing_of_tables_are_passed_over(more: bytes) -> None:
+def test_tags_that_state_nothing_of_tables_are_passed_over(more: bytes) -> None:
     files = database(more + table(5, b"t5")[1])
     assert keys(files) == {b"log", b"t5"}
     assert codes(files) == []

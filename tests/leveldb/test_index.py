@@ -42,7 +42,7 @@ def test_an_index_is_a_sequence_of_its_entries(
 
 
 @given(st.lists(st.integers(0, 40), max_size=20), st.integers(0, 100))
-def test_strides_hold_all_blocks(sizes: list[int], size: int) -> None:
+def test_strides_contain_all_blocks(sizes: list[int], size: int) -> None:
     index = BlockIndex.of((b"%02d" % number, Handle(0, stored)) for number, stored in enumerate(sizes))
     found = list(index.strides(size))
     assert sum(stored for _, stored in found) == sum(sizes)
@@ -76,7 +76,7 @@ def test_no_object_is_made_for_a_block_that_is_sound(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.skipif(not kernel.COMPILED, reason="the twin reads block by block")
-def test_places_of_blocks_are_made_when_they_are_asked_for() -> None:
+def test_places_of_blocks_are_made_when_they_are_requested() -> None:
     file = BytesIO()
     writer = TableWriter(file, block_size=1)
     writer.add_values([(b"%02d" % number, b"value") for number in range(9)])

@@ -59,7 +59,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def said(files: dict[str, bytes], limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+def stated(files: dict[str, bytes], limits: Limits = DEFAULT_LIMITS) -> list[Any]:
     """What reading returns, or the error."""
     out: list[Any] = []
 
@@ -88,10 +88,10 @@ def test_rows_are_the_same(codec: str, tiny: pytest.MonkeyPatch) -> None:
     with exhume.open(MemoryTree(files), format="leveldb") as archive:
         rows = dict(archive.database.live_rows())
     assert isinstance(rows[b"key030a"], LargeValue), "the value is not in memory"
-    found = said(files)
+    found = stated(files)
     assert {code for code, *_ in found[0]} == {"LDB-401"}, "a log that is no longer used"
     tiny.undo()
-    assert found == said(files)
+    assert found == stated(files)
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -103,10 +103,10 @@ def test_damage_is_found_alike(codec: str, tiny: pytest.MonkeyPatch) -> None:
     for _ in range(60):
         at, bit = chance.randrange(len(data)), 1 << chance.randrange(8)
         damaged.append({**files, name: data[:at] + bytes((data[at] ^ bit,)) + data[at + 1 :]})
-    found = [said(one) for one in damaged]
+    found = [stated(one) for one in damaged]
     tiny.undo()
     for one, mine in some(zip(damaged, found, strict=True)):
-        theirs = said(one)
+        theirs = stated(one)
         assert [code for code, *_ in mine[0]] == [code for code, *_ in theirs[0]]
         assert mine[1:] == theirs[1:]
 
@@ -146,9 +146,9 @@ def test_rows_of_large_records_are_the_same(tiny: pytest.MonkeyPatch) -> None:
     with exhume.open(MemoryTree(files), format="leveldb") as archive:
         rows = dict(archive.database.live_rows())
     assert isinstance(rows[b"key001"], LargeValue), "the value is not in memory"
-    found = said(files)
+    found = stated(files)
     tiny.undo()
-    assert found == said(files)
+    assert found == stated(files)
 
 
 @pytest.mark.parametrize("at", [0, 20_000, 40_000, 69_000])
@@ -159,9 +159,9 @@ def test_damage_in_large_records_is_found_alike(at: int, tiny: pytest.MonkeyPatc
     data = bytearray(files["000006.log"])
     data[len(data) - 70_000 + at] ^= 1
     files["000006.log"] = bytes(data)
-    found = said(files)
+    found = stated(files)
     tiny.undo()
-    assert found == said(files)
+    assert found == stated(files)
 
 
 def test_large_records_of_a_compressed_log(tiny: pytest.MonkeyPatch) -> None:
@@ -344,11 +344,11 @@ def test_damage_in_a_value_of_a_blob_file_is_found_alike(compression: int, where
             tree = MemoryTree({**files, "000009.blob": damaged})
             with exhume.open(tree, format="leveldb", limits=limits) as opened:
                 archive: Any = opened
-                said = [(one.code, one.severity, one.span) for one in archive.verify()]
-                assert any(severity == "error" for _, severity, _ in said)
+                stated = [(one.code, one.severity, one.span) for one in archive.verify()]
+                assert any(severity == "error" for _, severity, _ in stated)
                 assert dict(archive.database.live_rows())[b"k"] is None
             report = exhume.salvage(tree, tmp_path / f"{len(damaged)}-{len(found)}", format="leveldb", limits=limits)
-            found.append((said, report.lost, report.recovered, [one.to_dict() for one in report.spans]))
+            found.append((stated, report.lost, report.recovered, [one.to_dict() for one in report.spans]))
         assert found[0] == found[1]
 
 

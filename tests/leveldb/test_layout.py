@@ -223,20 +223,20 @@ def test_an_index_in_another_layout_is_not_read(parse: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "told"),
+    ("second", "reported"),
     [
         (entry(6, b"x", varints(2)), ("shares more", 2, "entries[1].len_shared", "at most 5", 6)),
         (entry(1, b"x", varints(2 * 70 + 1)), ("negative size", 3, "entries[1].raw_delta", None, -1)),
     ],
 )
-def test_an_index_of_differences_that_do_not_add_up(second: bytes, told: tuple[Any, ...]) -> None:
+def test_an_index_of_differences_that_do_not_add_up(second: bytes, reported: tuple[Any, ...]) -> None:
     first = entry(0, b"apple", Handle(10, 70).build())
     data = first + second + u32(0) + u32(1)
-    with pytest.raises(StructureError, match=told[0]) as caught:
+    with pytest.raises(StructureError, match=reported[0]) as caught:
         parse_index_delta(data, where(data))
     error = caught.value
-    assert error.span == Span("file", AT + len(first), AT + len(first) + told[1])
-    assert (error.field_path, error.expected, error.actual) == told[2:]
+    assert error.span == Span("file", AT + len(first), AT + len(first) + reported[1])
+    assert (error.field_path, error.expected, error.actual) == reported[2:]
 
 
 def test_a_size_of_nothing_is_none_that_is_negative() -> None:

@@ -222,8 +222,8 @@ def test_aligned_blocks(tmp_path: Path, size: int, least: int) -> None:
         assert {span.end % size for span in paddings} == {0}
     table = path / paddings[0].source
     table.write_bytes(flip(table.read_bytes(), paddings[0].start + 1))
-    told = [found.span for found in exhume.verify(path) if found.code == "LDB-320"]
-    assert told == paddings
+    reported = [found.span for found in exhume.verify(path) if found.code == "LDB-320"]
+    assert reported == paddings
 
 
 def test_column_families_with_other_orders(tmp_path: Path) -> None:

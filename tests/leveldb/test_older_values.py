@@ -78,8 +78,8 @@ def test_a_replaced_value_that_cannot_be_read_is_unknown(blobs: Path, exhume_cli
     assert {key: value for key, value in values(blobs).items() if value is None} == lost
     result = exhume_cli("list", blobs, "--all-versions", "--json")
     assert result.code == 3
-    told = [one["unresolved"] for one in json.loads(result.text)["entries"] if "unresolved" in one]
-    assert told == ["a value of type blob-index that cannot be read"] * 2
+    reported = [one["unresolved"] for one in json.loads(result.text)["entries"] if "unresolved" in one]
+    assert reported == ["a value of type blob-index that cannot be read"] * 2
     report = exhume.salvage(blobs, tmp_path / "lines", mode=SalvageMode.RECORDS)
     assert report.lost["values that cannot be determined"] == 2
     lines = map(json.loads, (tmp_path / "lines").read_text().splitlines())

@@ -139,8 +139,8 @@ def test_comparators_of_applications(tmp_path: Path, order: Callable[[bytes, byt
         assert {v.key: v.value for v in archive.database.versions() if v.status is Status.LIVE} == dict(rows)
         assert {file.kind for file in archive.database.files if file.size} >= {"table", "log"}
         findings = list(archive.verify())
-    told = [(finding.code, finding.severity) for finding in findings if finding.severity is not Severity.NOTE]
-    assert told == [(checks.COMPARATOR.code, Severity.UNCHECKED)]
+    reported = [(finding.code, finding.severity) for finding in findings if finding.severity is not Severity.NOTE]
+    assert reported == [(checks.COMPARATOR.code, Severity.UNCHECKED)]
 
 
 COMPRESSIONS = ["none", "snappy", "zlib", "bz2", "lz4", "lz4hc", "zstd"]
@@ -194,9 +194,9 @@ def test_parts_of_an_index_and_of_a_filter_are_verified(tmp_path: Path) -> None:
         path = tmp_path / "db" / file
         sound = path.read_bytes()
         path.write_bytes(flip(sound, handle.offset, 1))
-        told = [found.span for found in exhume.verify(tmp_path / "db") if found.code == "LDB-202"]
+        reported = [found.span for found in exhume.verify(tmp_path / "db") if found.code == "LDB-202"]
         path.write_bytes(sound)
-        assert [(span.source, span.start) for span in told if span is not None] == [(file, handle.offset)], name
+        assert [(span.source, span.start) for span in reported if span is not None] == [(file, handle.offset)], name
 
 
 def test_rocksdb_column_families_and_range_deletions(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_a_database_without_its_log(tmp_path: Path, engine: str, closed: bool, e
     assert exhume.salvage(without, tmp_path / "saved").lost == {"logs": 1}
 
 
-def test_a_log_that_is_absent_beside_a_later_one(tmp_path: Path) -> None:
+def test_a_log_that_is_absent_next_to_a_later_one(tmp_path: Path) -> None:
     """LevelDB opens it with the rows that are there, and so do we; but there was a log that the manifest names."""
     plyvel = need("plyvel")
     path, copy = tmp_path / "db", tmp_path / "copy"

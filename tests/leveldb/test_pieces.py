@@ -67,16 +67,16 @@ def test_blocks_in_disorder_are_found_across_pieces(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("size", [1, 1 << 30])
-def test_all_is_said_of_any_damage_whatever_the_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_reported_of_any_damage_whatever_the_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "PIECE", size)
     for name, change in VARIANTS.items():
         files = build_database()
         change(files)
         expected = golden("leveldb")[name]
-        told = list(exhume.verify(MemoryTree(files), format="leveldb"))
-        assert json.loads(json.dumps([finding.to_dict() for finding in told])) == expected["findings"], name
+        reported = list(exhume.verify(MemoryTree(files), format="leveldb"))
+        assert json.loads(json.dumps([finding.to_dict() for finding in reported])) == expected["findings"], name
         quick = list(exhume.verify(MemoryTree(files), format="leveldb", quick=True))
-        assert list(map(str, quick)) == expected.get("quick", list(map(str, told))), name
+        assert list(map(str, quick)) == expected.get("quick", list(map(str, reported))), name
 
 
 BLOCKS = [(build_block([(InternalKey(b"%c" % letter, 1, PUT).build(), bytes(9))]), letter) for letter in b"bcd"]
@@ -86,12 +86,12 @@ METAINDEX = Handle(3 * FURTHER, len(build_block([], 1)))
 INDEX = 3 * FURTHER + METAINDEX.size + layout.BLOCK_TRAILER
 
 
-def told(*places: Handle, metaindex: Handle = METAINDEX) -> list[str]:
+def reported(*places: Handle, metaindex: Handle = METAINDEX) -> list[str]:
     """The findings for a table of three blocks, at these places according to the index."""
     files = build_database()
     blocks = [(block, InternalKey(b"%c" % letter, 1, PUT).build()) for block, letter in BLOCKS]
-    said = places or [Handle(number * FURTHER, SIZE) for number in range(3)]
-    index = build_block([(key, place.build()) for (_, key), place in zip(blocks, said, strict=True)], 1)
+    stated = places or [Handle(number * FURTHER, SIZE) for number in range(3)]
+    index = build_block([(key, place.build()) for (_, key), place in zip(blocks, stated, strict=True)], 1)
     handles = metaindex.build() + Handle(INDEX, len(index)).build()
     table_of(*blocks, places=places, footer=handles.ljust(40, b"\0") + LEVELDB_MAGIC)(files)
     small, large = blocks[0][1], blocks[-1][1]
@@ -104,11 +104,11 @@ def told(*places: Handle, metaindex: Handle = METAINDEX) -> list[str]:
 def test_blocks_that_are_not_consecutive_are_noted(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "PIECE", size)
     first, last = Handle(0, SIZE), Handle(2 * FURTHER, SIZE)
-    assert told() == []
-    assert told(first, Handle(FURTHER, SIZE), last) == []
+    assert reported() == []
+    assert reported(first, Handle(FURTHER, SIZE), last) == []
     for away in (Handle((1 << 64) - 1, SIZE), Handle(1 << 40, SIZE), Handle(0, SIZE), last):
-        assert told(first, away, last)  # as many bytes as there are from the first to the last
-    overlap = told(metaindex=Handle(FURTHER + 3, SIZE))
+        assert reported(first, away, last)  # as many bytes as there are from the first to the last
+    overlap = reported(metaindex=Handle(FURTHER + 3, SIZE))
     assert len([line for line in overlap if "overlaps the bytes before it" in line]) == 2
     assert len([line for line in overlap if "no block claims these bytes" in line]) == 1
 

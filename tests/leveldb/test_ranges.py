@@ -104,18 +104,18 @@ def test_damage_is_reported_as_block_by_block(monkeypatch: pytest.MonkeyPatch) -
     for name in ("000010.ldb", "000011.ldb"):
         for at in range(0, len(files[name]), size(13, 1)):
             tree = memory_tree({**files, name: flip(files[name], at)})
-            alone, together = told(tree, 1), told(tree, 3)
+            alone, together = reported(tree, 1), reported(tree, 3)
             assert together == alone
             with pytest.MonkeyPatch.context() as patch:
                 one_by_one(patch)
-                expected = told(tree, 1)
+                expected = reported(tree, 1)
             assert alone[1:] == expected[1:]
             assert alone[0] == expected[0][: len(alone[0])] or expected[0] == alone[0][: len(expected[0])]
             raised.add(str(alone[1]))
     assert len(raised) > 9
 
 
-def told(tree: MemoryTree, jobs: int) -> tuple[list[tuple[bytes, bytes]], object, list[str]]:
+def reported(tree: MemoryTree, jobs: int) -> tuple[list[tuple[bytes, bytes]], object, list[str]]:
     """The live rows before the error, the error, and every version that can be read."""
     rows: list[tuple[bytes, bytes]] = []
     database, error = Database(tree), None
@@ -250,12 +250,12 @@ def test_a_table_does_not_depend_on_the_threads_that_make_it(tmp_path: Path, mon
     name = "000010.ldb"
     for at in (30, len(files[name]) // 2):
         (tmp_path / "db" / name).write_bytes(flip(files[name], at))
-        told = []
+        reported = []
         for jobs in (1, 2):
             with exhume.leveldb.open(tmp_path / "db") as archive, pytest.raises(exhume.ExhumeError) as caught:
                 list(archive.to_arrow(jobs=jobs))
-            told.append((caught.value.code, caught.value.span, str(caught.value)))
-        assert told[0] == told[1]
+            reported.append((caught.value.code, caught.value.span, str(caught.value)))
+        assert reported[0] == reported[1]
 
 
 def test_entries_of_unknown_types_are_not_sound(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def salvaged(files: Files, folder: Path, **options: Any) -> tuple[SalvageReport,
         return report, dict(opened.database.scan())
 
 
-def told(report: SalvageReport) -> list[tuple[str, int, int, str, str]]:
+def reported(report: SalvageReport) -> list[tuple[str, int, int, str, str]]:
     return [(s.span.source, s.span.start, s.span.end, str(s.outcome), s.content) for s in report.spans]
 
 
@@ -53,7 +53,7 @@ def test_a_sound_database(tmp_path: Path) -> None:
     assert rows == LIVE  # what only the obsolete log knows, and what was deleted, stays away
     assert (dict(report.recovered), dict(report.lost), report.notes) == ({"rows": 3}, {}, [])
     assert report.verified_by is VerifiedBy.CHECKSUMS
-    assert sorted(told(report)) == [
+    assert sorted(reported(report)) == [
         (OLD_LOG, 0, len(files[OLD_LOG]), "ignored", "obsolete log"),
         (TABLE, 0, 212, "recovered", "data"),
         (TABLE, 212, len(files[TABLE]), "rebuilt", "index and other structure of the file"),
@@ -78,15 +78,19 @@ def test_rows_of_a_sound_database_are_those_of_its_versions(tmp_path: Path, monk
             patch.setattr(Database, "is_sound", lambda self, jobs=1: False)
             slow, expected = salvaged(files, tmp_path / f"{number}-slow")
         assert rows == expected
-        assert (dict(report.lost), report.verified_by, told(report)) == (dict(slow.lost), slow.verified_by, told(slow))
+        assert (dict(report.lost), report.verified_by, reported(report)) == (
+            dict(slow.lost),
+            slow.verified_by,
+            reported(slow),
+        )
 
 
 def test_files_that_are_no_part_of_the_data(tmp_path: Path) -> None:
     report, _ = salvaged({**build_database(), "LOG": b"text"}, tmp_path)
-    assert sorted(row[0] for row in told(report) if row[3] == "ignored") == [OLD_LOG, "LOG"]
+    assert sorted(row[0] for row in reported(report) if row[3] == "ignored") == [OLD_LOG, "LOG"]
 
 
-def test_lines_tell_every_version(tmp_path: Path) -> None:
+def test_lines_report_every_version(tmp_path: Path) -> None:
     files = build_database()
     files[LOG] = build_log([build_batch(7, [(PUT, b"elder", b"bl\xffck"), (DELETE, b"cherry", b"")])])
     seen: list[tuple[int, int | None, str]] = []
@@ -102,7 +106,7 @@ def test_lines_tell_every_version(tmp_path: Path) -> None:
     assert report.verified_by is VerifiedBy.CHECKSUMS
 
 
-def test_the_limits_hold(tmp_path: Path) -> None:
+def test_the_limits_apply(tmp_path: Path) -> None:
     """A block above `payload_size` is copied in chunks; if it has more bytes than may be read, its rows are lost."""
     bomb = dict(build_database())
     table_of((build_block([(KEY, bytes(1000))]), KEY))(bomb)
@@ -137,7 +141,7 @@ def test_the_newest_version_that_is_proved_counts(tmp_path: Path) -> None:
     assert report.recovered == {"rows": 4}
     assert report.verified_by is VerifiedBy.CHECKSUMS
     end = 7 + len(batch)
-    assert [row for row in told(report) if row[0] == LOG and row[3] == "recovered"] == [
+    assert [row for row in reported(report) if row[0] == LOG and row[3] == "recovered"] == [
         (LOG, end, len(data), "recovered", "data")
     ]
     assert {s.code for s in report.spans if str(s.outcome) == "lost"} == {"LDB-201"}
@@ -165,7 +169,7 @@ def test_a_damaged_manifest_is_none(tmp_path: Path) -> None:
     assert rows == {b"apple": b"golden", b"elder": b"black", b"fig": b"late"}
     assert report.lost == {"tables": 1}
     assert report.notes == [f"{TABLE} is missing", "the lost rows may have replaced or deleted rows that were written"]
-    assert {row[0] for row in told(report)} == {"CURRENT", MANIFEST, OLD_LOG, LOG}
+    assert {row[0] for row in reported(report)} == {"CURRENT", MANIFEST, OLD_LOG, LOG}
 
 
 def test_versions_beyond_the_last_sequence_are_no_state(tmp_path: Path) -> None:
@@ -209,7 +213,7 @@ def test_notes_of_verify_cost_nothing(tmp_path: Path) -> None:
     files = build_database()
     retable(files)
     report, _ = salvaged({**files, "000002.log": b""}, tmp_path)
-    assert "lost" not in {row[3] for row in told(report)}
+    assert "lost" not in {row[3] for row in reported(report)}
 
 
 @pytest.mark.parametrize("number", range(0, len(CASES), 4))
@@ -221,7 +225,7 @@ def test_the_spans_of_each_file_are_all_of_it(number: int, tmp_path: Path) -> No
         if name.startswith("lost/"):  # set aside by a repair: a database of its own
             continue
         at = 0
-        for source, start, end, *_ in told(report):
+        for source, start, end, *_ in reported(report):
             if source == name:
                 assert start == at
                 at = end
@@ -305,7 +309,7 @@ def test_filler_of_a_log_is_not_lost(tmp_path: Path) -> None:
     assert log[32762:32768] == bytes(6)
     report, rows = salvaged(build_database() | {LOG: log}, tmp_path)
     assert (rows[b"after"], dict(report.lost), report.notes) == (b"1", {}, [])
-    assert [one for one in told(report) if one[0] == LOG] == [
+    assert [one for one in reported(report) if one[0] == LOG] == [
         (LOG, 0, 32762, "recovered", "data"),
         (LOG, 32762, 32768, "ignored", "data"),
         (LOG, 32768, len(log), "recovered", "data"),

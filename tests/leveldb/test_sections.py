@@ -16,7 +16,7 @@ from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import EntryNotFoundError, Span
 from exhume.formats.leveldb import kernel as compiled
 from exhume.formats.leveldb import layout
-from exhume.formats.leveldb import pykernel as twin
+from exhume.formats.leveldb import pykernel as pure
 from exhume.formats.leveldb import sections as module
 from exhume.formats.leveldb.blocks import build_block, seal_block
 from exhume.formats.leveldb.log import build_batch, build_log
@@ -75,7 +75,7 @@ def test_a_run_is_what_its_sections_are(
 
 
 @pytest.mark.parametrize("codec", ["none", "snappy"])
-def test_no_section_is_made_of_a_block_to_tell_what_claims_it(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_section_is_made_of_a_block_to_find_its_owner(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data, _ = build_table([(b"key%06d" % n, n + 1, PUT, b"value %d" % n * 9) for n in range(8000)], codec, 1000)
     made = []
     real = module._contents
@@ -85,20 +85,20 @@ def test_no_section_is_made_of_a_block_to_tell_what_claims_it(codec: str, monkey
         return real(*args)
 
     monkeypatch.setattr(module, "_contents", contents_of)
-    told = []
+    reported = []
     for jobs in (1, 2):
         with exhume.open(data, format="leveldb") as archive:
             made.clear()
-            told.append(coverage(archive, jobs))
+            reported.append(coverage(archive, jobs))
             assert len(made) < 9
             found = archive.sections(jobs=jobs)
             assert len(found) > 900
             assert [type(part) for part in found.parts].count(SectionRun) == 1
             sizes = [len(section.load()) for section in found if section.load is not None]
             assert min(sizes) > 0
-    assert told[0] == told[1]
-    assert (told[0].gap, told[0].overlap, told[0].total) == (0, 0, len(data))
-    assert (told[0].data == 0) is (codec == "none")
+    assert reported[0] == reported[1]
+    assert (reported[0].gap, reported[0].overlap, reported[0].total) == (0, 0, len(data))
+    assert (reported[0].data == 0) is (codec == "none")
 
 
 def test_a_block_that_its_entries_do_not_fill_is_looked_at(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ sealed_blocks = st.lists(st.tuples(contents, st.sampled_from(["none", "snappy"])
 
 
 @given(sealed_blocks, st.integers(0, 90), st.integers(0, 9))
-def test_what_the_kernel_tells_of_stored_blocks_is_what_its_twin_tells(
+def test_both_kernels_report_the_same_of_stored_blocks(
     blocks: list[tuple[bytes, str]], size: int, skipped: int
 ) -> None:
     data, handles = b"", []
@@ -165,9 +165,9 @@ def test_what_the_kernel_tells_of_stored_blocks_is_what_its_twin_tells(
     columns = Handles.of(handles)
     for window, begin in ((data, 0), (data[:size], 0), (data[skipped : skipped + size], skipped)):
         for call in ("block_codecs", "filled_blocks"):
-            told = [getattr(one, call)(window, begin, columns.offsets, columns.sizes) for one in (compiled, twin)]
-            assert told[0] == told[1]
-    assert len(twin.block_codecs(data, 0, columns.offsets, columns.sizes)) == len(blocks)
+            reported = [getattr(one, call)(window, begin, columns.offsets, columns.sizes) for one in (compiled, pure)]
+            assert reported[0] == reported[1]
+    assert len(pure.block_codecs(data, 0, columns.offsets, columns.sizes)) == len(blocks)
 
 
 def test_records_of_a_log_are_made_when_they_are_shown(tmp_path: Path) -> None:

@@ -57,13 +57,13 @@ def loaded(data: bytes) -> LoadedLog:
 
 
 def shown(found: LoadedLog) -> tuple[Any, ...]:
-    told: list[Any] = []
-    found.recorded.play(checks.collector(told.append))
+    reported: list[Any] = []
+    found.recorded.play(checks.collector(reported.append))
     error = found.error and str(found.error)
     items = {family: list(one) for family, one in found.items.items()}
     unused = [(status, family, list(one)) for status, family, one in found.unused]
     numbers = found.number, found.rule, found.evidence, found.last_sequence, found.records, found.kinds
-    return numbers, items, unused, found.ranges, list(map(str, told)), error
+    return numbers, items, unused, found.ranges, list(map(str, reported)), error
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -83,7 +83,7 @@ def test_the_same_log_as_one_by_one(seed: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 @given(st.integers(0, 9), st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(1, 255)), max_size=4))
-def test_kernel_and_twin_agree_on_anything(seed: int, damage: list[tuple[int, int]]) -> None:
+def test_both_kernels_agree_on_anything(seed: int, damage: list[tuple[int, int]]) -> None:
     data = bytearray(log(seed, 8)[:BLOCK])
     for at, change in damage:
         data[at % len(data)] ^= change

@@ -16,7 +16,7 @@ from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
 from exhume.errors import FormatError, Span, WriterError
 from exhume.formats.leveldb import checks, table_writer
-from exhume.formats.leveldb import pykernel as rows_twin
+from exhume.formats.leveldb import pykernel as rows_pure
 from exhume.formats.leveldb.blocks import build_block, seal_block
 from exhume.formats.leveldb.kernel import LeveldbRows, block_handles, number_range, table_blocks
 from exhume.formats.leveldb.layout import parse_batch, parse_internal_key, parse_tail, whole_handle
@@ -80,9 +80,9 @@ def test_block_kernel_and_generated_class_agree_on_anything(noise: bytes, entrie
 
 def test_shared_prefixes_have_a_budget() -> None:
     block = build_varint(0) + build_varint(200) + b"\0" + b"k" * 200 + (build_varint(200) + b"\0\0") * 1000
-    for twin in (kernel, pykernel):
-        assert twin.block_entries(block, len(block), 1000)[2] == pykernel.BLOCK_BOMB
-        assert len(twin.block_entries(block, len(block), 1 << 20)[0]) == 1001
+    for python in (kernel, pykernel):
+        assert python.block_entries(block, len(block), 1000)[2] == pykernel.BLOCK_BOMB
+        assert len(python.block_entries(block, len(block), 1 << 20)[0]) == 1001
 
 
 @given(
@@ -174,26 +174,26 @@ def test_rows_are_the_same_in_both_kernels(
         )
         for rank, history in enumerate((older, newer))
     ]
-    told = []
-    for twin in (LeveldbRows, rows_twin.LeveldbRows):
+    reported = []
+    for python in (LeveldbRows, rows_pure.LeveldbRows):
         state: tuple[bytes | None, int, int] = (None, -1, -1)
-        said: list[Any] = []
+        shown: list[Any] = []
         for part in ([runs[0][:cut], runs[1]], [runs[0][cut:]], []):
-            rows = twin(5)
+            rows = python(5)
             for run in part:
                 rows.add_items(run)
             state = rows.resolve(state, last_sequence, ranges)
             chains = rows.chains()
-            said += [state, chains, *views(rows)]
+            shown += [state, chains, *views(rows)]
             rows.settle([(at, made[0][1] if at % 2 else None) for at, _, made in chains], bool(cut % 2))
-            said += [rows.chains(), *views(rows)]
+            shown += [rows.chains(), *views(rows)]
             for chosen in ((False, b"", b"\xf0", value[1:3]), (True, value[:1], None, None), (True, None, None, b"x")):
                 rows.choose(*chosen)
-                said += views(rows)
+                shown += views(rows)
             rows.mark([(number % 10, number - 1) for number in range(len(rows))])
-            said += [*views(rows), rows.cut(bytes([1]) * 2 + bytes(254)), *views(rows)]
-        told.append(said)
-    assert told[0] == told[1]
+            shown += [*views(rows), rows.cut(bytes([1]) * 2 + bytes(254)), *views(rows)]
+        reported.append(shown)
+    assert reported[0] == reported[1]
 
 
 def views(rows: Any) -> list[Any]:
@@ -211,7 +211,7 @@ def views(rows: Any) -> list[Any]:
 @given(st.lists(st.lists(st.integers(0, 99))))
 def test_numbers_are_counted_the_same(columns: list[list[int]]) -> None:
     packed = [array("q", column).tobytes() for column in columns]
-    assert number_range(packed) == rows_twin.number_range(packed)
+    assert number_range(packed) == rows_pure.number_range(packed)
 
 
 @pytest.mark.skipif(not kernel.COMPILED, reason="what the compiled kernel checks for itself")
@@ -257,13 +257,13 @@ def test_snappy_and_its_checksum_in_the_kernel(noise: bytes, at: int, inside: by
 
 
 @given(rows, st.integers(1, 200), st.integers(1, 5), st.integers(0, 40), st.booleans())
-def test_blocks_of_values_are_those_of_the_twin(
+def test_blocks_of_values_are_those_of_the_pure_python_kernel(
     pairs: dict[bytes, bytes], size: int, interval: int, cut: int, whole: bool
 ) -> None:
     ordered = sorted(pairs.items())
     for some, before in ((ordered, None), (ordered[cut:] + ordered[:cut], b""), (ordered[:2] * 2, b"\x7f")):
         for packed in (257, MAX_U64 - (1 << 20)):
-            expected = rows_twin.table_blocks(some, before, packed, size, interval, whole)
+            expected = rows_pure.table_blocks(some, before, packed, size, interval, whole)
             assert table_blocks(some, before, packed, size, interval, whole) == expected
 
 

@@ -64,7 +64,7 @@ def searches(draw: st.DrawFn, size: int, found: list[Any], least: int) -> tuple[
     return piece, start, draw(st.sampled_from([None, size, *[one for one in places if start < one <= size]]))
 
 
-def told(image: Path, start: int, stop: int | None, expected: list[Any]) -> list[Any]:
+def reported(image: Path, start: int, stop: int | None, expected: list[Any]) -> list[Any]:
     """What a search in one piece finds."""
     return expected if (start, stop) == (0, None) else list(exhume.carve(image, start=start, stop=stop))
 
@@ -75,7 +75,7 @@ def test_spans_join_exactly(image: Path, expected: list[Any], data: st.DataObjec
     size = image.stat().st_size
     span, start, stop = data.draw(searches(size, expected, size // 20), label="span, start, stop")
     found = list(distributed.carve(str(image), span=span, start=start, stop=stop))
-    assert found == told(image, start, stop, expected)
+    assert found == reported(image, start, stop, expected)
 
 
 @given(data=st.data())
@@ -89,7 +89,7 @@ def test_threads_find_the_same_wherever_pieces_are_cut(
     monkeypatch.setattr("exhume.engines.carve.WINDOW", data.draw(st.integers(100, size), label="window"))
     jobs = data.draw(st.integers(2, 4), label="jobs")
     found = list(exhume.carve(image, start=start, stop=stop, jobs=jobs))
-    assert found == told(image, start, stop, expected)
+    assert found == reported(image, start, stop, expected)
 
 
 class Failing(BytesSource):

@@ -134,14 +134,18 @@ def test_search_clps(archives: Path, exhume_cli: Cli, form: list[str], more: lis
         assert plain.text.splitlines()[-1] == "total: 12"
 
 
-def test_search_says_what_failed_and_goes_on(archives: Path, exhume_cli: Cli) -> None:
+def test_search_states_what_failed_and_continues(archives: Path, exhume_cli: Cli) -> None:
     targets = [archives / "l0.clps", archives / "none.clps", archives / "l1.clps"]
     for jobs in (1, 2):
         found = exhume_cli("search", "--json", "--jobs", jobs, *targets, "n: 1")
         assert found.code == 1
         assert len(json.loads(found.text)["matches"]) == 2
-        told = json.loads(found.err)
-        assert (told["schema"], told["target"], told["code"]) == ("exhume.error/1", str(targets[1]), "EX-601")
+        reported = json.loads(found.err)
+        assert (reported["schema"], reported["target"], reported["code"]) == (
+            "exhume.error/1",
+            str(targets[1]),
+            "EX-601",
+        )
     assert exhume_cli("search", targets[0], targets[2], "n: 77", "--exit-code").code == 4
     assert exhume_cli("search", targets[0], targets[2], "n: 77").code == 0
 

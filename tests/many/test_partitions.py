@@ -47,7 +47,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
 
 
 @pytest.mark.parametrize("path", READABLE, ids=lambda path: "/".join(path.parts[-2:]))
-def test_parts_give_everything_once(path: Path) -> None:
+def test_parts_yield_everything_once(path: Path) -> None:
     whole = partitions(path, size=None)
     assert len(whole) == 1
     parts = partitions(path, size=1)

@@ -92,9 +92,9 @@ def test_no_units(way: dict[str, Any]) -> None:
 def test_failures_are_results(way: dict[str, Any]) -> None:
     results = list(run(fail_some, range(10), retries=2, retry_delay=0.001, **way))
     assert [one.value for one in results if one.ok] == [0, 1, 3, 5, 7, 9]
-    told = {one.unit: (one.error.code, one.attempts) for one in results if one.error}
+    reported = {one.unit: (one.error.code, one.attempts) for one in results if one.error}
     # What a retry cannot mend is not retried: the bytes stay bad, the server stays without ranges.
-    assert told == {2: ("EX-601", 3), 4: ("EX-201", 1), 6: ("EX-610", 3), 8: ("EX-602", 1)}
+    assert reported == {2: ("EX-601", 3), 4: ("EX-201", 1), 6: ("EX-610", 3), 8: ("EX-602", 1)}
     assert "ZeroDivisionError: a bug" in str(next(one.error for one in results if one.unit == 6))
 
 
@@ -114,9 +114,9 @@ def test_a_missing_file_is_not_tried_again(tmp_path: Path) -> None:
 def test_dead_processes_cost_their_own_units_only() -> None:
     results = list(run(kill_some, range(14), jobs=2, retries=1, retry_delay=0.001))
     assert [one.unit for one in results] == list(range(14))
-    told = {one.unit: str(one.error) for one in results if one.error}
-    assert sorted(told) == [3, 10]
-    assert told[3] == "worker process died: killed by signal 9 [EX-609]"
+    reported = {one.unit: str(one.error) for one in results if one.error}
+    assert sorted(reported) == [3, 10]
+    assert reported[3] == "worker process died: killed by signal 9 [EX-609]"
     assert all(one.value == 2 * one.unit for one in results if one.ok)
 
 

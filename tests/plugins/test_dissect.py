@@ -47,8 +47,8 @@ def test_an_archive_of_members_is_a_target(samples: Path, name: str, tmp_path: P
 def test_the_command_prints_a_member(samples: Path) -> None:
     with exhume.caf.open(samples / "caf/sorted.caf") as chunk:
         wanted = chunk.read_member("readme.txt").decode()
-    said = run("target-fs", "-q", "--plugin-path", PLUGIN, "--", samples / "caf/sorted.caf", "cat", "/readme.txt")
-    assert said.stdout == wanted
+    stated = run("target-fs", "-q", "--plugin-path", PLUGIN, "--", samples / "caf/sorted.caf", "cat", "/readme.txt")
+    assert stated.stdout == wanted
 
 
 def test_archives_on_a_target_are_listed(samples: Path, tmp_path: Path) -> None:
@@ -56,12 +56,14 @@ def test_archives_on_a_target_are_listed(samples: Path, tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "image.tar", "w") as image:
         for name in names:
             image.add(samples / name, name)
-    said = run("target-query", "-q", "-j", "-f", "exhume.archives", tmp_path / "image.tar", DISSECT_PLUGINS=str(PLUGIN))
-    records = [record for record in map(json.loads, said.stdout.splitlines()) if record["_type"] == "record"]
-    told = {record["path"]: (record["format"], record["size"], record["confidence"]) for record in records}
-    assert told == {
+    stated = run(
+        "target-query", "-q", "-j", "-f", "exhume.archives", tmp_path / "image.tar", DISSECT_PLUGINS=str(PLUGIN)
+    )
+    records = [record for record in map(json.loads, stated.stdout.splitlines()) if record["_type"] == "record"]
+    reported = {record["path"]: (record["format"], record["size"], record["confidence"]) for record in records}
+    assert reported == {
         f"/{name}": (found[0].format, (samples / name).stat().st_size, found[0].confidence)
         for name in names
         if (found := exhume.identify(samples / name))
     }
-    assert len(told) == 3
+    assert len(reported) == 3

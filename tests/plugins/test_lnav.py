@@ -48,7 +48,7 @@ def test_lnav_shows_what_the_converter_prints(tmp_path: Path) -> None:
     (tmp_path / "converted").write_bytes(converted.stdout)
     (tmp_path / "configuration/formats").mkdir(parents=True)
     (tmp_path / "configuration/formats/exhume").symlink_to(FORMAT)
-    asked = ";SELECT log_time, log_level, log_body FROM exhume_log"
+    requested = ";SELECT log_time, log_level, log_body FROM exhume_log"
     ran = subprocess.run(
         [
             command,
@@ -57,7 +57,7 @@ def test_lnav_shows_what_the_converter_prints(tmp_path: Path) -> None:
             "-I",
             tmp_path / "configuration",
             "-c",
-            asked,
+            requested,
             "-c",
             ":write-csv-to -",
             tmp_path / "converted",

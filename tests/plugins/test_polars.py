@@ -62,19 +62,19 @@ def test_conditions_become_kql(events: Archive, condition: polars.Expr, query: s
 
 
 def test_the_reader_gets_columns_conditions_and_rows(events: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
+    requested: list[dict[str, Any]] = []
     to_arrow = type(events).to_arrow
 
     def spy(self: Archive, **options: Any) -> Any:
-        asked.append(options)
+        requested.append(options)
         return to_arrow(self, **options)
 
     monkeypatch.setattr(type(events), "to_arrow", spy)
     frame = scan(events, query="service: checkout").filter(col("level") == "ERROR").select("message").head(2).collect()
     assert frame.shape == (2, 1)
-    told = asked[-1]
-    assert told["query"] == '(service: checkout) AND (level: "ERROR")'
-    assert sorted(told["columns"]) == ["level", "message"]
+    reported = requested[-1]
+    assert reported["query"] == '(service: checkout) AND (level: "ERROR")'
+    assert sorted(reported["columns"]) == ["level", "message"]
     assert scan(events).select(polars.len()).collect().item() == 80
 
 
@@ -204,9 +204,9 @@ def test_duckdb_and_datafusion_answer_as_kql_does(events: Any, query: str, where
     wanted = sorted(each["message"] for each in events.events(query=query))
     rows = events.to_dataset()
     assert rows.schema.names
-    asked = f"SELECT message FROM rows WHERE {where}"
-    assert sorted(row[0] for row in duckdb.execute(asked).fetchall()) == wanted != []
+    requested = f"SELECT message FROM rows WHERE {where}"
+    assert sorted(row[0] for row in duckdb.execute(requested).fetchall()) == wanted != []
     context = SessionContext()
     context.register_dataset("rows", rows)
-    batches = context.sql(asked).collect()
+    batches = context.sql(requested).collect()
     assert sorted(value for batch in batches for value in batch.column(0).to_pylist()) == wanted

@@ -61,8 +61,8 @@ def test_rerun_imports_a_log_by_its_manifest(samples: Path, tmp_path: Path) -> N
     path = importers(tmp_path)
     (tmp_path / "import.py").write_text(IMPORT)
     made = tmp_path / "made.rrd"
-    said = run("python", tmp_path / "import.py", samples / MANIFEST, made, PATH=path, HOME=str(tmp_path))
-    found: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    stated = run("python", tmp_path / "import.py", samples / MANIFEST, made, PATH=path, HOME=str(tmp_path))
+    found: dict[str, Any] = json.loads(stated.stdout.splitlines()[-1])
     wanted: dict[str, list[list[float]]] = {}
     with exhume.ark.open(samples / "ark/log") as log:
         for message in log.messages(["/camera", "/nav/pose", "/drive/state"]):
@@ -87,9 +87,9 @@ def test_other_paths_are_left_to_other_importers(samples: Path, tmp_path: Path) 
     tool("rerun")
     for other in (samples / "zs/words-none.zs", Path(__file__)):
         assert run("python", "-m", "exhume.plugins.rerun", other, code=66).stdout == ""
-    said = run("python", "-m", "exhume.plugins.rerun", tmp_path / "nowhere", code=1)
-    assert said.stderr.startswith("exhume: ")
-    assert "Traceback" not in said.stderr
+    stated = run("python", "-m", "exhume.plugins.rerun", tmp_path / "nowhere", code=1)
+    assert stated.stderr.startswith("exhume: ")
+    assert "Traceback" not in stated.stderr
 
 
 def test_rerun_reads_the_mcap(samples: Path, tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:

@@ -59,9 +59,11 @@ def test_ark_events_count_from_the_start_of_the_clock(
     with exhume.ark.open(samples / "ark/log") as log:
         wanted = [(timedelta(microseconds=each.time_ns // 1000), each.channel) for each in log.messages()]
     start = datetime.fromisoformat(START)
-    told = [(datetime.fromisoformat(event["datetime"]) - start, event["message"].split(":")[0]) for event in lines(out)]
-    assert sorted(told) == sorted(wanted)
-    assert len(told) == 90
+    reported = [
+        (datetime.fromisoformat(event["datetime"]) - start, event["message"].split(":")[0]) for event in lines(out)
+    ]
+    assert sorted(reported) == sorted(wanted)
+    assert len(reported) == 90
 
 
 def test_a_steady_clock_is_no_calendar(samples: Path, tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
@@ -103,7 +105,7 @@ def test_integers_are_times_with_a_unit(unit: str, tmp_path: Path, exhume_cli: C
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "stated"),
     [
         (["--time", "tss"], "did you mean 'ts'"),
         (["--time", "n"], "say their unit"),
@@ -113,11 +115,11 @@ def test_integers_are_times_with_a_unit(unit: str, tmp_path: Path, exhume_cli: C
     ],
 )
 def test_mistakes_are_reported(
-    samples: Path, tmp_path: Path, exhume_cli: Callable[..., Any], options: list[str], said: str
+    samples: Path, tmp_path: Path, exhume_cli: Callable[..., Any], options: list[str], stated: str
 ) -> None:
     ran = exhume_cli("export", samples / "clp_s/demo.clps", "--to", "timesketch", *options, "-o", tmp_path / "x")
     assert ran.code == 1
-    assert said in ran.err
+    assert stated in ran.err
     assert not (tmp_path / "x").exists()
     assert exhume_cli("export", samples / "clp_s/demo.clps", "--to", "csv", "--time", "ts").code == 2
 
@@ -136,10 +138,10 @@ def test_the_import_client_takes_every_event(
         for suffix in ("jsonl", "csv"):
             made.append(tmp_path / f"{name}.{suffix}")
             exhume_cli("export", target, "--to", "timesketch", *options, "-o", made[-1])
-    said = run("python", Path(__file__).with_name("timesketch_worker.py"), *made)
-    assert "ERROR" not in said.stderr
-    assert "WARNING" not in said.stderr
-    *uploaded, end = map(json.loads, said.stdout.splitlines())
+    stated = run("python", Path(__file__).with_name("timesketch_worker.py"), *made)
+    assert "ERROR" not in stated.stderr
+    assert "WARNING" not in stated.stderr
+    *uploaded, end = map(json.loads, stated.stdout.splitlines())
     assert end == "end"
     wanted = []
     for file in made:

@@ -118,6 +118,6 @@ def test_losses_are_reported_to_unblob(samples: Path, tmp_path: Path) -> None:
     )
     reports = [report for task in json.loads((tmp_path / "report.json").read_text()) for report in task["reports"]]
     (chunk,) = [report for report in reports if report.get("handler_name") == "leveldb"]
-    (told,) = chunk["extraction_reports"]
-    assert told["__typename__"] == "ExtractionProblem"
-    assert told["problem"]
+    (reported,) = chunk["extraction_reports"]
+    assert reported["__typename__"] == "ExtractionProblem"
+    assert reported["problem"]

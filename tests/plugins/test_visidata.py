@@ -52,8 +52,8 @@ def test_several_tables_are_listed(samples: Path, tmp_path: Path) -> None:
 
 def test_other_files_are_rejected_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no archive")
-    said = run("vd", "-b", "-f", "exhume", tmp_path / "notes.txt", "-o", tmp_path / "out.json", code=None)
-    assert "EX-101" in said.stderr + said.stdout
-    assert "Traceback" not in said.stderr + said.stdout
+    stated = run("vd", "-b", "-f", "exhume", tmp_path / "notes.txt", "-o", tmp_path / "out.json", code=None)
+    assert "EX-101" in stated.stderr + stated.stdout
+    assert "Traceback" not in stated.stderr + stated.stdout
     run("vd", "-b", tmp_path / "notes.txt", "-o", tmp_path / "out.json")
     assert "no archive" in (tmp_path / "out.json").read_text()

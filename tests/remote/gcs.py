@@ -15,13 +15,13 @@ os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # read by gcsfs: do n
 
 
 class GcsStore:
-    """A running store: `options` reach it, `put` uploads; `asked` has the ranges and generations it was requested."""
+    """A running store: `options` reach it, `put` uploads; `asks` has the ranges and generations it was requested."""
 
     def __init__(self, port: int) -> None:
         import gcsfs
 
         logging.getLogger("gcsfs").setLevel(logging.CRITICAL)
-        self.asked: list[tuple[str, str | None]] = []
+        self.asks: list[tuple[str, str | None]] = []
         self.options: dict[str, Any] = {
             "endpoint_url": f"http://127.0.0.1:{port}", "token": "anon", "project": "exhume"
         }  # fmt: skip
@@ -61,7 +61,7 @@ def gcs_store() -> Iterator[GcsStore]:
         """As the real one: checks `ifGenerationMatch`, and reports the generation."""
         wanted = request.query.get("ifGenerationMatch", [None])[0]
         assert store is not None
-        store.asked.append((request.get_header("range", ""), wanted))
+        store.asks.append((request.get_header("range", ""), wanted))
         try:
             found = storage.get_file_obj(request.params["bucket_name"], request.params["object_id"])["generation"]
         except NotFound:

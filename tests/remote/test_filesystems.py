@@ -304,7 +304,7 @@ def test_an_archive_in_use_is_closed_after_its_last_user(tmp_path: Path) -> None
     assert closed == ["b", "a", "another a"]
 
 
-def test_a_replaced_archive_is_opened_anew(tmp_path: Path) -> None:
+def test_a_replaced_archive_is_opened_again(tmp_path: Path) -> None:
     path = write_files(tmp_path / "x.caf", "caf", {"a": b"first"})
     fs = fsspec.filesystem("caf", fo=str(path))
     assert fs.cat("a") == b"first"

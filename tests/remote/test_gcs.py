@@ -41,17 +41,17 @@ class TestContract(SourceContract):
 def test_opening_is_one_request_for_the_head(gcs: GcsStore) -> None:
     data = bytes(range(256)) * 2048
     url = gcs.pipe("large.bin", data)
-    gcs.asked.clear()
+    gcs.asks.clear()
     with open_target(url, storage_options=gcs.options) as source:
         assert isinstance(source, Source)
         assert (source.size, source.read_at(5, 3)) == (len(data), data[5:8])
-        assert gcs.asked == [(f"bytes=0-{HEAD - 1}", None)]
+        assert gcs.asks == [(f"bytes=0-{HEAD - 1}", None)]
         assert source.read_many([(100_000, 100_010), (300_000, 300_010)]) == [
             data[100_000:100_010],
             data[300_000:300_010],
         ]
-    assert len(gcs.asked) == 3
-    assert all(generation for _, generation in gcs.asked[1:])  # requested the generation that was opened
+    assert len(gcs.asks) == 3
+    assert all(generation for _, generation in gcs.asks[1:])  # requested the generation that was opened
 
 
 def test_an_object_that_is_replaced(gcs: GcsStore) -> None:

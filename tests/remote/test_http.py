@@ -134,7 +134,7 @@ FILES = [path for path in own_archives() if path.is_file()]
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)
-def test_three_requests_open_an_archive_and_tell_about_it(path: Path) -> None:
+def test_three_requests_open_and_describe_an_archive(path: Path) -> None:
     with serving({"a": path.read_bytes()}) as served:
         with exhume.open(f"{served.url}/a", storage_options={"skip_instance_cache": True}) as archive:
             remote = archive.info().to_dict()

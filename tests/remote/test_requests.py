@@ -23,7 +23,7 @@ pytest.importorskip("aiohttp", reason="the extra cloud (fsspec[http]) is not ins
 Opened = Callable[..., Any]
 
 
-class Asked:
+class Requested:
     """An archive on a counting server; `since` empties the count."""
 
     def __init__(self, served: Served, url: str) -> None:
@@ -45,14 +45,14 @@ class Asked:
 
 
 @contextmanager
-def asked(path: Path) -> Iterator[Asked]:
+def requested(path: Path) -> Iterator[Requested]:
     if path.is_file():
         with serving({path.name: path.read_bytes()}) as served:
-            yield Asked(served, f"{served.url}/{path.name}")
+            yield Requested(served, f"{served.url}/{path.name}")
         return
     files = {f"a/{p.relative_to(path).as_posix()}": p.read_bytes() for p in path.rglob("*") if p.is_file()}
     with serving(files) as served:
-        yield Asked(served, f"{served.url}/a/")
+        yield Requested(served, f"{served.url}/a/")
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def ark(folder: Path) -> Path:
 def test_opening_and_describing_a_large_file(name: str, request: pytest.FixtureRequest) -> None:
     path: Path = request.getfixturevalue(name)
     assert path.stat().st_size > HEAD + TAIL
-    with asked(path) as server, server.at_most(2, 1), server.open() as archive:
+    with requested(path) as server, server.at_most(2, 1), server.open() as archive:
         archive.info().to_dict()
         assert all(end <= HEAD or start >= path.stat().st_size - TAIL for start, end in server.ranges())
 
@@ -134,7 +134,7 @@ def test_a_stream_is_read_once_from_front_to_back(name: str, folder: Path) -> No
             writer.write({"id": i, "text": f"{rnd.getrandbits(800):x}"}, {"level": {"num": i % 50}})
     size = (folder / name).stat().st_size
     assert size > HEAD + TAIL
-    with asked(folder / name) as server:
+    with requested(folder / name) as server:
         with server.at_most(2, 1), server.open() as archive:
             assert archive.user_metadata == {"host": "a1"}
             assert all(end <= 2 * HEAD for _, end in server.ranges())
@@ -156,7 +156,7 @@ def test_a_stream_of_text_is_read_once_from_front_to_back(name: str, folder: Pat
             writer.write(1_700_000_000_000 + i, f" INFO id {i} has {rnd.getrandbits(800):x}\n")
     size = (folder / name).stat().st_size
     assert size > HEAD + TAIL
-    with asked(folder / name) as server:
+    with requested(folder / name) as server:
         with server.at_most(2, 1), server.open() as archive:
             assert archive.zone == "UTC"
             assert all(end <= 2 * HEAD for _, end in server.ranges())
@@ -176,7 +176,7 @@ def test_a_large_index_is_one_more(folder: Path) -> None:
     with writer:
         for i in range(12_000):
             writer.add_bytes(f"a-rather-long-directory-name/member-{i:08}", b"%d" % i)
-    with asked(folder / "many.caf") as server:
+    with requested(folder / "many.caf") as server:
         with server.at_most(3, 3):
             archive = server.open()
             archive.info().to_dict()
@@ -185,7 +185,7 @@ def test_a_large_index_is_one_more(folder: Path) -> None:
 
 
 def test_one_caf_member_is_one_request(caf: Path) -> None:
-    with asked(caf) as server, server.open() as archive:
+    with requested(caf) as server, server.open() as archive:
         for name in ("dir3/f0101", "dir0/f0007"):
             with server.at_most(1, 1):
                 assert len(archive.read_member(name)) == 10_000
@@ -198,7 +198,7 @@ def test_one_caf_member_is_one_request(caf: Path) -> None:
 
 
 def test_one_zs_lookup_is_one_request_per_level(zs: Path) -> None:
-    with asked(zs) as server, server.open() as archive:
+    with requested(zs) as server, server.open() as archive:
         depth = archive.info().to_dict()["statistics"]["root_index_level"]
         assert depth >= 3
         for prefix in (b"7777", b"20", b"abc"):
@@ -216,7 +216,7 @@ def test_listing_the_blocks_of_a_zs_file_reads_the_index(zs: Path) -> None:
         assert [(s.name, s.span.start, s.span.end) for s in local.outline()] == sections
         block = local.read_section("data-100")
     assert index < zs.stat().st_size / 10
-    with asked(zs) as server:
+    with requested(zs) as server:
         fs = fsspec.filesystem(
             "zs", fo=server.url, target_options={"skip_instance_cache": True}, skip_instance_cache=True
         )
@@ -230,7 +230,7 @@ def test_listing_the_blocks_of_a_zs_file_reads_the_index(zs: Path) -> None:
 
 
 def test_verify_reads_a_clp_s_archive_after_its_head_once(clps: Path) -> None:
-    with asked(clps) as server:
+    with requested(clps) as server:
         with server.open() as archive:
             assert list(archive.verify()) == []
         assert sum(end - start for start, end in server.ranges()) <= clps.stat().st_size + HEAD
@@ -249,7 +249,7 @@ def test_a_query_reads_the_tables_and_dictionaries_that_it_needs(clps: Path) -> 
         return all(any(low <= start and end <= high for low, high in _joined(spans)) for start, end in ranges)
 
     dictionaries = ["/var.dict", "/log.dict", "/array.dict"]
-    with asked(clps) as server:
+    with requested(clps) as server:
         with server.open() as archive:
             archive.info().to_dict()
             with server.at_most(1, 1):  # counting on a number needs the table and no dictionary
@@ -280,7 +280,7 @@ def test_a_bundle(bundle: Path) -> None:
     with exhume.open(bundle) as local:
         data = local.read_member("dir3/f0101")  # type: ignore[attr-defined]
         files = len(local.source.names())  # type: ignore[union-attr]
-    with asked(bundle) as server:
+    with requested(bundle) as server:
         with server.at_most(files + 4):  # index pages, and each file's head
             archive = server.open()
             archive.info().to_dict()
@@ -294,7 +294,7 @@ def test_a_bundle(bundle: Path) -> None:
 
 
 def test_one_topic_of_a_log(ark: Path) -> None:
-    with asked(ark) as server, server.open() as archive:
+    with requested(ark) as server, server.open() as archive:
         splits = [name for name in server.served.files if "/splits/" in name]
         assert len(splits) == 8
         with server.at_most(4, 2):  # two splits: head with the index, and the messages
@@ -308,7 +308,7 @@ def test_one_topic_of_a_log(ark: Path) -> None:
 
 
 def test_file_systems_ask_no_more(caf: Path, tmp_path: Path) -> None:
-    with asked(caf) as server:
+    with requested(caf) as server:
         with server.at_most(2, 2):
             fs = fsspec.filesystem("caf", fo=server.url, skip_instance_cache=True)
             assert len(fs.cat("dir3/f0101")) == 10_000
@@ -365,7 +365,7 @@ def test_reading_all_of_an_archive_takes_no_more_requests(
 ) -> None:
     """... for being several at a time."""
 
-    def read(server: Asked) -> tuple[int, list[str], Any]:
+    def read(server: Requested) -> tuple[int, list[str], Any]:
         server.served.requests.clear()
         storage = {"skip_instance_cache": True, "allow_full_download": True}
         found = [str(finding) for finding in exhume.verify(server.url, storage_options=storage)]
@@ -379,7 +379,7 @@ def test_reading_all_of_an_archive_takes_no_more_requests(
                 content = list(archive.records() if name == "zs" else archive.json_lines())
         return len(server.served.requests), found, content
 
-    with asked(request.getfixturevalue(name)) as server:
+    with requested(request.getfixturevalue(name)) as server:
         requests, found, content = read(server)
         monkeypatch.setattr(RemoteSource, "_fetch_ahead", lambda self, start, stop: None)
         one_at_a_time = read(server)

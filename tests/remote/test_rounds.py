@@ -166,7 +166,7 @@ def test_opening_and_describing_is_three_requests_at_most(path: Path, store: Sto
     url = store.put(f"rounds/any/{label(path)}", path) + "/" * path.is_dir()
     opening = sparing(exhume.identify(path)[0].format)
     store.wire.clear()
-    told = describe(url, store.options, **opening)
+    reported = describe(url, store.options, **opening)
     assert len(set(store.wire.requests)) == len(store.wire.requests)
     if path.name == "amended":  # two logs: a manifest each, and what a filter cuts through
         assert len(store.wire.requests) == 1 + 2 + 3
@@ -175,10 +175,10 @@ def test_opening_and_describing_is_three_requests_at_most(path: Path, store: Sto
     else:
         assert len(store.wire.requests) <= 3, store.wire.requests
     known = describe(str(path), {}, **opening)
-    assert told.keys() == known.keys()
+    assert reported.keys() == known.keys()
     for key, value in known.items():
-        told_all = not isinstance(told[key], (dict, list)) or "None" not in str(told[key])
-        assert told[key] == value or told[key] is None or not told_all, key
+        reported_all = not isinstance(reported[key], (dict, list)) or "None" not in str(reported[key])
+        assert reported[key] == value or reported[key] is None or not reported_all, key
 
 
 def test_a_search_of_a_directory_asks_for_each_file_once(samples: Path, store: Store) -> None:
@@ -192,8 +192,8 @@ def test_a_search_of_a_directory_asks_for_each_file_once(samples: Path, store: S
     store.wire.clear()
     with exhume.open(url, storage_options=store.options) as archive:
         assert list(archive.json_lines("level: *")) == expected != []  # type: ignore[attr-defined]
-    asked = [request.split()[1] for request in store.wire.requests]
-    assert len(asked) == len(set(asked)) <= 1 + len(list(path.iterdir()))
+    requested = [request.split()[1] for request in store.wire.requests]
+    assert len(requested) == len(set(requested)) <= 1 + len(list(path.iterdir()))
 
 
 @pytest.fixture(scope="module")
@@ -209,12 +209,12 @@ def test_rows_of_an_index_of_several_files_are_not_counted(divided: Path, store:
     url = store.put("rounds/divided", divided) + "/"
     with exhume.open(url, storage_options=store.options) as archive, exhume.open(divided) as local:
         store.wire.clear()
-        told, known = archive.info().to_dict(), local.info().to_dict()
+        reported, known = archive.info().to_dict(), local.info().to_dict()
         assert len(store.wire.requests) <= 1, store.wire.requests  # the header of the first shard
-        assert [told[key] for key in ("files", "directories", "size", "magic")] == [None] * 4
-        assert [shard["records"] for shard in told["shards"]] == [None, None]
+        assert [reported[key] for key in ("files", "directories", "size", "magic")] == [None] * 4
+        assert [shard["records"] for shard in reported["shards"]] == [None, None]
         for key in ("compression", "record_size", "stored_size"):
-            assert told[key] == known[key]
+            assert reported[key] == known[key]
         assert archive.stats() == local.stats()
         assert archive.info().to_dict() == known
         assert list(archive.entries()) == list(local.entries())
@@ -237,12 +237,12 @@ def test_a_large_index_is_not_counted(archives: dict[str, Path], store: Store, m
         assert sum(entry.kind == "file" for entry in archive.entries()) == 15_000
 
 
-def test_the_header_that_stands_in_may_be_damaged(divided: Path, store: Store, tmp_path: Path) -> None:
+def test_the_header_that_replaces_it_may_be_damaged(divided: Path, store: Store, tmp_path: Path) -> None:
     copy = tmp_path / "bundle"
     shutil.copytree(divided, copy)
     (copy / "shard-00000000").write_bytes(b"")
-    told = describe(store.put("rounds/headless", copy) + "/", store.options)
-    assert (told["compression"], told["files"]) == (None, None)
+    reported = describe(store.put("rounds/headless", copy) + "/", store.options)
+    assert (reported["compression"], reported["files"]) == (None, None)
     for shard in copy.glob("shard-*"):
         shard.unlink()
     url = store.put("rounds/shardless", copy) + "/"
@@ -266,7 +266,7 @@ def test_an_index_of_several_files_is_checked_when_it_is_read(divided: Path, sto
         assert "DBND-101" in {finding.code for finding in archive.verify()}
 
 
-def test_old_manifests_are_read_where_they_tell_something(
+def test_old_manifests_are_read_where_they_state_something(
     archives: dict[str, Path], store: Store, tmp_path: Path
 ) -> None:
     copy = tmp_path / "db"
@@ -291,7 +291,7 @@ def test_a_large_caf_index_is_read_once(store: Store, tmp_path: Path, monkeypatc
             writer.add_bytes(f"a-rather-long-directory-name/member-{i:08}", b"%d" % i * 20)
     url = store.put("rounds/x.caf", tmp_path / "x.caf")
     for eager in (8 << 20, 1000):  # an index that is larger than that is not read on opening
-        monkeypatch.setattr("exhume.io.remote.source.BEHIND_A_NETWORK", Cost(wait=64 << 10, piece=eager, together=16))
+        monkeypatch.setattr("exhume.io.remote.source.NETWORK_COST", Cost(wait=64 << 10, piece=eager, together=16))
         store.wire.clear()
         assert describe(url, store.options)["files"] == 12_000
         assert len(store.wire.requests) == 3, store.wire.requests
@@ -347,14 +347,14 @@ def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None
     known = describe(str(part), {})
     url = store.put("rounds/filtered", tmp_path / "log") + f"/manifests/{part.name}"
     store.wire.clear()
-    told = describe(url, store.options, by_manifest=True)
+    reported = describe(url, store.options, by_manifest=True)
     assert len(store.wire.requests) <= 3, store.wire.requests
-    assert told == describe(str(part), {}, by_manifest=True)
+    assert reported == describe(str(part), {}, by_manifest=True)
     assert known["messages"] == 283
-    assert known["messages"] < told["messages"] < 400
-    assert 50_000 == told["minimum_ns"] == known["minimum_ns"]
-    assert known["maximum_ns"] <= told["maximum_ns"] < 333_000
-    assert all(row["is_estimate"] for row in told["channels"])
+    assert known["messages"] < reported["messages"] < 400
+    assert 50_000 == reported["minimum_ns"] == known["minimum_ns"]
+    assert known["maximum_ns"] <= reported["maximum_ns"] < 333_000
+    assert all(row["is_estimate"] for row in reported["channels"])
     assert not any(row["is_estimate"] for row in known["channels"])
     with exhume.open(url, storage_options=store.options, by_manifest=True) as archive:
         assert isinstance(archive, ArkArchive)
@@ -365,7 +365,7 @@ def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_log_is_counted_by_its_manifest_where_that_is_asked_for(archives: dict[str, Path], store: Store) -> None:
+def test_a_log_is_counted_by_its_manifest_where_that_is_requested(archives: dict[str, Path], store: Store) -> None:
     """Whether or not its splits are intact (`verify` finds that); otherwise by the splits, in any folder."""
     url = store.put("rounds/counted", archives["ark"]) + "/"
     name = next((archives["ark"] / "splits").iterdir()).name
@@ -378,10 +378,10 @@ def test_a_log_is_counted_by_its_manifest_where_that_is_asked_for(archives: dict
     assert describe(broken, store.options) == describe(str(damaged), {}) != describe(url, store.options)
     options: dict[str, Any] = {"storage_options": store.options, "by_manifest": True}
     with exhume.open(broken, **options) as archive, exhume.open(damaged) as local:
-        told = archive.info().to_dict()
+        reported = archive.info().to_dict()
         rows = archive.stats()["split_indexes"]
         assert {row["split"] for row in rows if "problem" in row} == {name}
-        assert told != archive.info().to_dict() == local.info().to_dict()  # by the indexes now
+        assert reported != archive.info().to_dict() == local.info().to_dict()  # by the indexes now
         assert any(finding.severity == "error" for finding in archive.verify())
 
 

@@ -137,17 +137,17 @@ def test_an_object_that_is_overwritten_between_requests(store: Store) -> None:
 def test_a_size_that_is_known_spares_the_question(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     url = store.pipe("known", b"x" * 1000 + b"y" * 10)
     source = open_target(url, storage_options=store.options, size=1010)
-    asked: list[str] = []
+    requested: list[str] = []
     call = type(store.fs)._call_s3
 
     async def counted(self: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        asked.append(method)
+        requested.append(method)
         return await call(self, method, *args, **kwargs)
 
     monkeypatch.setattr(type(store.fs), "_call_s3", counted)
     assert isinstance(source, Source)
     assert source.read_at(1000, 10) == b"y" * 10
-    assert asked == ["get_object"]
+    assert requested == ["get_object"]
 
 
 def test_what_is_not_there(store: Store, exhume_cli: Cli) -> None:

@@ -34,7 +34,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exhume.io.remote.stores, "SILENCE", 0.2)
 
 
-def said(ran: Ran, code: str = "EX-601") -> str:
+def stated(ran: Ran, code: str = "EX-601") -> str:
     """The one line that a failed command said."""
     assert ran.code == 1
     assert ran.out == b""
@@ -56,7 +56,7 @@ def said(ran: Ran, code: str = "EX-601") -> str:
     ],
 )
 def test_urls_that_lead_nowhere(url: str, words: str, exhume_cli: Cli) -> None:
-    assert words in said(exhume_cli("info", url))
+    assert words in stated(exhume_cli("info", url))
 
 
 def test_buckets_and_keys_that_are_not_there(store: Store, exhume_cli: Cli) -> None:
@@ -66,8 +66,8 @@ def test_buckets_and_keys_that_are_not_there(store: Store, exhume_cli: Cli) -> N
         "s3://no-such-bucket/a.zs",
         "s3://no-such-bucket/a/",
     ):
-        assert "no such file or object" in said(exhume_cli("info", url, *store.arguments))
-    assert "matches" in said(exhume_cli("verify", f"s3://{BUCKET}/nothing/*.zs", *store.arguments))
+        assert "no such file or object" in stated(exhume_cli("info", url, *store.arguments))
+    assert "matches" in stated(exhume_cli("verify", f"s3://{BUCKET}/nothing/*.zs", *store.arguments))
 
 
 def test_no_credentials(monkeypatch: pytest.MonkeyPatch, store: Store, exhume_cli: Cli, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_no_credentials(monkeypatch: pytest.MonkeyPatch, store: Store, exhume_cl
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     endpoint = f"endpoint_url={store.options['endpoint_url']}"
     ran = exhume_cli("info", f"s3://{BUCKET}/a.zs", "--storage", endpoint, "--storage", "skip_instance_cache=true")
-    assert "no credentials" in said(ran)
+    assert "no credentials" in stated(ran)
 
 
 @pytest.mark.parametrize("status", ["401", "403"])
@@ -103,10 +103,10 @@ def test_denied_by_the_store(store: Store, exhume_cli: Cli, monkeypatch: pytest.
 
     monkeypatch.setattr(type(store.fs), "_call_s3", denied)
     ran = exhume_cli("info", f"s3://{BUCKET}/secret.zs", *store.arguments, "--storage", "skip_instance_cache=true")
-    assert "access denied" in said(ran)
+    assert "access denied" in stated(ran)
 
 
-def test_a_server_that_says_nothing() -> None:
+def test_a_server_without_answers() -> None:
     with serving({"a": b"x" * 1000}, "silent") as served:
         start = time.monotonic()
         with pytest.raises(SourceError, match="no answer in time after 4 attempts"):
@@ -133,7 +133,7 @@ def test_https(authority: tuple[ssl.SSLContext, Path], exhume_cli: Cli) -> None:
         url = f"{served.url}/w.zs"
         assert url.startswith("https://")
         ran = exhume_cli("info", url, "--storage", "skip_instance_cache=true")
-        assert "the server's certificate is not trusted" in said(ran)
+        assert "the server's certificate is not trusted" in stated(ran)
         assert not served.requests
         options = {"ssl": ssl.create_default_context(cafile=str(trusted)), "skip_instance_cache": True}
         with exhume.open(url, storage_options=options) as archive:

@@ -36,7 +36,7 @@ from exhume.layout.fast import RAISED
 from exhume.layout.foreign import Specification, compile_ksy
 from tests.conftest import ROOT
 from tests.toolchain.differential import FOREIGN, DifferenceError, compare_with, read_whole
-from tests.toolchain.natively import Told
+from tests.toolchain.natively import Reported
 from tools import nodejs
 from tools.blocks import write_block
 from tools.generate import relative_imports
@@ -122,9 +122,9 @@ class Collection:
             os._exit(0)
         os.close(write)
         with os.fdopen(read, "rb") as pipe:
-            told = pipe.read()
+            reported = pipe.read()
         os.waitpid(child, 0)
-        return pickle.loads(told) if told else Tried(problem="it took too long, or too much memory")
+        return pickle.loads(reported) if reported else Tried(problem="it took too long, or too much memory")
 
     def _attempt(self, file: Path, specification: Specification, seeds: int) -> Tried:
         out = Tried()
@@ -163,7 +163,7 @@ def _endless(type: Type, data: bytearray, given: list[Any]) -> bool:
         return bool(error.expected == "elements that take bytes")
     except RAISED:
         return False
-    return "elements that take bytes" in repr(Told().value(value))
+    return "elements that take bytes" in repr(Reported().value(value))
 
 
 def _mend(type: Type, data: bytearray, given: list[Any], draw: random.Random) -> bool:

@@ -128,8 +128,8 @@ def main() -> int:
             functools.partial(run, count=chosen.inputs, drawn=min(DRAWN, chosen.inputs // 5)), schemas, chunksize=1
         ):
             rows.append(row)
-            said = [f"{time.monotonic() - begin:6.0f} s  {row[0]}: {len(row[4])} differences", *row[4][:10]]
-            sys.stdout.write("\n    ".join(said) + "\n")
+            stated = [f"{time.monotonic() - begin:6.0f} s  {row[0]}: {len(row[4])} differences", *row[4][:10]]
+            sys.stdout.write("\n    ".join(stated) + "\n")
             sys.stdout.flush()
     if any(row[4] for row in rows):
         return 1

@@ -230,7 +230,7 @@ class Comparison:
     def __init__(self) -> None:
         self.left = ENOUGH
 
-    def asked(self, slow: Any, name: str) -> tuple[Any, BaseException | None]:
+    def requested(self, slow: Any, name: str) -> tuple[Any, BaseException | None]:
         """An instance of the oracle's, or why there is none."""
         return ask(slow, name)
 
@@ -247,7 +247,7 @@ class Comparison:
             self.value(getattr(slow, field.id), value, field.kind, f"{path}.{field.id}")
         for field in type.instances.values():
             here = f"{path}.{field.id}"
-            expected, problem = self.asked(slow, field.id)
+            expected, problem = self.requested(slow, field.id)
             found, other = ask(fast, safe(field.id))
             if isinstance(problem, AttributeError) and other is None:
                 continue  # an expression over a field that is not there: Python has no value for it

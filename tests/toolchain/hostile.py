@@ -273,7 +273,7 @@ def cost(name: str) -> dict[str, Any]:
         file.write_bytes(data)
         out, err = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
-        said = sys.stderr
+        stated = sys.stderr
         try:
             before = peak_memory()
             for step, work in steps(spec, file):
@@ -283,9 +283,9 @@ def cost(name: str) -> dict[str, Any]:
                 sys.stdout.seek(0)
                 sys.stdout.truncate()
             found["peak"] = (peak_memory() - before) >> 20
-            said.flush()
-            said.seek(0)
-            found["said"] = said.read()
+            stated.flush()
+            stated.seek(0)
+            found["stated"] = stated.read()
         finally:
             sys.stdout, sys.stderr = out, err
     return found

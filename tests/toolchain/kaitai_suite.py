@@ -134,7 +134,7 @@ class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         problems = [text for _, text in (*result.failures, *result.errors)]
         return Result(name, "failed" if problems or not result.testsRun else "passed", "\n".join(problems))
 
-    def specs(self, asked: Sequence[str] = (), seen: Callable[[Result], None] | None = None) -> list[Result]:
+    def specs(self, requested: Sequence[str] = (), seen: Callable[[Result], None] | None = None) -> list[Result]:
         """What came of each spec, or of those that are requested; `seen` is called with each when it is there."""
         sys.meta_path.insert(0, self)
         before, kaitai = Path.cwd(), sys.modules.get("kaitaistruct")
@@ -142,7 +142,7 @@ class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         os.chdir(self.folder)
         try:
             found = []
-            for name in asked or self.names:
+            for name in requested or self.names:
                 found.append(self.run(name))
                 if seen is not None:
                     seen(found[-1])
@@ -166,7 +166,7 @@ class Suite(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             except Exception as error:
                 yield Result(file.stem, "failed", f"{error!r:.300}{traceback.format_exc()[-900:]}")
             else:
-                yield Result(file.stem, "passed", said(file))
+                yield Result(file.stem, "passed", stated(file))
 
 
 DEBUGGED = frozenset(
@@ -174,10 +174,10 @@ DEBUGGED = frozenset(
 )
 
 
-def _assert_equal(case: unittest.TestCase, one: Any, other: Any, said: Any = None) -> None:
+def _assert_equal(case: unittest.TestCase, one: Any, other: Any, stated: Any = None) -> None:
     if isinstance(other, list) and isinstance(one, (bytes, memoryview)):
         one = list(one)
-    unittest.TestCase.assertEqual(case, one, other, said)  # noqa: PT009 - which the specs call
+    unittest.TestCase.assertEqual(case, one, other, stated)  # noqa: PT009 - which the specs call
 
 
 def _adapted(specification: Specification, root: Any, debug: bool) -> Any:
@@ -265,7 +265,7 @@ def _lower(name: str) -> str:
     return re.sub("(?<!^)([A-Z])", r"_\1", name).lower()
 
 
-def said(file: Path) -> str:
+def stated(file: Path) -> str:
     """What Kaitai's compiler says of a wrong specification: the comment at its top."""
     lines = file.read_text(encoding="utf-8").splitlines()
     return " ".join(one.lstrip("# \t") for one in lines if one.startswith("#")).strip()
@@ -273,7 +273,7 @@ def said(file: Path) -> str:
 
 def only_warned(suite: Suite, name: str) -> bool:
     """Whether Kaitai's compiler accepts a specification all the same, or imports it only from a wrong one."""
-    text = said(suite.folder / "formats_err" / f"{name}.ksy")
+    text = stated(suite.folder / "formats_err" / f"{name}.ksy")
     return "error:" not in text
 
 
@@ -305,13 +305,13 @@ def figures(suite: Suite, results: list[Result], wrong: list[Result]) -> str:
     return "\n".join([*lines, "", *(f"- `{name}`: {why}" for name, why in notes)])
 
 
-def main(asked: list[str]) -> None:
+def main(requested: list[str]) -> None:
     """Run the suite, or the specs that are requested."""
     if TESTS is None:
         sys.exit("KAITAI_TESTS=/path/to/kaitai_struct_tests is missing")
-    names = [one for one in asked if one != "--native"]
-    suite = Suite(Path(TESTS), native="--native" in asked)
-    if not asked:
+    names = [one for one in requested if one != "--native"]
+    suite = Suite(Path(TESTS), native="--native" in requested)
+    if not requested:
         write_block(PAGE, TARGET, figures(suite, suite.specs(), list(suite.wrong())))
         return
 

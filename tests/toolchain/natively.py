@@ -27,7 +27,7 @@ MOST = 1_500
 """Values that are examined in one reading."""
 
 
-class Told:
+class Reported:
     """All that there is in a value, and what is reported where there is none."""
 
     def __init__(self) -> None:
@@ -46,13 +46,13 @@ class Told:
             return [self.value(one, depth + 1) for one in value]
         if type(value).__name__.endswith("Columns"):
             columns = {one: getattr(value, one) for one in type(value).__slots__ if one not in _AROUND}
-            told = [(name, one.tolist()) for name, one in columns.items() if isinstance(one, (array, memoryview))]
-            return [*told, str(value.problem), [self.value(one, depth + 1) for one in value]]
+            reported = [(name, one.tolist()) for name, one in columns.items() if isinstance(one, (array, memoryview))]
+            return [*reported, str(value.problem), [self.value(one, depth + 1) for one in value]]
         if hasattr(value, "_fields"):
-            return [type(value).__name__, *((name, self.asked(value, name, depth)) for name in _members(value))]
+            return [type(value).__name__, *((name, self.requested(value, name, depth)) for name in _members(value))]
         return value
 
-    def asked(self, value: Any, name: str, depth: int) -> Any:
+    def requested(self, value: Any, name: str, depth: int) -> Any:
         """A field or an instance of a value, or what is reported where it has none."""
         try:
             found = getattr(value, name)
@@ -69,7 +69,7 @@ def _members(value: Any) -> list[str]:
     return [*value._fields, *own, "_sizeof"][:-1]
 
 
-def told(specification: Specification, data: bytes, given: list[Any]) -> Any:
+def reported(specification: Specification, data: bytes, given: list[Any]) -> Any:
     """What a specification makes of bytes: everything in it, or what is reported."""
     type = specification.model.schemas[specification.id]
     reader = getattr(specification.module, type.reader_name)
@@ -77,13 +77,13 @@ def told(specification: Specification, data: bytes, given: list[Any]) -> Any:
         value, at = reader(data, 0, len(data), *specification._around(reader), *given)
     except RAISED as error:
         return error.__class__.__name__, str(error)
-    found = Told()
+    found = Reported()
     return at, found.value(value)
 
 
 def difference(plain: Specification, native: Specification, data: bytes, given: list[Any]) -> str:
     """Where two readings differ; nothing when they do not."""
-    one, other = told(plain, data, given), told(native, data, given)
+    one, other = reported(plain, data, given), reported(native, data, given)
     if one == other or repr(one) == repr(other):  # a NaN differs from itself
         return ""
     return f"{data.hex()[:2000]} {given}\n  {_first(one, other)}"

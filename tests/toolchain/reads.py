@@ -70,7 +70,7 @@ REST = {
 ALSO = dict.fromkeys(("leveldb_data_block", "leveldb_properties", "data_bundle_index_block"), "leveldb_block")
 """Schemas that describe the bytes of another with more of what is in them; readers of the other count."""
 
-TWINS = (
+PURE_ONES = (
     (exhume.native.kernel, exhume.native.pykernel),
     (exhume.formats.ark.kernel, exhume.formats.ark.pykernel),
     (exhume.formats.clp_s.read.kernel, exhume.formats.clp_s.read.pykernel),
@@ -251,10 +251,10 @@ def recorded() -> Iterator[Reads]:  # noqa: C901 - replacing and restoring belon
             elif value is numbers:
                 replaced.append((fast, name, value))
                 setattr(fast, name, partial(_noted_numbers, schema, reads))
-    for kernel, twin in TWINS:
-        names = [name for name, value in vars(twin).items() if callable(value) and hasattr(kernel, name)]
+    for kernel, pure in PURE_ONES:
+        names = [name for name, value in vars(pure).items() if callable(value) and hasattr(kernel, name)]
         functions = {name: getattr(kernel, name) for name in names}
-        instead |= {value: getattr(twin, name) for name, value in functions.items() if value is not getattr(twin, name)}
+        instead |= {value: getattr(pure, name) for name, value in functions.items() if value is not getattr(pure, name)}
     for module in [one for name, one in sys.modules.items() if name.startswith("exhume")]:
         for name, value in list(vars(module).items()):
             if isinstance(value, struct.Struct) and (schemas := _formats().get(value.format)) is not None:

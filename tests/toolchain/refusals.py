@@ -103,7 +103,7 @@ class _WithPlaces(Comparison):
         super().__init__()
         self.plain = plain
 
-    def asked(self, slow: Any, name: str) -> tuple[Any, BaseException | None]:
+    def requested(self, slow: Any, name: str) -> tuple[Any, BaseException | None]:
         if (error := self.plain.refused.get((id(slow), name))) is not None:
             return None, error  # Kaitai hands out what it had when it is asked again
         found, error = ask(slow, name)

@@ -31,14 +31,14 @@ SAMPLES = trees.ROOT / "tests" / "samples" / "ksy"
 class Lie(NamedTuple):
     """A file with a number that is not true, and where that shows: paths of the tree, or of the specification.
 
-    JavaScript does not name the field that rejects a number itself; `said` is its message.
+    JavaScript does not name the field that rejects a number itself; `stated` is its message.
     """
 
     title: str
     schema: str
     data: bytes
     errors: list[str]
-    said: str = ""
+    stated: str = ""
 
 
 def patched(name: str, *changes: tuple[int, bytes]) -> bytes:
@@ -144,7 +144,7 @@ def leveldb() -> list[Lie]:
     return found
 
 
-LIES = [*clp_s(), *ark_split(), *zs(), *leveldb()]
+WRONG_CLAIMS = [*clp_s(), *ark_split(), *zs(), *leveldb()]
 
 
 def python_errors(schema: str, data: bytes) -> list[str]:
@@ -185,21 +185,21 @@ def javascript_errors() -> dict[str, str]:
     """The JavaScript parser's errors for every wrong number."""
     with tempfile.TemporaryDirectory() as folder:
         items = []
-        for index, lie in enumerate(LIES):
+        for index, lie in enumerate(WRONG_CLAIMS):
             sample = Path(folder, str(index))
             sample.write_bytes(lie.data)
-            items.append(trees.twin_item(lie.schema, sample))
-        results = trees.run_twin(items)
-    return {lie.title: str(result["error"] or "") for lie, result in zip(LIES, results, strict=True)}
+            items.append(trees.pure_item(lie.schema, sample))
+        results = trees.run_pure(items)
+    return {lie.title: str(result["error"] or "") for lie, result in zip(WRONG_CLAIMS, results, strict=True)}
 
 
-def told(errors: str, where: str) -> bool:
+def reported(errors: str, where: str) -> bool:
     """Whether an error is at a place, which ends there unless it ends with a slash."""
     return re.search(re.escape(where) + ("" if where.endswith("/") else r"\b"), errors) is not None
 
 
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: f"{lie.schema}: {lie.title}")
-def test_python_says_where_a_number_cannot_be_true(lie: Lie) -> None:
+@pytest.mark.parametrize("lie", WRONG_CLAIMS, ids=lambda lie: f"{lie.schema}: {lie.title}")
+def test_python_states_where_a_number_cannot_be_true(lie: Lie) -> None:
     importlib.import_module(f"exhume_ksy.debug.{lie.schema}")
     tracemalloc.start()
     try:
@@ -207,18 +207,18 @@ def test_python_says_where_a_number_cannot_be_true(lie: Lie) -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert [where for where in lie.errors if not told("\n".join(errors), where)] == []
+    assert [where for where in lie.errors if not reported("\n".join(errors), where)] == []
     assert peak < 64 * len(lie.data) + 2**21, "memory as the number says, not as the file has"
 
 
 @pytest.mark.node
 @pytest.mark.xdist_group("twin")
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: f"{lie.schema}: {lie.title}")
+@pytest.mark.parametrize("lie", WRONG_CLAIMS, ids=lambda lie: f"{lie.schema}: {lie.title}")
 @pytest.mark.slow
-def test_the_web_ide_says_where_a_number_cannot_be_true(lie: Lie) -> None:
+def test_the_web_ide_states_where_a_number_cannot_be_true(lie: Lie) -> None:
     errors = javascript_errors()[lie.title]
-    assert [where for where in lie.errors if not told(errors, where)] == ([] if lie.said == "" else lie.errors)
-    assert lie.said in errors
+    assert [where for where in lie.errors if not reported(errors, where)] == ([] if lie.stated == "" else lie.errors)
+    assert lie.stated in errors
 
 
 def test_what_is_patched_is_what_is_meant() -> None:

@@ -54,7 +54,7 @@ WORDS += [clp_s_table.ClassicDecimalVariable, clp_s_table.ClassicVariable]
 
 
 @pytest.mark.parametrize("facts", WORDS, ids=lambda one: one.__name__)
-def test_what_is_made_of_a_number_is_what_kaitai_says_of_it(facts: Any) -> None:
+def test_what_is_made_of_a_number_is_as_in_kaitai(facts: Any) -> None:
     oracle = getattr(import_module("exhume_ksy.clp_s_table").ClpSTable, facts.__name__)
     named = [name for name, one in vars(facts).items() if isinstance(one, staticmethod)]
     assert named

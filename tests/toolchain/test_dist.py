@@ -70,7 +70,7 @@ def test_a_wheel_that_lacks_something_is_reported(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["exhume/_kernel.c", "exhume/a.pyx", "tests/a.py", "exhume/native/_kernel.abi3.so"])
-def test_a_wheel_that_holds_too_much_is_reported(name: str) -> None:
+def test_a_wheel_that_contains_too_much_is_reported(name: str) -> None:
     files = whole_wheel() | {name: b""}
     files[f"{INFO}RECORD"] = wheels.record_of(files)
     assert len(wheels.faults(files)) == 1
@@ -120,7 +120,7 @@ def test_a_tool_that_fails_is_quoted(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_for_every_system_holds_what_it_should(tmp_path: Path) -> None:
+def test_the_wheel_for_every_system_contains_what_it_should(tmp_path: Path) -> None:
     """Built as `pip` builds it, from the files that git tracks; the bill of materials is added by `make dist`."""
     dist.copy_tracked(tmp_path / "tree")
     build = "from setuptools import build_meta; print(build_meta.build_wheel('.'))"

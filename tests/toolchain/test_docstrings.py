@@ -24,7 +24,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_every_docstring_says_what_it_has_to() -> None:
+def test_every_docstring_states_what_it_has_to() -> None:
     assert docstrings.faults() == []
 
 
@@ -64,7 +64,7 @@ def test_silence_is_found(package: Path, code: str, absent: str) -> None:
         "@click.command('f')\ndef f():\n    '''Help for users.'''\n    raise click.UsageError('no')\n",
     ],
 )
-def test_what_says_enough_is_left_alone(package: Path, code: str) -> None:
+def test_what_is_sufficient_is_left_alone(package: Path, code: str) -> None:
     (package / "reader.py").write_text(HEAD + code)
     assert docstrings.faults() == []
 

@@ -19,7 +19,7 @@ SCHEMAS = pytest.mark.parametrize("schema", trees.spec_ids())
 
 @SCHEMAS
 @pytest.mark.bulk
-def test_every_fact_holds(schema: str) -> None:
+def test_every_fact_is_true(schema: str) -> None:
     assert list(ksy_facts.failures([schema])) == []
     assert list(ksy_facts.failures([schema], "exhume_ksy.debug")) == []
     assert list(differential.fast_failures(schema)) == []
@@ -214,7 +214,7 @@ def test_every_kind_of_fault_is_planted() -> None:
     assert set(wanted.split()) <= kinds
 
 
-def test_the_report_says_what_survives_and_why() -> None:
+def test_the_report_states_what_survives_and_why() -> None:
     results = [
         ksy_mutation.Result("zs", "sign", "/seq/a: u4 as s4", "a: 1 is not 2"),
         ksy_mutation.Result("leveldb_write_batch", "sign", "/types/operation/seq/operation_type: u1 as s1", None),

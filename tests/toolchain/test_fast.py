@@ -77,7 +77,7 @@ def with_key(key: str) -> list[Type]:
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
 @pytest.mark.parametrize("type", with_key("-columns"), ids=lambda one: one.where)
-def test_columns_hold_what_reading_one_by_one_gives(
+def test_columns_contain_what_reading_one_by_one_yields(
     type: Type, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = importlib.import_module(f"exhume_ksy.fast.{type.root.id}")
@@ -211,7 +211,7 @@ def test_ends_are_found_as_reading_finds_them() -> None:
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
 @pytest.mark.parametrize("type", with_key("-element"), ids=lambda one: one.where)
-def test_flat_elements_hold_what_reading_gives(type: Type, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flat_elements_contain_what_reading_yields(type: Type, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module(f"exhume_ksy.fast.{type.root.id}")
     if compiled and _layout.native is None:
         pytest.skip("the compiled readers are not built, or turned off")
@@ -313,7 +313,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def test_a_reader_says_which_field_is_wrong_and_where() -> None:
+def test_a_reader_states_which_field_is_wrong_and_where() -> None:
     first = (-1).to_bytes(4, "little", signed=True) + (20).to_bytes(8, "little") + bytes(20) + b"\x05"
     second = bytes(4) + b"\x01\x02\x03"
     data = (2).to_bytes(8, "little") + first + second

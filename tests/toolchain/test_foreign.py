@@ -94,7 +94,7 @@ def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "stated"),
     [
         (SEQ + "[{id: a, type: u4}]", "{file}: u4 has no byte order, line 2, field one.a [EX-404]"),
         (
@@ -121,7 +121,7 @@ def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_p
         ),
         (
             "meta: {id: one, imports: [two]}",
-            f"{{file}}: the import two is not beside it or {PATH}, line 1, field meta: imports [EX-404]",
+            f"{{file}}: the import two is not next to it or {PATH}, line 1, field meta: imports [EX-404]",
         ),
         (
             "meta: {id: one, imports: [/two]}",
@@ -129,7 +129,7 @@ def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_p
         ),
         (
             "meta: {id: one, imports: [../a]}",
-            f"{{file}}: the import ../a is not beside it or {PATH}, line 1, field meta: imports [EX-404]",
+            f"{{file}}: the import ../a is not next to it or {PATH}, line 1, field meta: imports [EX-404]",
         ),
         (
             "meta: {id: one, imports: ['a b']}",
@@ -185,10 +185,10 @@ def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_p
         ("meta: {id: one}\nx: " + "[" * 200 + "]" * 200, "{file}: the YAML is nested too deeply, line 2 [EX-404]"),
     ],
 )
-def test_a_specification_is_refused_in_one_line(compiled: Any, tmp_path: Path, text: str, said: str) -> None:
+def test_a_specification_is_refused_in_one_line(compiled: Any, tmp_path: Path, text: str, stated: str) -> None:
     with pytest.raises(SpecificationError) as caught:
         compiled(text)
-    assert str(caught.value) == said.replace("{file}", str(tmp_path / "one.ksy"))
+    assert str(caught.value) == stated.replace("{file}", str(tmp_path / "one.ksy"))
 
 
 def test_what_doubles_with_every_instance_is_refused(compiled: Any) -> None:
@@ -213,9 +213,9 @@ def test_without_pyyaml_the_extra_is_named(compiled: Any, monkeypatch: pytest.Mo
 
 def test_yaml_is_read_as_kaitai_reads_it(tmp_path: Path) -> None:
     file = tmp_path / "one.yaml"
-    said = "a: 0x10\nb: 0b101\nc: 1_000\nd: 0o17\ne: 017\nyes: no\noff: on\nf: ~\ng: True\nh: 1:30\ni: 2020-01-01\n"
-    said += "j: 1e3\nk: 1.5\n0x1f: l\nm: '0x10'\nn: .5\no: -1\np:\nq: 0x0253_f2f4\n3.0: r\ntrue: s\n"
-    file.write_text(said, encoding="utf-8")
+    stated = "a: 0x10\nb: 0b101\nc: 1_000\nd: 0o17\ne: 017\nyes: no\noff: on\nf: ~\ng: True\nh: 1:30\ni: 2020-01-01\n"
+    stated += "j: 1e3\nk: 1.5\n0x1f: l\nm: '0x10'\nn: .5\no: -1\np:\nq: 0x0253_f2f4\n3.0: r\ntrue: s\n"
+    file.write_text(stated, encoding="utf-8")
     assert parse_yaml(file) == {
         "a": 16, "b": 5, "c": 1000, "d": 15, "e": 17, "yes": "no", "off": "on", "f": None, "g": True, "h": "1:30",
         "i": "2020-01-01", "j": 1000.0, "k": 1.5, "31": "l", "m": "0x10", "n": 0.5, "o": -1, "p": None, "q": 0x253F2F4,
@@ -402,11 +402,11 @@ def test_the_harmless_one_is_covered(compiled: Any) -> None:
 def flat(tree: Field) -> list[Any]:
     """What the tree says of every field, in an order that does not depend on that of instances."""
 
-    def told(node: Field) -> tuple[Any, ...]:
-        said = (node.doc, node.doc_ref, node.meaning, node.omitted, node.checksum)
-        return (node.path, node.type, repr(node.value), *said)
+    def reported(node: Field) -> tuple[Any, ...]:
+        stated = (node.doc, node.doc_ref, node.meaning, node.omitted, node.checksum)
+        return (node.path, node.type, repr(node.value), *stated)
 
-    return sorted(told(node) for _, node in tree.walk())
+    return sorted(reported(node) for _, node in tree.walk())
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "ksy").glob("*.ksy")), ids=lambda file: file.stem)
@@ -510,15 +510,15 @@ def test_explain_by_a_specification(tmp_path: Path, exhume_cli: Any) -> None:
     assert explained.stored is not None
 
 
-def test_what_is_large_is_explained_when_asked(tmp_path: Path, exhume_cli: Any) -> None:
+def test_what_is_large_is_explained_on_request(tmp_path: Path, exhume_cli: Any) -> None:
     spec, file = tmp_path / "one.ksy", tmp_path / "file.bin"
     spec.write_text(SEQ + "[{id: a, size-eos: true}]", encoding="utf-8")
     file.write_bytes(bytes((8 << 20) + 1))
     assert b"8388609    a " in exhume_cli("explain", "--ksy", spec, file).out
     texts = "[{id: a, type: strz, encoding: ASCII, repeat: expr, repeat-expr: 2}, {id: b, size-eos: true}]"
     spec.write_text(SEQ + texts, encoding="utf-8")  # a list whose elements would all be kept
-    asked = b"large: its fields are shown when this section, or all, is requested"
-    assert asked in exhume_cli("explain", "--ksy", spec, file).out
+    requested = b"large: its fields are shown when this section, or all, is requested"
+    assert requested in exhume_cli("explain", "--ksy", spec, file).out
     assert b"8388607    b " in exhume_cli("explain", "--ksy", spec, file, "--all").out
 
 
@@ -603,7 +603,7 @@ def test_keys_of_our_own_mean_nothing_elsewhere(compiled: Any) -> None:
     assert [one.x for one in found.a] == [7, 8]
 
 
-def test_the_same_specification_gives_the_same_classes(compiled: Any) -> None:
+def test_the_same_specification_yields_the_same_classes(compiled: Any) -> None:
     text = "meta: {id: one}\nseq: [{id: a, type: u1}]"
     assert type(compiled(text).read(b"a")) is type(compiled(text).read(b"b"))
 
@@ -651,12 +651,12 @@ enums: {kinds: {1: good}}
 def rows_of() -> tuple[bytes, list[dict[str, Any]]]:
     """A file for `ROWS`, and what the table of its rows holds."""
     rows = [(-1, 1, 0x5B, 7, "é"), (300, 9, 0xA0, 8, "")]
-    told, data = [], bytes([len(rows)])
+    reported, data = [], bytes([len(rows)])
     for id, kind, bits, x, name in rows:
         text = name.encode()
         data += b"R" + id.to_bytes(2, "little", signed=True) + bytes((kind, bits, x)) + struct.pack("<f", 1.5)
         data += bytes([len(text)]) + text + b"\x00\xff"
-        told.append(
+        reported.append(
             {
                 "id": id, "kind": {1: "good"}.get(kind, str(kind)), "low": bits >> 4, "flag": bits >> 3 & 1 == 1,
                 "rest": bits & 7, "at": {"x": x, "y": 1.5}, "len": len(text), "name": name, "data": b"\x00\xff",
@@ -664,7 +664,7 @@ def rows_of() -> tuple[bytes, list[dict[str, Any]]]:
             }
         )  # fmt: skip
     data += b"a\x00\x05\x00\x01\x02\x09" + struct.pack("<f", 0.5) + b"b\x00\x03\x04" + b"\x01\x00\x02\x00"
-    return data + data[1 : 1 + 15], told
+    return data + data[1 : 1 + 15], reported
 
 
 @pytest.mark.parametrize(
@@ -683,12 +683,12 @@ def test_fixed_rows_become_columns_unless_they_are_few(compiled: Any, repeat: st
 
 def test_a_table_of_rows(compiled: Any, tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
-    data, told = rows_of()
+    data, reported = rows_of()
     file = tmp_path / "file.bin"
     file.write_bytes(data)
     specification = compiled(ROWS)
     table = specification.to_arrow(file, "rows")
-    assert table.to_pylist() == told
+    assert table.to_pylist() == reported
     assert json.loads(table.schema.metadata[b"exhume.omitted"]) == {"magic": "always the same"}
     types = {
         one.name: str(one.type) for one in table.schema if one.name in ("id", "low", "flag", "len", "twice", "big")
@@ -715,7 +715,7 @@ def test_names_that_are_no_columns_are_fields_of_objects(compiled: Any, seq: str
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "stated"),
     [
         ("row", r"no such field \(did you mean 'rows'\?\), field row \[EX-402\]"),
         ("num_rows", r"the field is not repeated, field num_rows \[EX-402\]"),
@@ -725,9 +725,9 @@ def test_names_that_are_no_columns_are_fields_of_objects(compiled: Any, seq: str
         ("", "the field is not repeated"),
     ],
 )
-def test_what_is_no_table(compiled: Any, path: str, said: str) -> None:
+def test_what_is_no_table(compiled: Any, path: str, stated: str) -> None:
     pytest.importorskip("pyarrow")
-    with pytest.raises(ExhumeError, match=f"^{said}"):
+    with pytest.raises(ExhumeError, match=f"^{stated}"):
         compiled(ROWS).to_arrow(rows_of()[0], path)
 
 

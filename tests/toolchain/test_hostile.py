@@ -371,11 +371,11 @@ def test_no_text_changes_more_than_doc_strings(doc: str) -> None:
 
 
 @given(doc=st.one_of(SHARP, LONG))
-def test_a_doc_string_says_what_the_text_says(doc: str) -> None:
+def test_a_doc_string_states_what_the_text_states(doc: str) -> None:
     lines = written_doc(doc)
     read = ast.literal_eval("\n".join(lines).strip()) if lines else doc
-    told, said = ("".join(one.split()) for one in (read, doc))
-    assert told == said.replace('"""', "'''") or '"""' in doc
+    reported, stated = ("".join(one.split()) for one in (read, doc))
+    assert reported == stated.replace('"""', "'''") or '"""' in doc
 
 
 def test_an_instance_may_be_called_as_the_decorator_of_all(compiled: Any) -> None:
@@ -441,19 +441,19 @@ def test_a_specification_takes_neither_time_nor_memory(what: str, forks: Forks) 
     found = json.loads(ran.out)
     assert max(found["seconds"].values()) < SECONDS, found
     assert found["peak"] < PEAK, found
-    assert "Traceback" not in found["said"]
-    assert found["said"].count("\n") <= 3
+    assert "Traceback" not in found["stated"]
+    assert found["stated"].count("\n") <= 3
     assert all(re.fullmatch(r"\d+|None|.* \[EX-\d+\]", code) for code in found["codes"]), found["codes"]
 
 
 def test_the_budgets_are_documented() -> None:
     page = (ROOT / "docs/ksy.md").read_text(encoding="utf-8")
     table = page[page.index("### Budgets") : page.index("## One structure")]
-    said = set(re.findall(r"\d+(?:,\d{3})*", table))
+    stated = set(re.findall(r"\d+(?:,\d{3})*", table))
     known = {
         refusal.STEPS, refusal.STEPS_PER_BYTE, refusal.HELD >> 20, refusal.HELD_PER_BYTE, refusal.EMPTY, refusal.BITS,
         refusal.TEXT, refusal.DIGITS, refusal.SIZE >> 20, refusal.NODES, refusal.DEPTH, refusal.FILES, refusal.TYPES,
         refusal.FIELDS, refusal.FIELDS_OF_ONE, refusal.EXPRESSION, refusal.EXPRESSIONS, refusal.CODE >> 20,
         schema.MOST_SHOWN, foreign_table.MOST_VALUES, foreign_table.VALUES_PER_BYTE,
     }  # fmt: skip
-    assert {f"{one:,}" for one in known} <= said
+    assert {f"{one:,}" for one in known} <= stated

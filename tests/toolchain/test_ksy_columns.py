@@ -120,14 +120,14 @@ def by_objects(specification: Specification, data: bytes, path: str = "rows") ->
         return tabulator.pa.Table.from_batches([tabulator.batch(list(found))])
 
 
-def told(make: Any) -> Any:
+def reported(make: Any) -> Any:
     """A table as its rows, types and what is omitted, or what is reported."""
     try:
         table = make()
     except ExhumeError as error:
         return type(error).__name__, str(error)
-    said = json.loads((table.schema.metadata or {}).get(b"exhume.omitted", b"{}"))
-    return repr(table.to_pylist()), str(table.schema.remove_metadata()), said
+    stated = json.loads((table.schema.metadata or {}).get(b"exhume.omitted", b"{}"))
+    return repr(table.to_pylist()), str(table.schema.remove_metadata()), stated
 
 
 def inputs(specification: Specification, seeds: int) -> list[bytes]:
@@ -147,9 +147,9 @@ def test_columns_are_what_objects_are(tmp_path: Path, text: str) -> None:
     assert "scan_row" in specification.texts["one.py"]
     whole = 0
     for data in inputs(specification, 8):
-        objects = told(lambda data=data: by_objects(specification, data))
-        assert told(lambda data=data: specification.to_arrow(data, "rows")) == objects, data.hex()
-        batches = told(lambda data=data: specification.batches(data, "rows", rows=10_000).read_all())
+        objects = reported(lambda data=data: by_objects(specification, data))
+        assert reported(lambda data=data: specification.to_arrow(data, "rows")) == objects, data.hex()
+        batches = reported(lambda data=data: specification.batches(data, "rows", rows=10_000).read_all())
         assert batches[0] == objects[0], data.hex()
         assert len(objects) < 3 or not data or batches == objects, data.hex()
         whole += len(objects) == 3 and bool(data)
@@ -167,13 +167,15 @@ def test_rows_that_depend_on_what_is_before_them_have_columns(tmp_path: Path, pa
     for kind in [*range(4)] * 4 if path == "rows" else [0, 1, 1, 0]:
         head = bytes([kind, 4, 0, kind, draw.choice([3, 0x82]), 7]) if path == "rows" else bytes([kind])
         whole = head + draw.randbytes(60)
-        ends = (size for size in range(len(whole), len(head), -1) if len(told_rows(specification, whole[:size], path)))
+        ends = (
+            size for size in range(len(whole), len(head), -1) if len(reported_rows(specification, whole[:size], path))
+        )
         for data in (whole, whole[: next(ends, 0)], head):
-            expected = told(lambda data=data: by_objects(specification, data, path))
-            table = told(lambda data=data: specification.batches(data, path, rows=5).read_all())
+            expected = reported(lambda data=data: by_objects(specification, data, path))
+            table = reported(lambda data=data: specification.batches(data, path, rows=5).read_all())
             assert table[0] == expected[0], data.hex()
             assert len(expected) < 3 or data in (head, b"") or table == expected, data.hex()
-            rows = told_rows(specification, data, path)
+            rows = reported_rows(specification, data, path)
             try:
                 found = [str(one) for one in specification.columns(data, path)]
             except SpecificationError:  # a structure within its own type, or a field that is absent
@@ -187,7 +189,7 @@ def test_rows_that_depend_on_what_is_before_them_have_columns(tmp_path: Path, pa
     assert objects > 5 or text != UPWARD
 
 
-def told_rows(specification: Specification, data: bytes, path: str) -> list[str]:
+def reported_rows(specification: Specification, data: bytes, path: str) -> list[str]:
     """The objects of a list; none where something does not fit."""
     try:
         found = specification.read(data)

@@ -521,12 +521,12 @@ def test_values_are_those_of_kaitai(case: Case, tmp_path: Path) -> None:
 @each
 def test_values_are_the_same_with_positions(case: Case, tmp_path: Path) -> None:
     r, _ = compiled(case, tmp_path).traced(case.bytes)
-    asked = [one for one in case.values if ".name" not in one and not one.startswith("str(")]
-    assert {one: eval(one, {"r": r}) for one in asked} == {one: case.values[one] for one in asked}
+    requested = [one for one in case.values if ".name" not in one and not one.startswith("str(")]
+    assert {one: eval(one, {"r": r}) for one in requested} == {one: case.values[one] for one in requested}
 
 
 @pytest.mark.node
-def test_values_are_what_kaitai_says(tmp_path: Path) -> None:
+def test_values_are_what_kaitai_itself_computes(tmp_path: Path) -> None:
     files = []
     for case in CASES:
         (tmp_path / case.id).mkdir()
@@ -595,7 +595,7 @@ enums:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "stated"),
     [
         (
             "    type: sub\n",
@@ -650,15 +650,15 @@ enums:
         ),
     ],
 )
-def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, old: str, new: str, stated: str) -> None:
     text = WRONG.replace(old, new)
-    if "sub takes" not in said and "type: sub" in text and "sub(" not in text:
+    if "sub takes" not in stated and "type: sub" in text and "sub(" not in text:
         text = text.replace("type: sub\n", "type: sub(a)\n")
     file = tmp_path / "one.ksy"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SpecificationError) as caught:
         compile_ksy(file)
-    assert str(caught.value) == said.replace("{}", str(file))
+    assert str(caught.value) == stated.replace("{}", str(file))
 
 
 @pytest.mark.parametrize(
@@ -730,7 +730,7 @@ def test_a_comma_may_follow_the_last_argument_of_a_type(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "stated"),
     [
         ("to-string: null", "an expression is expected, line 2, field one: to-string"),
         ("to-string: [a]", "an expression is expected, line 2, field one: to-string"),
@@ -742,10 +742,10 @@ def test_a_comma_may_follow_the_last_argument_of_a_type(tmp_path: Path) -> None:
         ("meta: {id: one, ks-debug: yes}", "`ks-debug` is true or false"),
     ],
 )
-def test_keys_of_enums_and_flags_are_checked(tmp_path: Path, spec: str, said: str) -> None:
+def test_keys_of_enums_and_flags_are_checked(tmp_path: Path, spec: str, stated: str) -> None:
     file = tmp_path / "one.ksy"
     file.write_text(spec if spec.startswith("meta") else f"meta: {{id: one}}\n{spec}", encoding="utf-8")
-    with pytest.raises(SpecificationError, match=said):
+    with pytest.raises(SpecificationError, match=stated):
         compile_ksy(file)
 
 

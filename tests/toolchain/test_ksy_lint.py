@@ -125,7 +125,7 @@ def test_specifications_lie_flat(root: Path) -> None:
 
 @pytest.mark.node
 @pytest.mark.slow
-def test_command_line_says_how_many(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_states_how_many(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ksy_lint.main(["--root", str(root)]) == 0
     (root / "tests/samples/ksy/thing.bin").unlink()
     assert ksy_lint.main(["--root", str(root)]) == 1

@@ -23,7 +23,7 @@ SAMPLES = sorted(path for path in (ROOT / "tests/samples/ksy").glob("*.bin"))
 PLAIN = {"int": int, "str": str, "bytes": bytes, "bool": bool, "float": float, "None": type(None)}
 
 
-def said(module: str) -> dict[str, dict[str, str]]:
+def stated(module: str) -> dict[str, dict[str, str]]:
     """The annotations in the stub of a module, by class and attribute."""
     found: dict[str, dict[str, str]] = {}
 
@@ -60,7 +60,7 @@ def walk(value: Any) -> Iterator[tuple[Any, str, Any]]:
     while waiting and seen < 3000:
         one = waiting.pop()
         seen += 1
-        for name in said(one.__class__.__module__.rpartition(".")[2])[one.__class__.__qualname__]:
+        for name in stated(one.__class__.__module__.rpartition(".")[2])[one.__class__.__qualname__]:
             try:
                 found = getattr(one, name)
             except (AttributeError, EOFError, ValueError, kaitaistruct.KaitaiStructError, TypeError, IndexError):
@@ -69,10 +69,10 @@ def walk(value: Any) -> Iterator[tuple[Any, str, Any]]:
             waiting += [each for each in (found if isinstance(found, list) else [found]) if hasattr(each, "_read")]
 
 
-def test_they_say_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_state_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     import functools
 
-    monkeypatch.setitem(globals(), "said", functools.cache(said))
+    monkeypatch.setitem(globals(), "stated", functools.cache(stated))
     wrong: Counter[str] = Counter()
     looked = 0
     for path in SAMPLES:
@@ -84,7 +84,7 @@ def test_they_say_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
         for one, attribute, value in walk(made):
             looked += 1
             where = one.__class__
-            type = said(where.__module__.rpartition(".")[2])[where.__qualname__][attribute]
+            type = stated(where.__module__.rpartition(".")[2])[where.__qualname__][attribute]
             if not fits(value, type):
                 wrong[f"{where.__module__}: {where.__qualname__}.{attribute}: {type}, not {value.__class__}"] += 1
     assert wrong == {}
@@ -95,7 +95,7 @@ def test_nearly_every_attribute_has_a_type() -> None:
     types = Counter(
         type == "Any"
         for path in FOLDER.glob("*.pyi")
-        for attributes in said(path.stem).values()
+        for attributes in stated(path.stem).values()
         for name, type in attributes.items()
         if not name.startswith("_")
     )
@@ -118,7 +118,7 @@ def test_a_type_checker_reads_them(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[1].startswith("Found 1 error in 1 file"), done.stdout
 
 
-def test_forms_are_told_apart() -> None:
+def test_forms_are_distinguished() -> None:
     text = """
 class A(KaitaiStruct):
     class E(IntEnum):

@@ -57,7 +57,7 @@ DATA = (
     + event(6, 3, b"\7\0")
     + event(7, 9, b"")
 )
-TOLD = [
+REPORTED = [
     {
         "time": 1 << 60,
         "kind": "move",
@@ -82,12 +82,12 @@ def compiled(text: str, folder: Path) -> Specification:
 def test_every_construct_has_a_column_or_is_named(tmp_path: Path) -> None:
     specification = compiled(EVENTS, tmp_path)
     table = specification.to_arrow(DATA, "events")
-    assert table.to_pylist() == TOLD
+    assert table.to_pylist() == REPORTED
     assert json.loads(table.schema.metadata[b"exhume.omitted"]) == OMITTED
     assert str(table.schema.field("time").type) == "uint64"
     assert pa.types.is_dictionary(table.schema.field("kind").type)
     assert pa.types.is_list(table.schema.field("body").type.field("move").type.field("points").type)
-    assert specification.to_arrow(DATA, "events[0].body.points").to_pylist() == TOLD[0]["body"]["move"]["points"]  # type: ignore[index]
+    assert specification.to_arrow(DATA, "events[0].body.points").to_pylist() == REPORTED[0]["body"]["move"]["points"]  # type: ignore[index]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
@@ -95,7 +95,7 @@ def test_batches_are_the_rows_of_the_table(tmp_path: Path, rows: int) -> None:
     specification = compiled(EVENTS, tmp_path)
     found = list(specification.batches(DATA, "events", rows=rows))
     assert [one.num_rows for one in found] == [min(rows, 4 - at) for at in range(0, 4, rows)]
-    assert [row for one in found for row in one.to_pylist()] == TOLD
+    assert [row for one in found for row in one.to_pylist()] == REPORTED
     columns = compiled(ROWS, tmp_path)
     data = b"".join(struct.pack("<IB", i, i % 5) + bytes(i % 5) for i in range(1000))
     batches = list(columns.batches(data, "rows", rows=300))
@@ -275,12 +275,12 @@ def test_the_commands(tmp_path: Path, exhume_cli: Any) -> None:
         ran = exhume_cli("export", "--to", form, "--path", "events", "-o", out / form, "--columns", "kind,time", *ksy)
         assert (ran.code, ran.err.count("no column: first")) == (3, 1)
     table = importlib.import_module("pyarrow.parquet").read_table(out / "parquet")
-    assert table.to_pylist() == [{"kind": row["kind"], "time": row["time"]} for row in TOLD]
+    assert table.to_pylist() == [{"kind": row["kind"], "time": row["time"]} for row in REPORTED]
     assert json.loads(table.schema.metadata[b"exhume.omitted"]) == OMITTED
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "stated"),
     [
         (("export", "--to", "tar", "--path", "events"), "with --ksy there is no --to tar"),
         (("export", "--to", "csv"), "--ksy needs --path"),
@@ -288,11 +288,11 @@ def test_the_commands(tmp_path: Path, exhume_cli: Any) -> None:
         (("info", "--stats"), "--stats does not apply with --ksy"),
     ],
 )
-def test_what_does_not_go_together(tmp_path: Path, exhume_cli: Any, words: tuple[str, ...], said: str) -> None:
+def test_what_does_not_go_together(tmp_path: Path, exhume_cli: Any, words: tuple[str, ...], stated: str) -> None:
     compiled(EVENTS, tmp_path)
     (tmp_path / "file.bin").write_bytes(DATA)
     ran = exhume_cli(*words, "--ksy", tmp_path / "one.ksy", tmp_path / "file.bin")
-    assert (ran.code, said in ran.err) == (2, True)
+    assert (ran.code, stated in ran.err) == (2, True)
     assert exhume_cli("info", "--import", tmp_path, tmp_path / "file.bin").code == 2
 
 

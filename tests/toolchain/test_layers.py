@@ -42,7 +42,7 @@ def test_every_folder_is_a_layer() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_says_what_the_code_says() -> None:
+def test_the_page_states_what_the_code_states() -> None:
     assert read_block("architecture.md", "layers").strip() == layers.table(), "run `make layers`"
 
 

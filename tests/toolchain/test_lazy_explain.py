@@ -109,12 +109,12 @@ def compiled(case: Case, folder: Path) -> Specification:
     return compile_ksy(file)
 
 
-def told(node: Field) -> tuple[Any, ...]:
+def reported(node: Field) -> tuple[Any, ...]:
     return node.path, node.type, node.span, repr(node.value), node.meaning, node.note, node.omitted
 
 
 def flat(tree: Field) -> list[tuple[Any, ...]]:
-    return [told(node) for _, node in tree.walk()]
+    return [reported(node) for _, node in tree.walk()]
 
 
 def explained(specification: Specification, data: bytes, *, at_once: bool = False, **how: Any) -> Field:
@@ -146,8 +146,8 @@ def test_each_offset_is_explained_as_by_reading_at_once(case: Case, tmp_path: Pa
     known = explained(specification, case.bytes, at_once=True, whole=True)
     for at in some(range(len(case.bytes))):
         found = explained(specification, case.bytes, window=(at, at + 1))
-        assert [told(node)[:6] for node in innermost([found], at)] == [
-            told(node)[:6] for node in innermost([known], at)
+        assert [reported(node)[:6] for node in innermost([found], at)] == [
+            reported(node)[:6] for node in innermost([known], at)
         ]
 
 

@@ -16,13 +16,13 @@ from tests.conftest import ROOT
 
 @pytest.fixture
 def description(monkeypatch: pytest.MonkeyPatch) -> str:
-    said: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(importlib.import_module("setuptools"), "setup", lambda **words: said.update(words))
+    monkeypatch.setattr(importlib.import_module("setuptools"), "setup", lambda **words: stated.update(words))
     monkeypatch.setitem(sys.modules, "Cython.Build", None)  # nothing is compiled for this
     runpy.run_path("setup.py")
-    assert said["long_description_content_type"] == "text/markdown"
-    text: str = said["long_description"]
+    assert stated["long_description_content_type"] == "text/markdown"
+    text: str = stated["long_description"]
     return text
 
 
@@ -33,7 +33,7 @@ def test_it_has_no_link_that_leads_nowhere(description: str) -> None:
     assert "![" not in description
 
 
-def test_it_says_what_the_readme_says(description: str) -> None:
+def test_it_states_what_the_readme_states(description: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for block in re.findall(r"^```.*?^```$", readme, re.DOTALL | re.MULTILINE):
         assert block in description

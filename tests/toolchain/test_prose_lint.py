@@ -42,17 +42,24 @@ def test_other_words_are_not_found(text: str) -> None:
 
 def test_prose_of_python_is_read_and_code_is_not() -> None:
     source = '''"""Behind it."""
-behind = "beside"
+after = "beside"
 
 
-def told(lies: str) -> None:
+def shown(claims: str) -> None:
     """What gives."""
-    raise ValueError(f"{lies} stands")  # nobody
-    print(lies, help="anew")
+    raise ValueError(f"{claims} stands")  # nobody
+    print(claims, help="anew")
     run.echo("room")
     texts = "texts"  # prose: ok, texts
 '''
     assert sorted(found("a.py", source)) == [(1, "behind"), (6, "gives"), (7, "nobody"), (7, "stands"), (9, "room")]
+
+
+def test_names_are_read_word_by_word() -> None:
+    source = "was_told = Beside = believes = foretold = 1\nclass ATwinOf:\n    TOLD = 'behind'\nanew = 2  # prose: ok\n"
+    names = [(1, "was_told"), (1, "Beside"), (2, "ATwinOf"), (3, "TOLD")]
+    assert found("a.py", source) == [(line, name) for line, name in names]
+    assert found("a.pyx", source) == []
 
 
 def test_prose_of_cython_and_of_specifications_is_read() -> None:

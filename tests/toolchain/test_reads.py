@@ -29,10 +29,10 @@ def shares(measured: dict[str, dict[str, reads.Share]]) -> dict[str, reads.Share
 
 
 @pytest.mark.slow
-def test_readme_gives_the_share_of_all(measured: dict[str, dict[str, reads.Share]]) -> None:
-    said = re.search(r"reads (\d+) % of all structure bytes", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert said is not None
-    assert int(said[1]) == reads.everything(measured).percent
+def test_readme_states_the_share_of_all(measured: dict[str, dict[str, reads.Share]]) -> None:
+    stated = re.search(r"reads (\d+) % of all structure bytes", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert stated is not None
+    assert int(stated[1]) == reads.everything(measured).percent
 
 
 def test_no_share_falls_below_the_table(shares: dict[str, reads.Share]) -> None:
@@ -43,7 +43,7 @@ def test_no_share_falls_below_the_table(shares: dict[str, reads.Share]) -> None:
 
 
 @pytest.mark.slow
-def test_what_else_reads_a_schema_is_said(shares: dict[str, reads.Share]) -> None:
+def test_what_else_reads_a_schema_is_stated(shares: dict[str, reads.Share]) -> None:
     assert {schema for schema, share in shares.items() if share.read < share.size} - reads.REST.keys() == set()
 
 
@@ -61,7 +61,7 @@ def test_a_byte_counts_only_when_a_reader_of_its_schema_went_over_it() -> None:
     assert reads.Reads().over(footer, "caf") == 0
 
 
-def test_what_is_read_when_asked_for_is_seen_and_rows_of_generated_fields() -> None:
+def test_what_is_read_when_requested_is_seen_and_rows_of_generated_fields() -> None:
     rbuf: Any = import_module("exhume_ksy.fast.ark_rbuf")
     layout: Any = import_module("exhume.formats.ark.layout")
     data = b"\xd1" + bytes(range(50))

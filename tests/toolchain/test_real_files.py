@@ -49,10 +49,10 @@ def files_of(name: str, samples: RealSamples) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def twins(real_samples: RealSamples) -> dict[tuple[str, Path], dict[str, Any]]:
+def pure_ones(real_samples: RealSamples) -> dict[tuple[str, Path], dict[str, Any]]:
     """Return what JavaScript makes of each file of each specification; one Node.js process for all."""
     todo = [(name, file) for name in FILES for file in some_of(name, real_samples)]
-    return dict(zip(todo, trees.run_twin([trees.twin_item(*one) for one in todo]), strict=True))
+    return dict(zip(todo, trees.run_pure([trees.pure_item(*one) for one in todo]), strict=True))
 
 
 @pytest.mark.node
@@ -60,11 +60,11 @@ def twins(real_samples: RealSamples) -> dict[tuple[str, Path], dict[str, Any]]:
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.slow
 def test_both_languages_read_them_alike(
-    name: str, real_samples: RealSamples, twins: dict[tuple[str, Path], dict[str, Any]]
+    name: str, real_samples: RealSamples, pure_ones: dict[tuple[str, Path], dict[str, Any]]
 ) -> None:
     wrong = []
     for file in files_of(name, real_samples):
-        result = twins[name, file]
+        result = pure_ones[name, file]
         if result["error"] or result["incomplete"]:
             wrong.append(f"{file}: {result['error']} {result['incomplete']}")
         else:

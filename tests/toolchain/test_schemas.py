@@ -21,8 +21,8 @@ CASES = pytest.mark.parametrize("case", trees.cases(), ids=trees.case_id)
 @pytest.mark.xdist_group("twin")
 @CASES
 @pytest.mark.slow
-def test_opens_in_the_web_ide_twin(case: trees.Case) -> None:
-    result = trees.twin_results()[trees.case_id(case)]
+def test_opens_in_the_web_ide_copy(case: trees.Case) -> None:
+    result = trees.pure_results()[trees.case_id(case)]
     assert result["error"] is None
     assert result["incomplete"] == []
     assert result["nodes"] > 1
@@ -35,7 +35,7 @@ def test_opens_in_the_web_ide_twin(case: trees.Case) -> None:
 def test_python_and_javascript_agree(case: trees.Case) -> None:
     name, sample = case
     tree = trees.python_tree(name, sample.read_bytes(), ksy_lint.arguments(sample, name) or [])
-    assert trees.differences(tree, trees.twin_results()[trees.case_id(case)]["tree"]) == []
+    assert trees.differences(tree, trees.pure_results()[trees.case_id(case)]["tree"]) == []
 
 
 @pytest.mark.node

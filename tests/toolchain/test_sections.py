@@ -46,7 +46,7 @@ def pieces() -> dict[str, list[Piece]]:
 
 
 @functools.cache
-def twin_results() -> dict[str, list[dict[str, Any]]]:
+def pure_results() -> dict[str, list[dict[str, Any]]]:
     """Return what JavaScript makes of the pieces of each schema; one Node.js process for all."""
     items: list[dict[str, Any]] = []
     names: list[str] = []
@@ -58,7 +58,7 @@ def twin_results() -> dict[str, list[dict[str, Any]]]:
                 items.append({"spec": str(trees.ROOT / "ksy" / f"{name}.ksy"), "sample": str(file), "args": list(args)})
                 names.append(name)
         results: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for name, result in zip(names, trees.run_twin(items), strict=True):
+        for name, result in zip(names, trees.run_pure(items), strict=True):
             results[name].append(result)
     return results
 
@@ -67,13 +67,13 @@ def twin_results() -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.xdist_group("sections")
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.slow
-def test_sections_are_what_their_schema_says(name: str) -> None:
+def test_sections_are_what_their_schema_states(name: str) -> None:
     found = pieces().get(name)
     if not found and not HAS_MORE:
         pytest.skip(f"no section of the repository's samples is described by {name}, and no others are next to it")
     assert found, "no archive has such a section"
     wrong = []
-    for (where, data, args), result in zip(found, twin_results()[name], strict=True):
+    for (where, data, args), result in zip(found, pure_results()[name], strict=True):
         if result["error"] or result["incomplete"]:
             wrong.append(f"{where}: {result['error']} {result['incomplete']}")
             continue

@@ -27,7 +27,7 @@ from tools import generate, ksy_facts, opaque, targets, upstream
 from tools.passing import passed
 
 
-def test_a_stored_clp_s_archive_lies_open() -> None:
+def test_a_stored_clp_s_archive_is_readable() -> None:
     data = (ROOT / "tests/samples/clp_s/demo-stored.clps").read_bytes()
     assert opaque.opaque("clp_s", data).total() < len(data) / 100
 
@@ -75,8 +75,8 @@ def test_a_key_of_a_bundle_is_reported_by_its_parts(tmp_path: Path) -> None:
     with exhume.open(tmp_path / "b") as archive:
         trees = [tree for item in explain_archive(archive, Selection()) for tree in item.trees()]
     keys = [field for tree in trees for _, field in tree.walk() if field.name == "key" and field.children]
-    told = [str(field.value) for field in keys]
-    assert any(re.fullmatch(r"/docs/second\.txt.* value \d+", text) for text in told), told
+    reported = [str(field.value) for field in keys]
+    assert any(re.fullmatch(r"/docs/second\.txt.* value \d+", text) for text in reported), reported
     varints = [field for tree in trees for _, field in tree.walk() if field.type == "leveldb_varint"]
     assert varints
     assert all(isinstance(field.value, int) and not field.children for field in varints)
@@ -109,7 +109,7 @@ def test_the_folder_for_the_public_collection_is_whole(tmp_path: Path) -> None:
     assert all(name in (tmp_path / "README.md").read_text() for name in upstream.OWN)
 
 
-def test_what_only_this_project_writes_says_so() -> None:
+def test_what_only_this_project_writes_is_reported() -> None:
     for name in some(upstream.OWN):
         text = " ".join((ROOT / "ksy" / f"{name}.ksy").read_text(encoding="utf-8").split())
         assert re.search(r"\bthis project\b", text), name
@@ -139,10 +139,10 @@ def test_the_folder_for_the_public_collection_compiles_as_a_whole(tmp_path: Path
         assert sorted(passed(text).splitlines()) == sorted(ours.splitlines()), name
 
 
-def test_what_a_compiler_says_is_put_to_its_specification() -> None:
+def test_compiler_messages_name_their_specification() -> None:
     files = {"Zs.java": "zs", "Caf.java": "caf"}
-    said = "/tmp/x/Zs.java:3: error: no such thing\n/tmp/x/Zs.java:9: error: more\n"
-    assert targets.blame(said, r"^(.+\.java):\d+: error: (.*)", files) == {"zs": ["no such thing", "more"]}
+    given_words = "/tmp/x/Zs.java:3: error: no such thing\n/tmp/x/Zs.java:9: error: more\n"
+    assert targets.blame(given_words, r"^(.+\.java):\d+: error: (.*)", files) == {"zs": ["no such thing", "more"]}
     assert targets.blame("killed", r"^(.+\.java):\d+: error: (.*)", files) == {"(all)": ["killed"]}
     assert targets.spec_of("zs_data_block.py", {"zsdatablock": "zs_data_block"}) == "zs_data_block"
 
@@ -172,7 +172,7 @@ def shown(schema: str, number: int, name: str) -> list[str]:
     return [str(element.value) for element in array.children]
 
 
-def test_an_element_says_on_one_line_what_it_is() -> None:
+def test_an_element_states_on_one_line_what_it_is() -> None:
     assert shown("leveldb_filter", 0, "filters")[:2] == ["filter 0", "filter 1"]  # from a parameter
     assert shown("ark_manifest", 0, "groups")[:2] == ["group 0, 4 bytes", "group 1, 17 bytes"]
     assert shown("leveldb_write_batch", 0, "operations")[20].split() == ["commit_with_timestamp", "'id'"]

@@ -36,7 +36,7 @@ def leaves(nav: Any) -> Iterator[str]:
             yield from leaves(one)
 
 
-def test_the_navigation_holds_every_page() -> None:
+def test_the_navigation_contains_every_page() -> None:
     config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=_Loader)
     named = list(leaves(config["nav"]))
     assert len(named) == len(set(named))

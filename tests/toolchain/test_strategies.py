@@ -51,7 +51,7 @@ def test_instances_are_read_by_both(schema: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("schema", sorted(set(SCHEMAS) - WITHOUT_RULES))
-def test_nearly_instances_are_refused_by_both_where_they_are_said_to_be(schema: str) -> None:
+def test_nearly_instances_are_refused_by_both_where_they_are_claimed_to_be(schema: str) -> None:
     @settings(max_examples=EXAMPLES, derandomize=not THOROUGH)
     @given(invalid_from_ksy(schema))
     def read(one: InvalidInstance) -> None:
@@ -270,7 +270,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert one.data[0] <= len(one.data) - 1
 
 
-def test_the_same_chance_gives_the_same_instance() -> None:
+def test_the_same_chance_yields_the_same_instance() -> None:
     type = model().schemas["zs"]
     assert draw(type, SeededRandom(1)).data == draw(type, SeededRandom(1)).data != draw(type, SeededRandom(2)).data
 
@@ -288,7 +288,7 @@ class SimplestChoices:
         return bytes(size)
 
 
-def test_a_list_to_the_end_leaves_room_for_what_is_placed_behind_it() -> None:
+def test_a_list_to_the_end_leaves_space_for_what_is_placed_after_it() -> None:
     """A list of no elements ends the file before the root block; elements have to fill what the root block needs."""
     found = draw(model().schemas["zs"], SimplestChoices())
     root, size = struct.unpack_from("<QQ", found.data, 16)

@@ -29,8 +29,8 @@ def bundle_results() -> dict[str, dict[str, Any]]:
             alone.parent.mkdir()
             bundle.rename(alone)
         for name, sample in todo:
-            items.append({**trees.twin_item(name, sample), "spec": str(Path(scratch, name, f"{name}.ksy"))})
-        return {trees.case_id(case): r for case, r in zip(todo, trees.run_twin(items), strict=True)}
+            items.append({**trees.pure_item(name, sample), "spec": str(Path(scratch, name, f"{name}.ksy"))})
+        return {trees.case_id(case): r for case, r in zip(todo, trees.run_pure(items), strict=True)}
 
 
 def without_types(tree: Any) -> Any:
@@ -43,7 +43,7 @@ def without_types(tree: Any) -> Any:
 @pytest.mark.parametrize("case", trees.cases(), ids=trees.case_id)
 @pytest.mark.slow
 def test_bundle_opens_alone_and_reads_the_same(case: trees.Case) -> None:
-    bundled, original = bundle_results()[trees.case_id(case)], trees.twin_results()[trees.case_id(case)]
+    bundled, original = bundle_results()[trees.case_id(case)], trees.pure_results()[trees.case_id(case)]
     assert bundled["error"] is None
     assert bundled["incomplete"] == []
     assert without_types(bundled["tree"]) == without_types(original["tree"])
@@ -61,7 +61,7 @@ def test_imports_are_inlined_however_far_down(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "leaf.ksy").read_text() == LEAF, "without imports it is copied"
     (tmp_path / "data").write_bytes(b"\x05\x00")
     item = {"spec": str(tmp_path / "out" / "twig.ksy"), "sample": str(tmp_path / "data"), "args": []}
-    (result,) = trees.run_twin([item])
+    (result,) = trees.run_pure([item])
     assert result["error"] is None
     assert result["tree"]["one"]["first"]["numThings"] == 5
 
@@ -81,7 +81,7 @@ def test_the_pure_form_reports_what_breaks(tmp_path: Path) -> None:
     )
     (tmp_path / "lost.ksy").write_text(BRANCH.replace("id: branch", "id: lost").replace("- leaf", "- ../leaf"))
     items = [{"spec": str(tmp_path / f"{n}.ksy"), "sample": str(tmp_path / "data")} for n in ("leaf", "lazy", "lost")]
-    leaf, lazy, lost = trees.run_twin(items)
+    leaf, lazy, lost = trees.run_pure(items)
     assert "requested 2 bytes" in leaf["error"]
     assert leaf["incomplete"] == ["/numThings"]
     assert lazy["error"].startswith("/far: ")

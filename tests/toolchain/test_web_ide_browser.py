@@ -67,7 +67,7 @@ def verdicts(items: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
 def browser_results() -> dict[str, dict[str, Any]]:
     """Return the verdict on every sample; one page for all."""
     specs = sorted(str(file) for file in (trees.ROOT / "ksy").glob("*.ksy"))
-    items = [{**trees.twin_item(*case), "specs": specs} for case in CASES]
+    items = [{**trees.pure_item(*case), "specs": specs} for case in CASES]
     return {trees.case_id(case): result for case, result in zip(CASES, browse(items), strict=True)}
 
 
@@ -81,7 +81,7 @@ def test_opens_in_the_web_ide(case: trees.Case) -> None:
 
 def test_self_contained_specifications_open_in_the_web_ide(tmp_path: Path) -> None:
     bundles = {bundle.stem: str(bundle) for bundle in web_ide.write_bundles(tmp_path)}
-    items = [{**trees.twin_item(*case), "specs": [bundles[case[0]]], "spec": bundles[case[0]]} for case in CASES]
+    items = [{**trees.pure_item(*case), "specs": [bundles[case[0]]], "spec": bundles[case[0]]} for case in CASES]
     assert verdicts(items) == [([], [])] * len(items)
 
 

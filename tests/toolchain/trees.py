@@ -19,7 +19,7 @@ from kaitaistruct import KaitaiStream, KaitaiStruct
 from tools import ksy_lint, nodejs
 
 ROOT = nodejs.ROOT
-TWIN = Path(__file__).with_name("webide_twin.mjs")
+PURE = Path(__file__).with_name("webide_twin.mjs")
 Case = tuple[str, Path]
 
 
@@ -57,27 +57,27 @@ def camel(name: str) -> str:
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
-def run_twin(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def run_pure(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Open each {"spec", "sample", "args"} in the parser of the Web IDE, in Node.js."""
-    command = [*node_or_skip(), str(TWIN)]
+    command = [*node_or_skip(), str(PURE)]
     done = subprocess.run(command, input=json.dumps(items), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     results: list[dict[str, Any]] = json.loads(done.stdout)
     return results
 
 
-def twin_item(name: str, sample: Path) -> dict[str, Any]:
+def pure_item(name: str, sample: Path) -> dict[str, Any]:
     """Return the JavaScript parser's input for a case."""
     args = ksy_lint.arguments(sample, name) or []
     return {"spec": str(ROOT / "ksy" / f"{name}.ksy"), "sample": str(sample), "args": args}
 
 
 @functools.cache
-def twin_results() -> dict[str, dict[str, Any]]:
+def pure_results() -> dict[str, dict[str, Any]]:
     """Return the JavaScript result for every sample, by the sample's stem; one Node.js process for all."""
     todo = cases()
     return {
-        case_id(case): result for case, result in zip(todo, run_twin([twin_item(*case) for case in todo]), strict=True)
+        case_id(case): result for case, result in zip(todo, run_pure([pure_item(*case) for case in todo]), strict=True)
     }
 
 

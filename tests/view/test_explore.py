@@ -47,7 +47,7 @@ SAMPLES = ROOT / "tests/samples"
 CLPS = ROOT / "examples/clp_s/events.clps"
 
 
-class Asked:
+class Requested:
     """An explorer without a network: requests are calls."""
 
     def __init__(self, shown: ExploredArchive, run: Run) -> None:
@@ -57,10 +57,10 @@ class Asked:
 
     def __call__(self, path: str, *, method: str = "GET", host: str = HOST, token: str = TOKEN, **more: str) -> Answer:
         path, _, query = path.partition("?")
-        told: list[Any] = []
+        reported: list[Any] = []
         environ = {"REQUEST_METHOD": method, "PATH_INFO": f"/{token}/{path}", "QUERY_STRING": query, "HTTP_HOST": host}
-        body = b"".join(self.app(environ | more, lambda *given: told.extend(given)))
-        return Answer(int(told[0].split()[0]), dict(told[1]), body)
+        body = b"".join(self.app(environ | more, lambda *given: reported.extend(given)))
+        return Answer(int(reported[0].split()[0]), dict(reported[1]), body)
 
     def json(self, path: str, **parameters: Any) -> Any:
         answer = self(f"api/{path}?{urlencode(parameters)}")
@@ -88,22 +88,22 @@ class Answer:
 
 
 @contextmanager
-def asking(target: Path | str, **how: Any) -> Iterator[Asked]:
+def asking(target: Path | str, **how: Any) -> Iterator[Requested]:
     run = Run(quiet=True, color="never")
     options = {"verifies": False, "image": False, "ksy": None, "imports": ()} | how
     shown = explored(run, str(target), **options)
     try:
-        asked = Asked(shown, run)
-        asked.until(lambda state: state["mapped"])
-        yield asked
+        requested = Requested(shown, run)
+        requested.until(lambda state: state["mapped"])
+        yield requested
     finally:
         shown.close()
 
 
 @pytest.fixture
-def words() -> Iterator[Asked]:
-    with asking(SAMPLES / "zs/words-deflate.zs") as asked:
-        yield asked
+def words() -> Iterator[Requested]:
+    with asking(SAMPLES / "zs/words-deflate.zs") as requested:
+        yield requested
 
 
 REFUSED = {
@@ -124,7 +124,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_request_that_is_not_the_pages_own_is_refused(name: str, words: Asked) -> None:
+def test_a_request_that_is_not_the_pages_own_is_refused(name: str, words: Requested) -> None:
     options, status = REFUSED[name]
     for path in ("", "api/contents", "download", "page.js"):
         answer = words(path, **options)
@@ -133,7 +133,7 @@ def test_a_request_that_is_not_the_pages_own_is_refused(name: str, words: Asked)
         assert dict(HEADERS).items() <= answer.headers.items()
 
 
-def test_the_pages_own_requests_are_answered(words: Asked) -> None:
+def test_the_pages_own_requests_are_answered(words: Requested) -> None:
     for more in ({}, {"HTTP_SEC_FETCH_SITE": "same-origin"}, {"HTTP_SEC_FETCH_SITE": "none"},
                  {"HTTP_ORIGIN": f"http://{HOST}"}):  # fmt: skip
         assert words("api/contents", **more).status == 200
@@ -143,16 +143,16 @@ def test_the_pages_own_requests_are_answered(words: Asked) -> None:
 @pytest.mark.parametrize(
     "path", ["../../etc/passwd", "..%2f..%2fetc/passwd", "page.css/..", "api", "api/", "api/../contents",
              "//etc/passwd", "page.py", "api/nothing", "download/x"])  # fmt: skip
-def test_a_path_outside_is_not_found(path: str, words: Asked) -> None:
+def test_a_path_outside_is_not_found(path: str, words: Requested) -> None:
     answer = words(path)
     assert (answer.status, answer.body) == (404, b"nothing is here\n")
 
 
-def test_the_token_alone_is_not_an_address(words: Asked) -> None:
-    told: list[Any] = []
+def test_the_token_alone_is_not_an_address(words: Requested) -> None:
+    reported: list[Any] = []
     environ = {"REQUEST_METHOD": "GET", "PATH_INFO": f"/{TOKEN}", "HTTP_HOST": HOST}
-    words.app(environ, lambda *given: told.extend(given))
-    assert told[0] == "404 Not Found"
+    words.app(environ, lambda *given: reported.extend(given))
+    assert reported[0] == "404 Not Found"
 
 
 @pytest.mark.parametrize(
@@ -162,11 +162,11 @@ def test_the_token_alone_is_not_an_address(words: Asked) -> None:
      ("api/bytes?section=0&start=0&size=1", 404), ("api/contents?archive=zs@0+1", 404),
      ("api/contents?" + "&".join(f"a{n}=1" for n in range(30)), 400), ("download?section=99", 404)],
 )  # fmt: skip
-def test_a_wrong_question_is_refused(query: str, status: int, words: Asked) -> None:
+def test_a_wrong_question_is_refused(query: str, status: int, words: Requested) -> None:
     assert words(query).status == status
 
 
-def test_the_page_loads_nothing_from_elsewhere(words: Asked) -> None:
+def test_the_page_loads_nothing_from_elsewhere(words: Requested) -> None:
     page = words("")
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert b"http" not in page.body
@@ -177,7 +177,7 @@ def test_the_page_loads_nothing_from_elsewhere(words: Asked) -> None:
     assert b"--gap" in words("page.css").body
 
 
-def test_sections_fields_and_bytes(words: Asked) -> None:
+def test_sections_fields_and_bytes(words: Requested) -> None:
     data = (SAMPLES / "zs/words-deflate.zs").read_bytes()
     with exhume.open(data) as archive:
         known = list(archive.sections())
@@ -208,25 +208,25 @@ def test_any_element_of_a_large_payload(tmp_path: Path) -> None:
     path = tmp_path / "large.zs"
     with ZsWriter(path, codec="deflate", block_size=12 << 20, metadata={}) as out:
         out.add_records(b"%09999d" % number for number in range(1000))
-    with asking(path) as asked:
-        asked.checked()
-        number = asked.json("named", name="data-0")["section"]
-        fields = asked.json("fields", section=number)
+    with asking(path) as requested:
+        requested.checked()
+        number = requested.json("named", name="data-0")["section"]
+        fields = requested.json("fields", section=number)
         array = fields["payload"]["k"][0]
         assert fields["payload_size"] > PARSED_SIZE
         assert (array["v"], len(array["k"]), array["k"][-1]["g"]) == ("1000 elements", 65, 64)
         asked_for = {"section": number, "part": "payload", "array": array["a"]}
-        page = asked.json("elements", **asked_for, first=500)["k"]
+        page = requested.json("elements", **asked_for, first=500)["k"]
         assert [one["n"] for one in page[:2]] == ["… 500 before", "[500]"]
         assert (page[-2]["n"], page[-1]) == ("[563]", {"n": "… 436 more", "t": "", "g": 564})
         assert (page[0]["g"], page[1]["e"] - page[1]["s"]) == (436, 10001)
-        last = asked.json("elements", **asked_for, at=fields["payload_size"] - 1)["k"]
+        last = requested.json("elements", **asked_for, at=fields["payload_size"] - 1)["k"]
         assert (last[-1]["n"], last[-1]["e"]) == ("[999]", fields["payload_size"])
-        near = asked.json("fields", section=number, at=5_000_000, part="payload")["payload"]["k"][0]["k"][-2]
+        near = requested.json("fields", section=number, at=5_000_000, part="payload")["payload"]["k"][0]["k"][-2]
         assert near["s"] <= 5_000_000 < near["e"]
-        assert [one["n"] for one in asked.json("elements", **asked_for, first=5000)["k"]] == ["… 1000 before"]
-        assert asked(f"api/elements?section={number}&array=other").status == 404
-        assert asked(f"api/elements?section={number}&array=other&part=else").status == 400
+        assert [one["n"] for one in requested.json("elements", **asked_for, first=5000)["k"]] == ["… 1000 before"]
+        assert requested(f"api/elements?section={number}&array=other").status == 404
+        assert requested(f"api/elements?section={number}&array=other&part=else").status == 400
 
 
 @pytest.fixture
@@ -248,29 +248,32 @@ def tight(monkeypatch: pytest.MonkeyPatch) -> None:
     ["zs/words-deflate.zs", "clp_s/demo.clps", "kv_ir/small.clp.zst", "clp_ir/small.clp.zst", "data_bundle/zlib"],
 )
 def test_a_large_payload_is_read_in_windows(name: str, tight: None) -> None:
-    with exhume.open(SAMPLES / name) as archive, asking(SAMPLES / name) as asked:
+    with exhume.open(SAMPLES / name) as archive, asking(SAMPLES / name) as requested:
         sections = enumerate(archive.outline())
         known = {number: one.load() for number, one in sections if one.load is not None and one.pieces is not None}
         large = {number: data for number, data in known.items() if len(data) > 10}
         assert large
         for number, data in list(large.items())[:6]:
-            fields = asked.json("fields", section=number)
+            fields = requested.json("fields", section=number)
             assert fields["payload_size"] == len(data)
             end = len(data)
             for start, size in ((3, 20), (end - 5, 50), (0, 9), (end, 5), (end // 2, 1), (2, end)):
-                assert asked(f"api/bytes?section={number}&start={start}&size={size}").body == data[start : start + size]
-            saved = asked(f"download?section={number}&what=payload")
+                assert (
+                    requested(f"api/bytes?section={number}&start={start}&size={size}").body
+                    == data[start : start + size]
+                )
+            saved = requested(f"download?section={number}&what=payload")
             assert (saved.body, saved.headers["Content-Length"]) == (data, str(end))
-            part = asked(f"download?section={number}&what=payload&start=3&end=11&name=field")
+            part = requested(f"download?section={number}&what=payload&start=3&end=11&name=field")
             assert (part.body, "field.payload" in part.headers["Content-Disposition"]) == (data[3:11], True)
 
 
 @pytest.mark.parametrize("name", ["zs/words-deflate.zs", "kv_ir/small.clp", "kv_ir/small.clp.zst", "clp_s/demo.clps"])
 def test_sections_of_any_size_have_the_fields_of_small_ones(name: str, request: pytest.FixtureRequest) -> None:
     def fields() -> list[Any]:
-        with asking(SAMPLES / name) as asked:
-            asked.checked()
-            return [asked.json("fields", section=number) for number in range(asked.json("contents")["count"])]
+        with asking(SAMPLES / name) as requested:
+            requested.checked()
+            return [requested.json("fields", section=number) for number in range(requested.json("contents")["count"])]
 
     whole = fields()
     request.getfixturevalue("tight")
@@ -284,18 +287,18 @@ def test_a_byte_far_into_a_large_section_takes_several_requests(
     tokens = b"".join(build_text(b"%03d" % number) for number in range(count)) + END
     path.write_bytes(HEAD + tokens)
     monkeypatch.setattr(explored_module, "PATIENCE", 0.0)
-    with asking(path) as asked:
-        begun = asked.json("fields", section=2)
+    with asking(path) as requested:
+        begun = requested.json("fields", section=2)
         assert begun["reading"] < len(tokens) / 2
         array = begun["tree"]["k"][0]
         last = len(HEAD + tokens) - 3
         reached = []
-        while "reading" in (found := asked.json("elements", section=2, part="tree", array=array["a"], at=last)):
+        while "reading" in (found := requested.json("elements", section=2, part="tree", array=array["a"], at=last)):
             reached.append(found["reading"])
         assert reached == sorted(set(reached))
         assert [(one["n"], one["e"]) for one in found["k"][-2:]] == [("[499]", last + 2), ("[500]", last + 3)]
         assert len(reached) > 100
-        near = asked.json("fields", section=2, at=last)["tree"]["k"][0]
+        near = requested.json("fields", section=2, at=last)["tree"]["k"][0]
         assert (near["v"], near["k"][-2]["n"]) == ("501 elements", "[499]")
 
 
@@ -318,7 +321,7 @@ def test_a_payload_that_may_not_be_held_is_read_in_windows() -> None:
         assert kept.read(1, section._replace(pieces=broken), 5, 20) == data[5:7]
 
 
-def test_a_field_is_saved(words: Asked) -> None:
+def test_a_field_is_saved(words: Requested) -> None:
     number = words.json("named", name="data-1")["section"]
     field = words.json("fields", section=number)["tree"]["k"][0]
     data = (SAMPLES / "zs/words-deflate.zs").read_bytes()
@@ -334,8 +337,8 @@ def test_the_first_view_reads_no_content(name: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(kv_ir_sections, "_walk", None)
     monkeypatch.setattr(kv_ir_sections, "_stored", None)
     monkeypatch.setattr(Shard, "measure", None)
-    with asking(SAMPLES / name) as asked:
-        contents, sections = asked.json("contents"), asked.json("sections", count=1000)
+    with asking(SAMPLES / name) as requested:
+        contents, sections = requested.json("contents"), requested.json("sections", count=1000)
     assert (contents["failure"], len(sections)) == ("", contents["count"])
     monkeypatch.undo()
     with exhume.open(SAMPLES / name) as archive:
@@ -346,13 +349,13 @@ def test_the_first_view_reads_no_content(name: str, monkeypatch: pytest.MonkeyPa
 def test_damage_replaces_the_outline(tmp_path: Path) -> None:
     data = (SAMPLES / "kv_ir/small.clp").read_bytes()
     (tmp_path / "bad.clp").write_bytes(data[:-40] + b"\x99" + data[-39:])
-    with asking(tmp_path / "bad.clp") as asked:
-        assert "unread" not in {one["kind"] for one in asked.json("sections")}
-        assert asked.checked()["verdict"] == "damaged"
-        assert "unread" in {one["kind"] for one in asked.json("sections")}
+    with asking(tmp_path / "bad.clp") as requested:
+        assert "unread" not in {one["kind"] for one in requested.json("sections")}
+        assert requested.checked()["verdict"] == "damaged"
+        assert "unread" in {one["kind"] for one in requested.json("sections")}
 
 
-def test_a_checksum_of_the_whole_file_is_left_to_verifying(words: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checksum_of_the_whole_file_is_left_to_verifying(words: Requested, monkeypatch: pytest.MonkeyPatch) -> None:
     def outcomes(section: int) -> dict[str, tuple[str, str]]:
         pending = [words.json("fields", section=section)["tree"]]
         found: dict[str, tuple[str, str]] = {}
@@ -373,17 +376,17 @@ def test_verdicts_are_reported_as_they_are_computed(tmp_path: Path) -> None:
     with exhume.open(data) as archive:
         span = archive.sections().named("data-4").span
     (tmp_path / "bad.zs").write_bytes(flip(data, span.start + 16, 1))
-    with asking(tmp_path / "bad.zs") as asked:
-        before = asked.json("contents")
+    with asking(tmp_path / "bad.zs") as requested:
+        before = requested.json("contents")
         assert (before["state"], before["summary"], before["findings"]) == ("waiting", "not checked yet", [])
-        after = asked.checked()
+        after = requested.checked()
         assert (after["verdict"], after["problems"]) == ("damaged", 1)
         assert after["generation"] > before["generation"]
         (finding,) = after["findings"]
         assert (finding["code"], finding["space"], finding["start"]) == ("ZS-202", 0, span.start)
-        (number,) = asked.json("holding", space=0, at=span.start)
-        assert asked.json("sections", first=number, count=1)[0]["bad"] is True
-        assert asked.json("fields", section=number)["bad"] is True
+        (number,) = requested.json("holding", space=0, at=span.start)
+        assert requested.json("sections", first=number, count=1)[0]["bad"] is True
+        assert requested.json("fields", section=number)["bad"] is True
 
 
 @pytest.mark.parametrize(
@@ -393,31 +396,31 @@ def test_verdicts_are_reported_as_they_are_computed(tmp_path: Path) -> None:
      ("kv_ir/small.clp", "*", None), ("clp_ir/small.clp", "*", None), ("data_bundle/zlib", "*", "name")],
 )  # fmt: skip
 def test_records_are_a_table(name: str, query: str, first: str | None) -> None:
-    with asking(SAMPLES / name) as asked:
-        all_ = asked.json("records", count=3)
+    with asking(SAMPLES / name) as requested:
+        all_ = requested.json("records", count=3)
         assert 0 < len(all_["rows"]) <= 3
         assert first is None or first in all_["columns"]
         assert all(len(row) == len(all_["columns"]) for row in all_["rows"])
         assert all_["hint"]
-        second = asked.json("records", first=1, count=2)
+        second = requested.json("records", first=1, count=2)
         assert second["first"] == 1
-        found = asked.json("records", query=query, count=5)
+        found = requested.json("records", query=query, count=5)
         assert len(found["rows"]) <= 5
 
 
 def test_a_query_that_matches_and_one_that_is_wrong() -> None:
-    with asking(CLPS) as asked:
-        found = asked.json("records", query="level: ERROR", count=4)
+    with asking(CLPS) as requested:
+        found = requested.json("records", query="level: ERROR", count=4)
         level = found["columns"].index("level")
         assert [row[level] for row in found["rows"]] == ["ERROR"] * 4
         assert found["more"] is True
-        assert asked.json("records", query="level: ERROR", first=8, count=4)["more"] is False
-        wrong = asked("api/records?query=((")
+        assert requested.json("records", query="level: ERROR", first=8, count=4)["more"] is False
+        wrong = requested("api/records?query=((")
         assert wrong.status == 400
         assert json.loads(wrong.body)["message"]
 
 
-def test_the_next_page_goes_on_where_the_last_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_page_continues_where_the_last_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     search = exploring.Records._search
 
@@ -426,21 +429,21 @@ def test_the_next_page_goes_on_where_the_last_ended(monkeypatch: pytest.MonkeyPa
         search(self, archive, query, put)
 
     monkeypatch.setattr(exploring.Records, "_search", counted)
-    with asking(CLPS) as asked:
-        all_ = [row for at in range(0, 20, 5) for row in asked.json("records", first=at, count=5)["rows"]]
+    with asking(CLPS) as requested:
+        all_ = [row for at in range(0, 20, 5) for row in requested.json("records", first=at, count=5)["rows"]]
         assert begun == [""]
-        assert asked.json("records", count=20)["rows"] == all_, "a page that was passed begins again"
+        assert requested.json("records", count=20)["rows"] == all_, "a page that was passed begins again"
         assert begun == ["", ""]
-        assert asked.json("records", first=20, count=5)["rows"]
-        assert asked.json("records", count=20)["rows"] == all_, "a page that is kept does not"
+        assert requested.json("records", first=20, count=5)["rows"]
+        assert requested.json("records", count=20)["rows"] == all_, "a page that is kept does not"
         assert begun == ["", ""]
-        assert asked.json("records", query="level: ERROR", first=6, count=2)["rows"]
+        assert requested.json("records", query="level: ERROR", first=6, count=2)["rows"]
         assert begun == ["", "", "level: ERROR"]
-        cursor = asked.shown._rows._cursor  # type: ignore[union-attr]
+        cursor = requested.shown._rows._cursor  # type: ignore[union-attr]
     assert not cursor.thread.is_alive()
 
 
-def test_a_search_reads_as_far_as_it_is_asked() -> None:
+def test_a_search_reads_only_as_far_as_requested() -> None:
     put: list[int] = []
 
     def search(take: Callable[[Any], None]) -> None:
@@ -498,33 +501,33 @@ class Endless:
 
 def test_a_newer_search_and_closing_stop_the_older(monkeypatch: pytest.MonkeyPatch) -> None:
     endless = Endless(monkeypatch)
-    told: list[Answer] = []
+    reported: list[Answer] = []
     gone = threading.Event()
-    with asking(CLPS) as asked:
+    with asking(CLPS) as requested:
 
         def ask(**more: Any) -> None:
-            told.append(asked("api/records?query=endless", **more))
+            reported.append(requested("api/records?query=endless", **more))
 
         older = endless.begin(ask)
-        assert len(asked.json("records", query="level: ERROR")["rows"]) == 11
+        assert len(requested.json("records", query="level: ERROR")["rows"]) == 11
         endless.assert_ended(older)
-        assert (told[0].status, b"another search began" in told[0].body) == (400, True)
+        assert (reported[0].status, b"another search began" in reported[0].body) == (400, True)
         left = endless.begin(lambda: ask(**{"waitress.client_disconnected": gone.is_set}))
         other = threading.Thread(target=ask)  # another page with the same query
         other.start()
-        while asked.shown._rows._cursor._asking < 2:  # type: ignore[union-attr]
+        while requested.shown._rows._cursor._asking < 2:  # type: ignore[union-attr]
             time.sleep(0.001)
         gone.set()
         left.join(10)
         assert endless.threads[-1].is_alive()
         assert other.is_alive()
-        assert len(asked.json("records", query="level: ERROR")["rows"]) == 11
+        assert len(requested.json("records", query="level: ERROR")["rows"]) == 11
         endless.assert_ended(other)
         endless.begin(lambda: ask(**{"waitress.client_disconnected": gone.is_set})).join(10)
         endless.assert_ended()
         last = endless.begin(ask)
     endless.assert_ended(last)
-    assert [one.status for one in told] == [400] * 5
+    assert [one.status for one in reported] == [400] * 5
 
 
 def test_a_browser_that_goes_away_stops_its_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -552,7 +555,7 @@ def test_files_of_a_directory_are_read_until_stopped() -> None:
             read(0, 1)
 
 
-def test_what_is_saved(words: Asked) -> None:
+def test_what_is_saved(words: Requested) -> None:
     data = (SAMPLES / "zs/words-deflate.zs").read_bytes()
     whole = words("download")
     assert whole.body == data
@@ -567,51 +570,51 @@ def test_what_is_saved(words: Asked) -> None:
 def test_an_image_and_the_archives_in_it(tmp_path: Path) -> None:
     inner = (SAMPLES / "zs/words-none.zs").read_bytes()
     (tmp_path / "image.dd").write_bytes(bytes(5000) + inner + bytes(3000) + CLPS.read_bytes() + bytes(10))
-    with asking(tmp_path / "image.dd") as asked:
-        assert isinstance(asked.shown, ExploredImage)
-        assert asked.json("contents")["count"] == 1, "nothing is known yet"
-        contents = asked.checked()
+    with asking(tmp_path / "image.dd") as requested:
+        assert isinstance(requested.shown, ExploredImage)
+        assert requested.json("contents")["count"] == 1, "nothing is known yet"
+        contents = requested.checked()
         assert (contents["kind"], contents["summary"]) == ("image", "archives found: 2")
-        keys = [one["archive"] for one in asked.json("sections") if "archive" in one]
+        keys = [one["archive"] for one in requested.json("sections") if "archive" in one]
         assert keys[0] == f"zs@5000+{len(inner)}"
-        opened = asked.json("contents", archive=keys[0])
+        opened = requested.json("contents", archive=keys[0])
         assert (opened["format"], opened["spaces"][0]["base"]) == ("zs", 5000)
-        assert asked(f"download?{urlencode({'archive': keys[0]})}").body == inner
-        assert asked.json("state", archive=keys[0], check=1)["state"] in ("running", "done")
-        assert asked.json("records", archive=keys[1], query="level: ERROR", count=1)["rows"]
-        assert asked.json("sections", archive=keys[0], count=1)[0]["start"] == 5000
+        assert requested(f"download?{urlencode({'archive': keys[0]})}").body == inner
+        assert requested.json("state", archive=keys[0], check=1)["state"] in ("running", "done")
+        assert requested.json("records", archive=keys[1], query="level: ERROR", count=1)["rows"]
+        assert requested.json("sections", archive=keys[0], count=1)[0]["start"] == 5000
 
 
 def test_a_file_by_its_specification(tmp_path: Path) -> None:
     (tmp_path / "one.bin").write_bytes(bytes(range(64)))
     (tmp_path / "bytes.ksy").write_text("meta: {id: bytes64}\nseq: [{id: head, type: u1}, {id: rest, size: 63}]\n")
-    with asking(tmp_path / "one.bin", ksy=str(tmp_path / "bytes.ksy")) as asked:
-        contents = asked.json("contents")
+    with asking(tmp_path / "one.bin", ksy=str(tmp_path / "bytes.ksy")) as requested:
+        contents = requested.json("contents")
         assert (contents["format"], contents["verifies"], contents["searchable"]) == ("ksy:bytes64", None, False)
-        assert [one["n"] for one in asked.json("fields", section=0)["tree"]["k"]] == ["head", "rest"]
-        assert asked("api/records?query=x").status == 400
+        assert [one["n"] for one in requested.json("fields", section=0)["tree"]["k"]] == ["head", "rest"]
+        assert requested("api/records?query=x").status == 400
 
 
-def test_a_remote_archive_is_checked_when_asked() -> None:
+def test_a_remote_archive_is_checked_on_request() -> None:
     import fsspec
 
     data = (SAMPLES / "zs/words-none.zs").read_bytes()
     fsspec.filesystem("memory").pipe("/explored/words.zs", data)
-    with asking("memory://explored/words.zs", verifies=True) as asked:
-        contents = asked.json("contents")
+    with asking("memory://explored/words.zs", verifies=True) as requested:
+        contents = requested.json("contents")
         assert (contents["verifies"], contents["state"]) == (False, "waiting")
-        assert asked("api/bytes?space=0&start=3&size=5").body == data[3:8]
-        assert asked.json("fields", section=0)["tree"]
-        assert asked.json("records", count=2)["rows"]
-        assert asked.checked()["verdict"] == "ok"
+        assert requested("api/bytes?space=0&start=3&size=5").body == data[3:8]
+        assert requested.json("fields", section=0)["tree"]
+        assert requested.json("records", count=2)["rows"]
+        assert requested.checked()["verdict"] == "ok"
 
 
 def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "cut.zs").write_bytes((SAMPLES / "zs/words-none.zs").read_bytes()[:-30])
-    with asking(tmp_path / "cut.zs") as asked:
-        assert asked.checked()["verdict"] == "damaged"
-        for number in range(asked.json("contents")["count"]):
-            assert asked(f"api/fields?section={number}").status == 200
+    with asking(tmp_path / "cut.zs") as requested:
+        assert requested.checked()["verdict"] == "damaged"
+        for number in range(requested.json("contents")["count"]):
+            assert requested(f"api/fields?section={number}").status == 200
 
 
 # -- over a socket
@@ -659,9 +662,9 @@ def test_the_verb_prints_the_address_and_ends(exhume_cli: Cli) -> None:
     pytest.importorskip("waitress")
     ran = exhume_cli("explore", CLPS, "--no-browser", "--idle", 0.05, "--json", "-q")
     assert ran.code == 0
-    told = json.loads(ran.text)
-    assert (told["schema"], told["format"]) == ("exhume.explore/1", "clp-s")
-    assert told["url"].startswith("http://127.0.0.1:")
+    reported = json.loads(ran.text)
+    assert (reported["schema"], reported["format"]) == ("exhume.explore/1", "clp-s")
+    assert reported["url"].startswith("http://127.0.0.1:")
     assert exhume_cli("explore", CLPS, "--import", ".").code == 2
     assert exhume_cli("explore", CLPS, "--image", "--format", "zs").code == 2
 
@@ -681,16 +684,16 @@ def test_a_person_can_explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         serving(tmp_path / "image.dd") as image,
         serving(tmp_path / "one.bin", verifies=False, ksy=str(spec)) as specified,
     ):
-        told = run_browser("page_explore.mjs", archive, image, str(tmp_path), "level: ERROR", specified)
+        reported = run_browser("page_explore.mjs", archive, image, str(tmp_path), "level: ERROR", specified)
         assert endless.reading.is_set()
         endless.assert_ended()
     for mode in ("light", "dark", "telephone"):
-        seen = told[mode]
+        seen = reported[mode]
         assert (seen["errors"], seen["elsewhere"], seen["overflow"]) == ([], [], 0), mode
         assert seen["verdict"].startswith("ok")
         assert (seen["all"], seen["matching"], seen["said"]) == (50, 11, "0 to 10, the last")
         assert seen["closed"]
-    use = told["use"]
+    use = reported["use"]
     assert use["given_up"] == "net::ERR_ABORTED"
     assert (use["errors"], use["named"]["selected"], use["named"]["cursor"]) == ([], "metadata", 64)
     assert use["saves"] == ["download?section=1", "download?section=1&what=payload"]
@@ -700,12 +703,12 @@ def test_a_person_can_explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert use["payload"] == opened.sections().named("metadata").load()[:8].hex()  # type: ignore[misc]
     assert use["linked"]["selected"] == "/schema_tree"
     assert use["zoomed"].startswith("0x")
-    assert told["image"]["errors"] == []
-    assert told["image"]["inside"]["url"].startswith("archive=zs%405000")
-    names = [next(word for word in ("head", "rest", "bytes64") if word in row) for row in told["specified"]["rows"]]
-    assert (names, told["specified"]["errors"]) == (
+    assert reported["image"]["errors"] == []
+    assert reported["image"]["inside"]["url"].startswith("archive=zs%405000")
+    names = [next(word for word in ("head", "rest", "bytes64") if word in row) for row in reported["specified"]["rows"]]
+    assert (names, reported["specified"]["errors"]) == (
         ["bytes64", "bytes64", "head", "rest"],
         [],
     )  # the only section is open
-    if told["axe"] is not None:
-        assert {name: found for name, found in told["axe"].items() if found} == {}
+    if reported["axe"] is not None:
+        assert {name: found for name, found in reported["axe"].items() if found} == {}

@@ -74,7 +74,7 @@ def test_svg_is_well_formed_whatever_the_names(data: bytes) -> None:
     assert text == text.encode("utf-8").decode("utf-8")
 
 
-def test_damage_is_drawn_where_it_lies(data: bytes) -> None:
+def test_damage_is_drawn_where_it_is(data: bytes) -> None:
     at = data.index(b'"start_byte":500') + len(b'"start_byte":')
     with exhume.open(flip(data, at, 1)) as archive:
         drawing = draw_map(archive, archive.verify())
@@ -125,8 +125,8 @@ def test_the_name_of_a_damaged_section_is_readable(samples: Path) -> None:
         if isinstance(r, Rect) and r.y <= name.y - 6 <= r.y + r.height and r.x <= name.x <= r.x + r.width
     ]
     assert covering == []
-    told = f"damaged: data-4 ({span.start}..{span.end})"
-    assert any(isinstance(shape, Text) and shape.text == told for shape in drawing.shapes)
+    reported = f"damaged: data-4 ({span.start}..{span.end})"
+    assert any(isinstance(shape, Text) and shape.text == reported for shape in drawing.shapes)
 
 
 def test_png(data: bytes) -> None:

@@ -62,7 +62,7 @@ def bytes_on(page: str, space: dict[str, Any]) -> dict[int, bytes]:
     return {index * CHUNK: chunk_of(page, chunk) for index, chunk in space["grid"]}
 
 
-def test_the_page_holds_every_byte_and_needs_nothing_else(archive_path: Path) -> None:
+def test_the_page_contains_every_byte_and_needs_nothing_else(archive_path: Path) -> None:
     page = page_of(archive_path)
     contents = contents_of(page)
     parts = bytes_on(page, contents["spaces"][0])
@@ -266,11 +266,11 @@ def test_a_list_of_sections_is_counted() -> None:
     assert blocks["v"] == "9 elements, each a section of its own"
 
 
-def test_progress_tells_the_sections_done() -> None:
-    told: list[tuple[int, int | None, str]] = []
+def test_progress_reports_the_sections_done() -> None:
+    reported: list[tuple[int, int | None, str]] = []
     with exhume.open(ROOT / "tests/samples/zs/words-none.zs") as archive:
-        write_page(archive, None, io.StringIO(), progress=lambda *one: told.append(one))
-        assert told == [(number, None, "sections") for number in range(1, len(archive.sections()) + 1)]
+        write_page(archive, None, io.StringIO(), progress=lambda *one: reported.append(one))
+        assert reported == [(number, None, "sections") for number in range(1, len(archive.sections()) + 1)]
 
 
 def test_a_finding_without_a_place_leads_nowhere() -> None:

@@ -60,45 +60,47 @@ def made(image: Path, tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.Monke
 
 
 def test_everything_is_hashed_copied_and_judged(made: tuple[Path, dict[str, Any]], image: Path) -> None:
-    folder, told = made
+    folder, reported = made
     data = image.read_bytes()
-    assert told["images"] == [{"name": "disk.img", "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}]
-    assert told["created"] == "2023-11-14T22:13:20Z"
-    assert told["verdict"] == "damaged"
-    for one in told["archives"]:
+    assert reported["images"] == [{"name": "disk.img", "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}]
+    assert reported["created"] == "2023-11-14T22:13:20Z"
+    assert reported["verdict"] == "damaged"
+    for one in reported["archives"]:
         part = data[one["offset"] : one["offset"] + one["length"]]
         assert (folder / "case" / one["file"]).read_bytes() == part
         assert one["sha256"] == hashlib.sha256(part).hexdigest()
-    first = told["archives"][0]
+    first = reported["archives"][0]
     assert (first["format"], first["verdict"], first["findings"][0]["code"]) == ("zs", "damaged", "ZS-202")
     assert first["findings_total"] == len(first["findings"])
 
 
 def test_pieces_are_put_together_and_salvaged(made: tuple[Path, dict[str, Any]]) -> None:
-    folder, told = made
-    by_format = {group["format"]: group for group in told["groups"]}
-    formats = {name: [told["archives"][n]["format"] for n in group["archives"]] for name, group in by_format.items()}
+    folder, reported = made
+    by_format = {group["format"]: group for group in reported["groups"]}
+    formats = {
+        name: [reported["archives"][n]["format"] for n in group["archives"]] for name, group in by_format.items()
+    }
     assert formats["databundle"] == ["databundle", "leveldb"]
     assert set(formats["ark"]) == {"ark"}
     assert len(formats["ark"]) > 1
-    bundle = next(one for one in told["recovered"] if one["group"] == by_format["databundle"]["number"])
+    bundle = next(one for one in reported["recovered"] if one["group"] == by_format["databundle"]["number"])
     assert {file["name"].partition("/")[2]: file["size"] for file in bundle["files"]} == {
         "a/one.txt": 240,
         "two.txt": 540,
     }
     assert bundle["verified_by"] == "checksums"
     assert (folder / "case" / bundle["output"] / "two.txt").read_bytes() == b"world " * 90
-    zs = next(one for one in told["recovered"] if one["archives"] == [0])
+    zs = next(one for one in reported["recovered"] if one["archives"] == [0])
     assert zs["verified_by"] == "checksums"
     assert exhume.verify(folder / "case" / zs["output"]).ok
-    for file in (file for one in told["recovered"] for file in one.get("files", ())):
+    for file in (file for one in reported["recovered"] for file in one.get("files", ())):
         assert hashlib.sha256((folder / "case" / file["name"]).read_bytes()).hexdigest() == file["sha256"]
 
 
-def test_the_same_image_gives_the_same_bytes(
+def test_the_same_image_yields_the_same_bytes(
     made: tuple[Path, dict[str, Any]], tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, told = made
+    folder, reported = made
 
     def everything(place: Path) -> dict[str, bytes]:
         return {
@@ -111,7 +113,7 @@ def test_the_same_image_gives_the_same_bytes(
     monkeypatch.chdir(again)
     shutil.copy(folder / "disk.img", "disk.img")
     ran = exhume_cli("report", "disk.img", "-o", "case.html", "--json", "-q")
-    assert json.loads(ran.text) == told
+    assert json.loads(ran.text) == reported
     assert everything(again) == before
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000001")
     assert exhume_cli("report", "disk.img", "-o", "other.html", "--folder", "c2", "-q").code == 3
@@ -119,19 +121,19 @@ def test_the_same_image_gives_the_same_bytes(
     assert two.replace("22:13:21Z", "22:13:20Z").replace("<code>c2</code>", "<code>case</code>") == one
 
 
-def test_the_page_says_what_the_document_says(made: tuple[Path, dict[str, Any]]) -> None:
-    folder, told = made
+def test_the_page_states_what_the_document_states(made: tuple[Path, dict[str, Any]]) -> None:
+    folder, reported = made
     page = (folder / "case.html").read_text(encoding="utf-8")
     assert not re.search(r"<script|(src|href)=['\"](?!#)", page)
     assert "default-src 'none'" in page
-    for one in told["archives"]:
+    for one in reported["archives"]:
         assert one["sha256"] in page
         assert f"id='a{one['number']}'" in page
     assert "structure is sound; this format has no checksums for its content" in page
     assert "ZS-202" in page
     assert page.count("<svg") > 2
-    assert all(file["sha256"] in page for one in told["recovered"] for file in one.get("files", ()))
-    assert told["installation"]["version"] in page
+    assert all(file["sha256"] in page for one in reported["recovered"] for file in one.get("files", ()))
+    assert reported["installation"]["version"] in page
 
 
 def test_a_hostile_name_is_only_text(tmp_path: Path, exhume_cli: Cli) -> None:
@@ -148,12 +150,12 @@ def test_audit_records_are_the_timeline(image: Path, tmp_path: Path, exhume_cli:
     assert exhume_cli("carve", image, "-q", "--audit", records).code == 0
     assert exhume_cli("identify", SAMPLES / "zs/words-none.zs", "-q", "--audit", records).code == 0
     ran = exhume_cli("report", image, "-o", tmp_path / "case.html", "--records", records, "--json", "-q")
-    told = json.loads(ran.text)
-    assert [run["verb"] for run in told["timeline"]] == ["carve", "identify"]
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:]+\.\d+Z", run["started"]) for run in told["timeline"])
-    assert told["problems"] == []
+    reported = json.loads(ran.text)
+    assert [run["verb"] for run in reported["timeline"]] == ["carve", "identify"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:]+\.\d+Z", run["started"]) for run in reported["timeline"])
+    assert reported["problems"] == []
     page = (tmp_path / "case.html").read_text()
-    assert all(run["started"] in page and run["digest"] in page for run in told["timeline"])
+    assert all(run["started"] in page and run["digest"] in page for run in reported["timeline"])
     lines = records.read_bytes().splitlines(keepends=True)
     records.write_bytes(lines[1])
     ran = exhume_cli("report", image, "-o", tmp_path / "b.html", "--records", records, "--json", "-q")
@@ -196,9 +198,9 @@ def test_several_images_have_a_folder_each(tmp_path: Path, exhume_cli: Cli) -> N
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(bytes(700) + words)
     ran = exhume_cli("report", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "two.html", "--json", "-q")
-    told = json.loads(ran.text)
-    assert [one["image"] for one in told["archives"]] == [0, 1]
-    assert [one["file"] for one in told["archives"]] == ["image-1/0000000002bc.zs", "image-2/0000000002bc.zs"]
+    reported = json.loads(ran.text)
+    assert [one["image"] for one in reported["archives"]] == [0, 1]
+    assert [one["file"] for one in reported["archives"]] == ["image-1/0000000002bc.zs", "image-2/0000000002bc.zs"]
     assert ran.code == 0
 
 
@@ -237,9 +239,9 @@ def test_a_directory_is_taken_file_by_file(evidence: Path, tmp_path: Path) -> No
     command = [sys.executable, "-c", limits, "report", str(evidence), "-o", str(page), "--json", "-q"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 3, ran.stderr
-    told = json.loads(ran.stdout)
-    assert told["targets"] == [str(evidence)]
-    found = {Path(one["target"]).name: one for one in told["archives"]}
+    reported = json.loads(ran.stdout)
+    assert reported["targets"] == [str(evidence)]
+    found = {Path(one["target"]).name: one for one in reported["archives"]}
     assert {name: one["verdict"] for name, one in found.items()} == {
         "bad.zs": "damaged", "dump.bin": "complete", "split.000": "complete", "words.zs": "complete", "ark": "complete",
     }  # fmt: skip
@@ -255,12 +257,12 @@ def test_a_directory_is_taken_file_by_file(evidence: Path, tmp_path: Path) -> No
     assert (tmp_path / "case" / found["dump.bin"]["file"]).read_bytes() == (
         ROOT / "examples/clp_s/events.clps"
     ).read_bytes()
-    assert told["counts"] == {"archive": 5, "unrecognized": 70, "part": 2, "link": 2, "unreadable": 0}
-    links = {Path(one["name"]).name for one in told["others"] if one["kind"] == "link"}
+    assert reported["counts"] == {"archive": 5, "unrecognized": 70, "part": 2, "link": 2, "unreadable": 0}
+    links = {Path(one["name"]).name for one in reported["others"] if one["kind"] == "link"}
     assert links == {"outside", "again.zs"}
-    assert len(told["images"]) == 70 + 4
+    assert len(reported["images"]) == 70 + 4
     text = page.read_text(encoding="utf-8")
-    assert all(one["name"] in text for one in told["others"])
+    assert all(one["name"] in text for one in reported["others"])
     assert all(file["sha256"] in text for file in log["files"])
 
 
@@ -290,12 +292,12 @@ def test_what_cannot_be_read_is_named(
 
     monkeypatch.setattr(opening, "open_target", refuse)
     ran = exhume_cli("report", evidence, "-o", tmp_path / "case.html", "--json", "-q")
-    told = json.loads(ran.text)
+    reported = json.loads(ran.text)
     assert ran.code == 1
-    assert [one for one in told["others"] if one["kind"] == "unreadable"] == [
+    assert [one for one in reported["others"] if one["kind"] == "unreadable"] == [
         {"name": str(evidence / "dump.bin"), "kind": "unreadable", "message": "Permission denied"}
     ]
-    assert len(told["archives"]) == 4
+    assert len(reported["archives"]) == 4
 
 
 @pytest.mark.parametrize("names", [("words.zs", "locked.bin"), ("locked.bin",), ("words.zs",)])
@@ -331,13 +333,13 @@ def test_pieces_in_a_directory_are_put_together(tmp_path: Path, exhume_cli: Cli)
             if path.suffix == ".sst" or path.name.startswith("shard-"):
                 shutil.copy(path, ev / name / f"{path.name}.bin")
     ran = exhume_cli("report", ev, "-o", tmp_path / "case.html", "--json", "-q")
-    told = json.loads(ran.text)
-    assert len(told["groups"]) == 2
-    for group in told["groups"]:
-        assert {Path(told["archives"][number]["target"]).parent for number in group["archives"]} in (
+    reported = json.loads(ran.text)
+    assert len(reported["groups"]) == 2
+    for group in reported["groups"]:
+        assert {Path(reported["archives"][number]["target"]).parent for number in group["archives"]} in (
             {ev / "one"}, {ev / "two"},
         )  # fmt: skip
-    written = {Path(file["name"]).name: file["size"] for one in told["recovered"] for file in one["files"]}
+    written = {Path(file["name"]).name: file["size"] for one in reported["recovered"] for file in one["files"]}
     assert written == {"one.txt": 240, "two.txt": 540}
 
 

@@ -67,10 +67,10 @@ def test_reference_reads_ours(tmp_path: Path, codec: Codec, short: bool) -> None
     assert reference("validate", "-j0", path).stdout.strip() == b"looks good!"
     assert reference("dump", "-j0", path).stdout == TEXT
     assert reference("dump", "-j0", "--prefix=quiet ", path).stdout.splitlines() == WORDS[-5:]
-    told = json.loads(reference("info", path).stdout)
+    reported = json.loads(reference("info", path).stdout)
     with reader(path) as archive:
         ours = archive.info().to_dict()
-    assert {key: ours[key] for key in told} == told
+    assert {key: ours[key] for key in reported} == reported
 
 
 @needs_reference

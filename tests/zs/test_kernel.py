@@ -18,12 +18,12 @@ from kaitaistruct import BytesIO, KaitaiStream
 from exhume.native import kernel, pykernel
 from exhume.native.types import MalformedRecordsError
 
-TWINS = [pytest.param(pykernel, id="pure")]
+PURE_ONES = [pytest.param(pykernel, id="pure")]
 if kernel.COMPILED:
     from exhume.native import _kernel
 
-    TWINS.append(pytest.param(_kernel, id="compiled"))
-TWIN = pytest.mark.parametrize("twin", TWINS)
+    PURE_ONES.append(pytest.param(_kernel, id="compiled"))
+PURE = pytest.mark.parametrize("python", PURE_ONES)
 
 RECORDS = st.lists(st.one_of(st.binary(max_size=6), st.binary(min_size=120, max_size=140)), max_size=12)
 PAYLOADS = st.one_of(
@@ -74,8 +74,8 @@ def test_splitter_agrees_with_the_generated_class(payload: bytes) -> None:
         expected: list[bytes] | None = [record.data for record in found.records]
     except Exception:  # whatever generated code raises on malformed input
         expected = None
-    for twin in (pykernel, kernel):
-        got = outcome(twin.split_records, payload)
+    for python in (pykernel, kernel):
+        got = outcome(python.split_records, payload)
         assert got == expected if expected is not None else got[0] == "malformed"
 
 
@@ -86,22 +86,22 @@ def test_integers_are_what_the_generated_class_reads(value: int) -> None:
     assert (parsed.value, parsed._io.pos()) == (value, len(data))
 
 
-@TWIN
+@PURE
 @given(records=RECORDS)
-def test_framing_round_trips(twin: Any, records: list[bytes]) -> None:
-    payload = twin.frame_records(records)
-    assert twin.split_records(payload) == records
+def test_framing_round_trips(python: Any, records: list[bytes]) -> None:
+    payload = python.frame_records(records)
+    assert python.split_records(payload) == records
     text = b"".join(record.replace(b"\n", b" ") + b"\n" for record in records)
-    framed, taken = twin.frame_terminated(text + b"rest", b"\n")
+    framed, taken = python.frame_terminated(text + b"rest", b"\n")
     assert taken == len(text)
-    assert twin.terminate_records(framed, b"\n") == text
+    assert python.terminate_records(framed, b"\n") == text
 
 
-@TWIN
+@PURE
 @given(records=RECORDS)
-def test_scan_finds_the_first_descent(twin: Any, records: list[bytes]) -> None:
-    payload = twin.frame_records(records)
-    scan = twin.scan_records(payload)
+def test_scan_finds_the_first_descent(python: Any, records: list[bytes]) -> None:
+    payload = python.frame_records(records)
+    scan = python.scan_records(payload)
     assert scan.records == len(records)
     wrong = next((i for i in range(1, len(records)) if records[i] < records[i - 1]), -1)
     assert scan.unsorted == wrong
@@ -111,17 +111,17 @@ def test_scan_finds_the_first_descent(twin: Any, records: list[bytes]) -> None:
         assert (payload[slice(*scan.previous)], payload[slice(*scan.current)]) == (records[wrong - 1], records[wrong])
 
 
-@TWIN
+@PURE
 @given(records=RECORDS.map(sorted), low=st.binary(max_size=2), high=st.one_of(st.none(), st.binary(max_size=2)))
-def test_range_is_a_filter(twin: Any, records: list[bytes], low: bytes, high: bytes | None) -> None:
-    payload = twin.frame_records(records)
-    start, stop = twin.find_range(payload, low, high)
+def test_range_is_a_filter(python: Any, records: list[bytes], low: bytes, high: bytes | None) -> None:
+    payload = python.frame_records(records)
+    start, stop = python.find_range(payload, low, high)
     expected = [r for r in records if r >= low and (high is None or r < high)]
-    assert twin.split_records(payload[start:stop]) == expected
+    assert python.split_records(payload[start:stop]) == expected
 
 
-@TWIN
-def test_reasons_and_places(twin: Any) -> None:
+@PURE
+def test_reasons_and_places(python: Any) -> None:
     for payload, reason, offset in (
         (b"\x01a\x05b", "overrun", 2),
         (b"\x01a\x85", "truncated", 2),
@@ -130,24 +130,24 @@ def test_reasons_and_places(twin: Any) -> None:
         (b"\xff" * 9 + b"\x01", "overrun", 0),
     ):
         with pytest.raises(MalformedRecordsError) as caught:
-            twin.split_records(payload)
+            python.split_records(payload)
         assert (caught.value.reason, caught.value.offset) == (reason, offset)
 
 
-@TWIN
-def test_empty_terminator_is_refused(twin: Any) -> None:
+@PURE
+def test_empty_terminator_is_refused(python: Any) -> None:
     with pytest.raises(ValueError):
-        twin.frame_terminated(b"a", b"")
+        python.frame_terminated(b"a", b"")
 
 
-@TWIN
-def test_take_stops_at_the_budget_and_before_a_cut_record(twin: Any) -> None:
-    payload = twin.frame_records([b"aa", b"bb", b"cc"])
-    assert twin.take_records(payload, 4) == 6
-    assert twin.take_records(payload, 3) == 3
-    assert twin.take_records(payload[:-1], 100) == 6
-    assert twin.take_records(payload[:2], 100) == 0
-    assert twin.take_records(b"", 100) == 0
+@PURE
+def test_take_stops_at_the_budget_and_before_a_cut_record(python: Any) -> None:
+    payload = python.frame_records([b"aa", b"bb", b"cc"])
+    assert python.take_records(payload, 4) == 6
+    assert python.take_records(payload, 3) == 3
+    assert python.take_records(payload[:-1], 100) == 6
+    assert python.take_records(payload[:2], 100) == 0
+    assert python.take_records(b"", 100) == 0
 
 
 def test_the_pure_form_can_be_forced() -> None:
@@ -164,29 +164,29 @@ def test_uleb128_refuses_what_does_not_fit() -> None:
             kernel.build_uleb128(value)
 
 
-@TWIN
+@PURE
 @given(records=RECORDS)
-def test_values_are_the_records_and_where_each_ends(twin: Any, records: list[bytes]) -> None:
-    values, ends = twin.record_values(pykernel.frame_records(records))
+def test_values_are_the_records_and_where_each_ends(python: Any, records: list[bytes]) -> None:
+    values, ends = python.record_values(pykernel.frame_records(records))
     found = memoryview(ends).cast("q").tolist()
     assert found[0] == 0
     assert [values[start:end] for start, end in pairwise(found)] == records
     assert values == b"".join(records)
 
 
-@TWIN
+@PURE
 @given(
     st.integers(0, 40),
     st.lists(st.tuples(st.integers(-2, 40), st.binary(max_size=20), st.integers(-2, 22), st.integers(-2, 22))),
 )
-def test_parts_are_copied_or_refused(twin: Any, size: int, parts: list[tuple[int, bytes, int, int]]) -> None:
+def test_parts_are_copied_or_refused(python: Any, size: int, parts: list[tuple[int, bytes, int, int]]) -> None:
     room, wanted = bytearray(size), bytearray(size)
     for at, data, start, stop in parts:
         if not (0 <= start <= stop <= len(data) and 0 <= at <= size - (stop - start)):
             with pytest.raises(ValueError, match="outside"):
-                twin.copy_parts(room, parts)
+                python.copy_parts(room, parts)
             break
         wanted[at : at + stop - start] = data[start:stop]
     else:
-        twin.copy_parts(memoryview(room), parts)
+        python.copy_parts(memoryview(room), parts)
     assert room == wanted

@@ -36,7 +36,7 @@ def findings(data: bytes) -> list[tuple[Any, ...]]:
     return [(one.code, one.severity, one.span) for one in exhume.verify(data, format="zs")]
 
 
-def said(data: bytes, **bounds: Any) -> list[Any]:
+def stated(data: bytes, **bounds: Any) -> list[Any]:
     """The results of reading: records with their places, the text, counts, the table, or the error."""
     out: list[Any] = []
     try:
@@ -56,10 +56,10 @@ def said(data: bytes, **bounds: Any) -> list[Any]:
 @pytest.mark.parametrize("name", BROKEN)
 def test_damage_is_found_alike(name: str, tiny: pytest.MonkeyPatch) -> None:
     _, data = BROKEN[name]
-    found, read = findings(data), said(data)
+    found, read = findings(data), stated(data)
     tiny.undo()
     assert found == findings(data)
-    assert read == said(data)
+    assert read == stated(data)
 
 
 @pytest.mark.parametrize("codec", ["none", "deflate", "lzma"])
@@ -74,10 +74,10 @@ def test_records_are_the_same(codec: Any, tmp_path: Path, tiny: pytest.MonkeyPat
     data = path.read_bytes()
     ranges: list[dict[str, bytes]] = [{}, {"prefix": b"b" * 20}, {"start": b"b" * 299}, {"stop": b"b" * 300}]
     ranges += [{"start": a, "stop": b} for a, b in zip(sorted(made)[:40:9], sorted(made)[60::9], strict=False)]
-    read = [said(data, **one) for one in ranges]
+    read = [stated(data, **one) for one in ranges]
     assert findings(data) == []
     tiny.undo()
-    assert read == [said(data, **one) for one in ranges]
+    assert read == [stated(data, **one) for one in ranges]
 
 
 def test_the_order_of_long_records_that_begin_alike() -> None:

@@ -45,7 +45,7 @@ def test_index_round_trips(entries: list[layout.IndexEntry]) -> None:
         (b"\x01a\x05" + LARGE, "ZS-333", (3, 13), "entries[0].len_block", f"at most {(1 << 63) - 1}", 1 << 63),
     ],
 )
-def test_an_index_says_which_field_is_wrong(
+def test_an_index_states_which_field_is_wrong(
     payload: bytes, code: str, span: tuple[int, int], path: str, expected: str | None, actual: str | int | None
 ) -> None:
     where = Span("x", 100, 200).in_payload(0, len(payload))
@@ -73,7 +73,7 @@ def test_no_more_entries_are_read_than_the_limit(entries: int, monkeypatch: pyte
     ("data", "needed"),
     [(b"", 0), (b"\x85", 0), (b"\x05", 14), (b"\x05\x01", 14), (b"\x02\x01xAAAAAAA", 11), (b"\x85\x01\x02", 143)],
 )
-def test_a_short_block_says_how_long_it_is(data: bytes, needed: int) -> None:
+def test_a_short_block_states_how_long_it_is(data: bytes, needed: int) -> None:
     view = memoryview(b"__" + data)
     with pytest.raises(layout.ShortBlockError) as caught:
         layout.parse_block(view, 2, 0)
@@ -87,7 +87,7 @@ def test_a_short_block_says_how_long_it_is(data: bytes, needed: int) -> None:
 
 
 @pytest.mark.parametrize("read", [layout.parse_frame, lambda data, at: layout.parse_block(data, at, 0)])
-def test_a_block_that_cannot_be_framed_says_why(read: Any) -> None:
+def test_a_block_that_cannot_be_framed_states_why(read: Any) -> None:
     with pytest.raises(ValueError, match="length 0"):
         read(memoryview(b"\x00" + bytes(8)), 0)
     with pytest.raises(MalformedRecordsError) as caught:
@@ -114,7 +114,7 @@ def test_header_round_trips(header: layout.Header) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 8, 40, 79])
-def test_short_header_says_where(size: int) -> None:
+def test_short_header_states_where(size: int) -> None:
     with pytest.raises(ExhumeError) as caught:
         layout.parse_header(bytes(size), Span("x", 16, 16 + size))
     assert caught.value.code == "ZS-302"

@@ -97,7 +97,7 @@ def test_ranges_equal_a_filter(
 
 
 @pytest.mark.parametrize("codec", ["none", "deflate", "lzma"])
-def test_samples_hold_the_words(samples: Path, codec: str) -> None:
+def test_samples_contain_the_words(samples: Path, codec: str) -> None:
     with reader(samples / "zs" / f"words-{codec}.zs") as archive:
         assert list(archive) == WORDS
         assert archive.metadata == METADATA

@@ -198,7 +198,7 @@ def test_carving(whole: bytes, tmp_path: Path) -> None:
         assert archive.format == "zs"
 
 
-def test_what_the_refusals_say(tmp_path: Path) -> None:
+def test_what_the_refusals_state(tmp_path: Path) -> None:
     (tmp_path / "dir").mkdir()
     with pytest.raises(UnrecognizedFormatError) as caught:
         salvage(tmp_path / "dir", tmp_path / "out", format="zs")
@@ -207,11 +207,13 @@ def test_what_the_refusals_say(tmp_path: Path) -> None:
 
 def test_progress_reaches_the_end_block_by_block(tmp_path: Path) -> None:
     tree = Tree()
-    told: list[tuple[int, int | None, str]] = []
-    salvage(tree.bytes, tmp_path / "out", format="zs", progress=lambda *said: told.append(said))
+    reported: list[tuple[int, int | None, str]] = []
+    salvage(tree.bytes, tmp_path / "out", format="zs", progress=lambda *stated: reported.append(stated))
     ends = [offset + size for offset, size in sorted([*tree.data, *tree.leaves, tree.root])]
     size = len(tree.bytes)
-    assert [said for said in told if said[2] == "bytes"][: len(ends)] == [(end, size, "bytes") for end in ends]
+    assert [stated for stated in reported if stated[2] == "bytes"][: len(ends)] == [
+        (end, size, "bytes") for end in ends
+    ]
 
 
 def test_offsets_in_notes_and_spans_are_those_of_the_image(tmp_path: Path) -> None:

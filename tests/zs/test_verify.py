@@ -106,7 +106,7 @@ def test_legal_oddities_are_valid() -> None:
             assert list(archive.records(start=b"b")) == [r for r in everything if r >= b"b"]
 
 
-def test_several_faults_are_all_told() -> None:
+def test_several_faults_are_all_reported() -> None:
     file = File(metadata=b"[]")
     one = file.data(b"b", b"a")
     two = file.block(0, records(b"c"), crc=7)
@@ -265,7 +265,7 @@ def test_directory_is_not_zs(tmp_path: Path) -> None:
     assert caught.value.code == "ZS-101"
 
 
-def test_flip_helper_changes_what_it_says() -> None:
+def test_flip_helper_changes_what_it_states() -> None:
     data = simple()
     assert codes(flip(data, 110)) != set()
 

@@ -82,9 +82,9 @@ def _liblzma() -> str | None:
     import ctypes
 
     try:
-        tell = ctypes.CDLL(_lzma.__file__).lzma_version_string
+        version_string = ctypes.CDLL(_lzma.__file__).lzma_version_string
     except (AttributeError, OSError):
         return None
-    tell.restype = ctypes.c_char_p
-    found: bytes = tell()
+    version_string.restype = ctypes.c_char_p
+    found: bytes = version_string()
     return found.decode("ascii")

@@ -37,12 +37,12 @@ def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> s
 def advice_on(code: str, options: Collection[str], where: str) -> str:
     """Return advice on an error code, as `advice` does; `options` are the verb's options, `target` its target."""
     without = set() if "://" in where or Path(where).is_dir() else {"--recursive"}
-    said = [
+    suggestions = [
         text
         for option, text in ADVICE.get(code, {}).items()
         if (option in options or not option) and option not in without
     ]
-    return ", or ".join(said)
+    return ", or ".join(suggestions)
 
 
 def options_of(main: click.Group, arguments: Sequence[str]) -> set[str]:
@@ -83,21 +83,21 @@ def similar_options(wrong: str, known: Collection[str]) -> list[str]:
 
     Nothing else is suggested: an option that only looks a little alike misleads.
     """
-    asked = wrong.lstrip("-").casefold()
+    typed = wrong.lstrip("-").casefold()
     names = {option: option.lstrip("-") for option in known if option.startswith("--")}
     same = [
-        option for option, name in names.items() if name.replace("-", "") == asked.replace("-", "").replace("_", "")
+        option for option, name in names.items() if name.replace("-", "") == typed.replace("-", "").replace("_", "")
     ]
-    named = [option for option in SYNONYMS.get(asked, ()) if option in names]
+    named = [option for option in SYNONYMS.get(typed, ()) if option in names]
     begun = [
         option
         for option, name in names.items()
-        if (len(asked) > 1 and name.startswith(asked)) or (len(name) > 3 and asked.startswith(name))
+        if (len(typed) > 1 and name.startswith(typed)) or (len(name) > 3 and typed.startswith(name))
     ]
-    far = {option: edits(asked, name) for option, name in names.items()}
+    far = {option: edits(typed, name) for option, name in names.items()}
     least = min(far.values(), default=0)
-    close = [option for option, distance in far.items() if distance == least <= min(2, max(1, len(asked) // 3))]
-    return sorted(same or named or begun or (close if len(asked) > 2 else []))[:MOST_SUGGESTED]
+    close = [option for option, distance in far.items() if distance == least <= min(2, max(1, len(typed) // 3))]
+    return sorted(same or named or begun or (close if len(typed) > 2 else []))[:MOST_SUGGESTED]
 
 
 def edits(one: str, other: str) -> int:

@@ -129,7 +129,7 @@ class Audit(activity.RunObserver):
         self.streams: tuple[HashingStream | None, HashingStream | None] = (None, None)
         """Standard input and output."""
         self._outputs: dict[str, None] = {}
-        self._told: list[dict[str, Any]] = []
+        self._reported: list[dict[str, Any]] = []
         self._total = 0
         self._lock = threading.RLock()
         self._started = time.time_ns()
@@ -181,8 +181,8 @@ class Audit(activity.RunObserver):
     def on_result(self, what: str, facts: Mapping[str, Any]) -> None:
         with self._lock:
             self._total += 1
-        if len(self._told) < MOST_FINDINGS:
-            self._told.append({"kind": what, **jsonable(facts)})
+        if len(self._reported) < MOST_FINDINGS:
+            self._reported.append({"kind": what, **jsonable(facts)})
 
     def record(self, context: click.Context, outcome: int, error: BaseException | None) -> dict[str, Any]:
         """The whole record, except for the keys that make it a link of the chain."""
@@ -216,7 +216,7 @@ class Audit(activity.RunObserver):
                 {"name": name, **_kept(facts_of(name))}
                 for name in dict.fromkeys(name for path in self._outputs for name in sorted(files_of(path)))
             ],
-            "findings": self._told,
+            "findings": self._reported,
             "findings_total": self._total,
             "exit_code": outcome,
             "error": error.to_dict() if isinstance(error, ExhumeError) else error and type(error).__name__,

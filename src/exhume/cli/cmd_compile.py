@@ -36,10 +36,10 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], n
     from exhume.layout.foreign import compile_ksy
     from exhume.layout.foreign_modules import NativeWarning
 
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", NativeWarning)
         specification = compile_ksy(spec, imports=imports, native=native)
-    for one in said:
+    for one in warned:
         run.note(str(one.message))
     package = specification.package
     if output is not None:

@@ -96,9 +96,9 @@ def command(
     from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 
     _refuse_without_effect(run, ksy)
-    asked = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
+    narrowed = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
     selection = Selection(
-        section=section, source=source, whole=whole, fields=asked, payloads=at is None, stream=html is None
+        section=section, source=source, whole=whole, fields=narrowed, payloads=at is None, stream=html is None
     )
     dumping = _dumping(run, hex_)
     if at is not None:
@@ -125,10 +125,10 @@ def command(
         outcome = run.report_problems(archive)
         if at is not None:
             found, shown = archive.sections() if dumping else None, list(explained)
-            _say_unverified(run, narrow and bool(shown) and not unverified)
+            _print_unverified(run, narrow and bool(shown) and not unverified)
             return print_byte(run, target, shown, at, found=found) or outcome
         first = next(explained, None)
-        _say_unverified(run, narrow and first is not None and not unverified)
+        _print_unverified(run, narrow and first is not None and not unverified)
         if first is None and span is not None:
             outcome = ExitCode.NO
         seen = _SectionMonitor([] if first is None else itertools.chain([first], explained))
@@ -137,25 +137,25 @@ def command(
             run.items("explain", head, "sections", seen)
         elif outcome is ExitCode.NO:
             run.print("the range is outside the archive")
-        elif asked:
-            _say_fields(run, archive, seen, depth, selection, dumping)
+        elif narrowed:
+            _print_fields_of(run, archive, seen, depth, selection, dumping)
         else:
             print_sections(run, seen)
             run.note("fields: --section NAME, --at OFFSET, --range A:B, --depth N, or --all")
     return outcome if seen.complete else ExitCode.LOSS
 
 
-def _say_fields(
+def _print_fields_of(
     run: Run, archive: Any, seen: _SectionMonitor, depth: int | None, selection: Selection, dumping: bool
 ) -> None:
     """Print the fields of each section in `seen`, to `depth` levels, after its bytes if `dumping`."""
     from exhume.cli.explained import print_bytes, print_fields
 
-    told: set[str] = set()
+    printed: set[str] = set()
     for item in seen:
         if dumping:
             print_bytes(run, archive.sections(), item, selection)
-        print_fields(run, item, depth, selection, told)
+        print_fields(run, item, depth, selection, printed)
 
 
 def _dumping(run: Run, hex: bool | None) -> bool:
@@ -194,7 +194,7 @@ def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any
     return SpecifiedFile(one_file(run.take_source(target)), specification)
 
 
-def _say_unverified(run: Run, unverified: bool) -> None:
+def _print_unverified(run: Run, unverified: bool) -> None:
     """Say on standard error that only a part of the archive is examined."""
     if unverified:
         run.note("only checksums of what is shown are checked; --verify notes every finding")

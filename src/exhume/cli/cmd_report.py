@@ -30,7 +30,7 @@ from exhume.io.tree import Tree
 if TYPE_CHECKING:
     from exhume.engines.case import CaseReport
 
-TOLD = {
+LABELS = {
     "unrecognized": "without an archive",
     Kind.PART: "part of another",
     Kind.LINK: "links not followed",
@@ -116,7 +116,7 @@ def command(
             limits=run.limits,
             progress=progress,
             jobs=jobs,
-            check=lambda image, told: check_container(run, image, told),
+            check=lambda image, kinds_found: check_container(run, image, kinds_found),
         )
     created = _now()
     installed = about().to_dict()
@@ -153,10 +153,10 @@ def _print_case(run: Run, case: CaseReport, directories: frozenset[str]) -> None
         size = counted(sum(file.size for file in hashed), "bytes")
         run.print(f"{counted(len(hashed), 'files')} examined, {size}")
     kinds = [str(found.carved.verdict) for found in case.archives]
-    told = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
-    run.print(f"{counted(len(case.archives), 'archives')} found: {told}" if kinds else "no archives found")
+    kinds_found = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
+    run.print(f"{counted(len(case.archives), 'archives')} found: {kinds_found}" if kinds else "no archives found")
     if directories:
-        run.print(", ".join(f"{case.counts[kind]:,} {TOLD[kind]}" for kind in TOLD))
+        run.print(", ".join(f"{case.counts[kind]:,} {LABELS[kind]}" for kind in LABELS))
     for other in case.others:
         if other.kind == Kind.UNREADABLE or (run.verbose and directories):
             run.print(printable(f"{other.kind}: {other.name}" + (f": {other.message}" if other.message else "")))

@@ -174,7 +174,7 @@ def search_one(
     except UnsuitedOptionError as error:  # all targets have this format
         raise click.UsageError(error.message, click.get_current_context(silent=True)) from None
     options = cli.verb_options("search", mine)
-    asked = run.json, run.ndjson
+    modes = run.json, run.ndjson
     with run.reading("search"), run.open(target, **opening) as archive:
         if run.several:
             run.document("format", {"format": described.id})
@@ -183,7 +183,7 @@ def search_one(
         try:
             return cli.search(run, [archive], query, options)
         finally:
-            run.json, run.ndjson = asked
+            run.json, run.ndjson = modes
 
 
 def _merges(cli: FormatCli, options: VerbOptions, machine: bool) -> bool:
@@ -265,7 +265,7 @@ class _ResultPlayer(Player):
         """The outcomes, after printing the common answer, if there is one, and a line about all targets."""
         if self._merging and self._described is not None:
             if self._values.get("count"):
-                answer = self._say_counts(self._described.id)
+                answer = self._print_counts(self._described.id)
             else:
                 merge = format_cli(self._described).merge
                 assert merge is not None  # goes with `merges`
@@ -274,7 +274,7 @@ class _ResultPlayer(Player):
         self._sum_up()
         return outcomes
 
-    def _say_counts(self, format: str) -> ExitCode:
+    def _print_counts(self, format: str) -> ExitCode:
         """Print the number of matches of each target, and their sum; return exit code 4 if it is 0."""
         total = sum(count for _, count in self._counts)
         if self._run.machine:

@@ -27,9 +27,9 @@ def is_closed(stream: TextIO) -> bool:
     if not hasattr(select, "poll"):
         return True
     try:
-        asked = select.poll()
-        asked.register(stream.fileno(), 0)
-        return bool(asked.poll(0))
+        poller = select.poll()
+        poller.register(stream.fileno(), 0)
+        return bool(poller.poll(0))
     except (OSError, ValueError):  # it has no descriptor
         return False
 

@@ -39,7 +39,7 @@ def hex_lines(
     it is followed by `<`.  Propagates errors from `read`.
     """
     owners, names = _owners(fields, start, stop)
-    beside = screen.width is None or screen.width - OFFSETS - ROW * 4 - 7 >= NAMES
+    has_names = screen.width is None or screen.width - OFFSETS - ROW * 4 - 7 >= NAMES
     data = read(start, stop)
     first = start - start % ROW
     digits = max(OFFSETS, len(f"{stop:x}"))
@@ -54,10 +54,10 @@ def hex_lines(
             char = chr(byte) if 32 <= byte < 127 else "."
             chars += paint(char, code) if inside else " "
         lead = screen.paint(f"{at:0{digits}x}", "offset")
-        here = [(number, name) for offset, number, name in names if beside and at <= offset < at + ROW]
+        here = [(number, name) for offset, number, name in names if has_names and at <= offset < at + ROW]
         labels = _labels(screen, here, digits + ROW * 4 + 7)
         yield f"{lead}  {pairs} {chars}  {labels}".rstrip()
-    if not beside:
+    if not has_names:
         yield from _legend(screen, names)
 
 
@@ -135,15 +135,15 @@ def print_sections(run: Run, items: Iterable[Any]) -> None:
     """Print every section as a row, then the damaged ones with the fields that findings concern."""
     rows: list[list[Any]] = []
     damaged: list[Any] = []
-    told: set[str] = set()
+    shown_before: set[str] = set()
     for item in items:
         section = item.section
         name = ("  " if section.parent else "") + printable(section.name)
         what = item.note or _first_sentence(section)
         if item.skipped > 1:
             name, what = f"… {item.skipped:,} more", item.note
-        what = printable(shorten(what, LONGEST)) if what not in told else ""
-        told.add(item.note or _first_sentence(section))
+        what = printable(shorten(what, LONGEST)) if what not in shown_before else ""
+        shown_before.add(item.note or _first_sentence(section))
         rows.append(
             [section.span.source, section.span.start, section.span.size, section.kind, section.codec or "", name, what]
         )
@@ -195,12 +195,12 @@ def field_value(node: Any) -> str:
     return shorten(text, LONGEST)
 
 
-def _meaning(node: Any, told: set[str] | None = None) -> str:
-    """The meaning of a field and whether it is valid.  Text in `told` was printed before and is not repeated."""
+def _meaning(node: Any, shown_before: set[str] | None = None) -> str:
+    """The meaning of a field and whether it is valid; text in `shown_before` is not repeated."""
     words = node.meaning or node.doc
-    if told is not None and not node.meaning:
-        known = words in told
-        told.add(words)
+    if shown_before is not None and not node.meaning:
+        known = words in shown_before
+        shown_before.add(words)
         words = "" if known else shorten(words, LONGEST)
     parts = [
         words,
@@ -210,8 +210,8 @@ def _meaning(node: Any, told: set[str] | None = None) -> str:
     return printable("  ".join(part for part in parts if part))
 
 
-def print_fields(run: Run, item: Any, depth: int | None, selection: Any, told: set[str]) -> None:
-    """Print a section with the requested fields.  Text in `told` was printed before and is not repeated."""
+def print_fields(run: Run, item: Any, depth: int | None, selection: Any, shown_before: set[str]) -> None:
+    """Print a section with the requested fields.  Text in `shown_before` was printed before and is not repeated."""
     section = item.section
     place = f"{section.span.start}..{section.span.end}"
     codec = f", {section.codec}" if section.codec else ""
@@ -227,8 +227,8 @@ def print_fields(run: Run, item: Any, depth: int | None, selection: Any, told: s
     if item.note and item.note not in map(str, item.findings):
         run.print_wrapped(f"   {printable(item.note)}", 3)
     for finding in item.findings:
-        if (text := str(finding)) not in told:
-            told.add(text)
+        if (text := str(finding)) not in shown_before:
+            shown_before.add(text)
             lines = run.screen.wrap(f"   ! {printable(text)}", 5, whole=True)
             run.print_lines([run.screen.paint(line, str(finding.severity)) for line in lines])
     for tree, title in ((item.stored, ""), (item.payload, "decompressed payload")):
@@ -236,20 +236,20 @@ def print_fields(run: Run, item: Any, depth: int | None, selection: Any, told: s
             continue
         if title:
             run.print_wrapped(f"-- {title} of {printable(section.name)}: +offset counts from its start")
-        rows = _rows(tree, depth, selection, told)
+        rows = _rows(tree, depth, selection, shown_before)
         while some := list(islice(rows, ALIGNED)):  # of a large section there may be millions
             lines = run.screen.table(some, ["offset", "size", "field", "type", "value", "meaning"], prose=True)
             run.print_lines(lines[1:] if title else lines)
             title = title or "one table"
 
 
-def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Iterator[list[str]]:
+def _rows(tree: Any, depth: int | None, selection: Any, shown_before: set[str]) -> Iterator[list[str]]:
     """The fields of a tree that are requested, a row each."""
     for level, node in _walk(tree, depth):
         if selection is not None and selection.start is not None and not _touches(node, selection):
             continue
         name = "  " * level + node.name
-        yield [_offset(node), _size(node), name, node.type, field_value(node), _meaning(node, told)]
+        yield [_offset(node), _size(node), name, node.type, field_value(node), _meaning(node, shown_before)]
         if node.omitted and (selection is None or selection.window is None or node.span.payload is not None):
             yield ["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""]
 

@@ -219,8 +219,8 @@ def split_options(
             if name in given:
                 open_options[name] = value
         elif name in given:
-            asked = click.get_current_context(silent=True)  # the context given may have no name
-            raise UnsuitedOptionError(f"{_flag(name, asked)} does not apply to {described.id} archives", asked)
+            current = click.get_current_context(silent=True)  # the context given may have no name
+            raise UnsuitedOptionError(f"{_flag(name, current)} does not apply to {described.id} archives", current)
     for name, others in cli.without_effect.get(verb, {}).items():
         refuse_combined(given, name, others)
     for name, needed in cli.needs.get(verb, {}).items():
@@ -311,8 +311,8 @@ def ksy_options(command: Callable[..., Any], path: str = "") -> Callable[..., An
         metavar="DIR",
         help="Another folder with specifications that --ksy imports.",
     )(command)
-    said = "Read TARGET, a file of any format, by this specification."
-    return click.option("--ksy", "ksy", metavar="SPEC.ksy", help=said)(command)
+    help_text = "Read TARGET, a file of any format, by this specification."
+    return click.option("--ksy", "ksy", metavar="SPEC.ksy", help=help_text)(command)
 
 
 def refuse_without_ksy(given: frozenset[str]) -> None:

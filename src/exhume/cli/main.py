@@ -149,7 +149,7 @@ def ending(error: BaseException, argv: list[str]) -> ExitCode:
         click.echo("exhume: interrupted", err=True)
         return ExitCode.INTERRUPTED
     except ExhumeError as failure:
-        _say_error(failure, argv)
+        _print_error(failure, argv)
         return ExitCode.FAILED
     except OSError as failure:
         if isinstance(failure, BrokenPipeError) and output_is_closed():
@@ -173,7 +173,7 @@ def _reader_left() -> ExitCode:
     return ExitCode.CLOSED
 
 
-def _say_error(error: ExhumeError, argv: list[str]) -> None:
+def _print_error(error: ExhumeError, argv: list[str]) -> None:
     """Print an error on standard error: as JSON with `--json` or `--ndjson`, else on one line with advice and, for a
     query, a mark under the faulty place.
     """

@@ -227,8 +227,8 @@ def recursive_options(function: F, *, also: str = "") -> F:
         many = ManyOptions(jobs=1 if jobs is None else jobs) if recursive else None
         return function(*args, recursive=many, **kwargs)
 
-    told = f"With --recursive: parallel jobs (default 1; 0: one per core). {also}".rstrip()
-    jobs = click.option(cls=Jobs, default=None, help=told)
+    help_text = f"With --recursive: parallel jobs (default 1; 0: one per core). {also}".rstrip()
+    jobs = click.option(cls=Jobs, default=None, help=help_text)
     return recursive_option(jobs(wrapper))  # type: ignore[return-value]
 
 

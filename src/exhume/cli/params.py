@@ -191,9 +191,9 @@ class Jobs(click.Option):
     """`--jobs`, the same in every verb and format: how many threads or processes work at a time."""
 
     def __init__(self, param_decls: Sequence[str] = (), *, default: int | None = 1, help: str = "") -> None:
-        said = f"default {default}; 0" if default else "default and 0"
-        told = help or f"Parallel jobs ({said}: one per core)."
-        super().__init__(["--jobs", "-j", *param_decls], type=click.IntRange(0), default=default, help=told)
+        defaults = f"default {default}; 0" if default else "default and 0"
+        help_text = help or f"Parallel jobs ({defaults}: one per core)."
+        super().__init__(["--jobs", "-j", *param_decls], type=click.IntRange(0), default=default, help=help_text)
 
 
 class Verb(click.Command):
@@ -208,8 +208,8 @@ class Verb(click.Command):
 
             shown = (param for param in self.get_params(ctx) if not getattr(param, "hidden", False))
             similar = similar_options(error.option_name, [opt for param in shown for opt in param.opts])
-            said = f" (did you mean {' or '.join(map(repr, similar))}?)" if similar else ""
-            message = f"No such option {error.option_name!r}{said}."
+            defaults = f" (did you mean {' or '.join(map(repr, similar))}?)" if similar else ""
+            message = f"No such option {error.option_name!r}{defaults}."
             raise click.NoSuchOption(error.option_name, message, ctx=ctx) from error
 
     def get_short_help_str(self, limit: int = 45) -> str:

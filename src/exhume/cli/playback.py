@@ -44,16 +44,16 @@ ITEM_BREAK = ",\n"
 class Recorder(Run):
     """The `Run` of one of several targets: records its output instead of printing it."""
 
-    def __init__(self, arguments: dict[str, Any], terminal: bool, tell: Callable[[tuple[Any, ...]], None]) -> None:
+    def __init__(self, arguments: dict[str, Any], terminal: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
         super().__init__(**arguments)
         self.several = True
-        self._tell = tell
-        self.out: Any = _RecordedOutput(terminal, tell)
+        self._send = send
+        self.out: Any = _RecordedOutput(terminal, send)
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
         from exhume.io.jsonout import jsonable
 
-        self._tell(("document", verb, jsonable(body)))
+        self._send(("document", verb, jsonable(body)))
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
         """Record the items of a document one by one, so that the player can merge them with those of other targets."""
@@ -62,23 +62,23 @@ class Recorder(Run):
         if self.ndjson:
             super().items(verb, head, key, items)
             return
-        self._tell(("items", verb, dict(head), key))
+        self._send(("items", verb, dict(head), key))
         for item in items:
-            self._tell(("item", dumps(item)))
+            self._send(("item", dumps(item)))
 
     def head(self, text: str) -> None:
         """Record a line that precedes the next output."""
-        self._tell(("head", text))
+        self._send(("head", text))
 
     def note(self, text: str) -> None:
         if not self.quiet:
-            self._tell(("note", text))
+            self._send(("note", text))
 
     def hint(self, text: str) -> None:
-        self._tell(("hint", text))
+        self._send(("hint", text))
 
     def tally(self, verdict: Verdict) -> None:
-        self._tell(("verdict", verdict))
+        self._send(("verdict", verdict))
 
     def progress(self, label: str) -> ProgressBar:
         """Show no progress: the run over all targets has a progress bar of its own."""
@@ -94,11 +94,11 @@ class Recorder(Run):
 class _RecordedOutput:
     """Standard output of a recorded run."""
 
-    def __init__(self, terminal: bool, tell: Callable[[tuple[Any, ...]], None]) -> None:
-        self._terminal, self._tell = terminal, tell
+    def __init__(self, terminal: bool, send: Callable[[tuple[Any, ...]], None]) -> None:
+        self._terminal, self._send = terminal, send
 
     def text(self, text: str) -> None:
-        self._tell(("out", text.encode("utf-8", "surrogatepass"), True))
+        self._send(("out", text.encode("utf-8", "surrogatepass"), True))
 
     def utf8(self, text: bytes) -> None:
         """Records text that is UTF-8 already."""
@@ -110,7 +110,7 @@ class _RecordedOutput:
 
         if self._terminal and is_binary(bytes(data)):
             raise click.UsageError("refusing to write binary data to a terminal: redirect it")
-        self._tell(("out", bytes(data), False))
+        self._send(("out", bytes(data), False))
 
 
 class TargetOutput(NamedTuple):
@@ -124,7 +124,7 @@ class TargetOutput(NamedTuple):
 def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[str, Any], target: Any) -> TargetOutput:
     """Run a verb's `one` on a target and record its output (on a worker)."""
     kept = _CompactOutput(terminal)
-    recorder = Recorder(arguments, terminal, kept.tell)
+    recorder = Recorder(arguments, terminal, kept.send)
     recorder.out = kept
     part = _part(one, recorder, target, options)
     kept.flush()
@@ -135,7 +135,7 @@ class _CompactOutput(_RecordedOutput):
     """What is recorded, kept as few events: pieces of text, of bytes, or of a list that follow each other are one."""
 
     def __init__(self, terminal: bool) -> None:
-        super().__init__(terminal, self.tell)
+        super().__init__(terminal, self.send)
         self.events: list[tuple[Any, ...]] = []
         self._kind = "text"
         self._pieces: list[Any] = []
@@ -145,7 +145,7 @@ class _CompactOutput(_RecordedOutput):
             self.flush("text")
         self._pieces.append(text)
 
-    def tell(self, event: tuple[Any, ...]) -> None:
+    def send(self, event: tuple[Any, ...]) -> None:
         """Record an event. Consecutive chunks of text are joined into one."""
         kind = event[0]
         if kind in ("out", "item"):  # text comes by itself

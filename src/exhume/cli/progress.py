@@ -60,16 +60,16 @@ class ProgressBar:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.fields[told]}"),
+                TextColumn("{task.fields[text_shown]}"),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
                 redirect_stdout=sys.stdout.isatty(),  # a file would lose output
             )
             self._bar.start()
-            self._task = self._bar.add_task(self._label, total=total, told="")
+            self._task = self._bar.add_task(self._label, total=total, text_shown="")
         text = f"{format_progress(done, total, unit)}, {rate(done, now - self._start, unit)}"
-        self._bar.update(self._task, completed=done, total=total, told=text)
+        self._bar.update(self._task, completed=done, total=total, text_shown=text)
 
 
 def format_progress(done: int, total: int | None, unit: str) -> str:

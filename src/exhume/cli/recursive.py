@@ -24,7 +24,7 @@ from exhume.redaction import redact
 
 UNRECOGNIZED = "unrecognized"
 
-_TOLD = {
+_LABELS = {
     Kind.ARCHIVE: ("archive", "archives"),
     Kind.PART: ("file that belongs to one", "files that belong to them"),
     UNRECOGNIZED: ("file not recognized", "files not recognized"),
@@ -53,7 +53,7 @@ def each_archive(
     _refuse_choices(run)
     account = _FileTally(run)
 
-    def tell_failed(name: str, error: ExhumeError) -> None:
+    def report_failed(name: str, error: ExhumeError) -> None:
         account.counts[Kind.ARCHIVE] += 1
         (failed or partial(print_failed, run))(name, error)
 
@@ -64,7 +64,7 @@ def each_archive(
         verb,
         _on_found,
         units,
-        failed=tell_failed,
+        failed=report_failed,
         player=account,
         verb_of=one,
         heading=heading,
@@ -177,7 +177,7 @@ class _FileTally(Player):
         if self._run.machine:
             super().play(event)
         elif kind != Kind.ARCHIVE and (kind != Kind.PART or self._run.verbose):
-            why = f"part of {body['archive']}" if kind == Kind.PART else _TOLD[kind][0].removeprefix("file ")
+            why = f"part of {body['archive']}" if kind == Kind.PART else _LABELS[kind][0].removeprefix("file ")
             message = f" ({body['message']})" if body["message"] else ""
             self.end()
             self._run.print_wrapped(printable(f"{redact(body['target'])}: {redact(why)}{message}"))
@@ -185,13 +185,13 @@ class _FileTally(Player):
     def sum_up(self) -> None:
         """The number of files of each kind, in words."""
         if self._run.machine:
-            self._run.document("walk", {name: self.counts[name] for name in _TOLD})
+            self._run.document("walk", {name: self.counts[name] for name in _LABELS})
         else:
             self._run.print_wrapped(_totals(self.counts))
 
 
 def _totals(counts: Counter[str]) -> str:
-    return ", ".join(f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in _TOLD.items())
+    return ", ".join(f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in _LABELS.items())
 
 
 __all__ = ["archives_below", "each_archive", "on_found_archive"]

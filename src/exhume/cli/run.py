@@ -102,8 +102,8 @@ class Run:
         if self.machine:
             self.document("total", {"targets": self.verdicts.total(), "verdict": verdict, "verdicts": counts})
         else:
-            told = ", ".join(f"{count} {self.screen.word(one)}" for one, count in counts.items() if count)
-            self.print(f"total: {self.screen.word(verdict)} ({told})")
+            counts_shown = ", ".join(f"{count} {self.screen.word(one)}" for one, count in counts.items() if count)
+            self.print(f"total: {self.screen.word(verdict)} ({counts_shown})")
 
     def take_source(self, target: str, *, is_image: bool = False) -> Source | Tree:
         """The target for a caller who will close it; see `open_target` for images."""

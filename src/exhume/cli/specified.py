@@ -123,12 +123,12 @@ def _exported(
 
 def _print_omitted(run: Run, omitted: Mapping[str, str], how: str = "no column") -> None:
     """Names what has no column, or what else became of it."""
-    told = list(omitted.items())
-    for name, why in told[:NAMED]:
+    fields_omitted = list(omitted.items())
+    for name, why in fields_omitted[:NAMED]:
         run.note(f"{how}: {name}: {why}")
-    if len(told) > NAMED:
+    if len(fields_omitted) > NAMED:
         where = ", named in the schema's metadata" if how == "no column" else ""
-        run.note(f"{how}: {counted(len(told) - NAMED, 'more fields')}{where}")
+        run.note(f"{how}: {counted(len(fields_omitted) - NAMED, 'more fields')}{where}")
 
 
 def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], path: str | None) -> ExitCode:

@@ -177,7 +177,7 @@ class FramedPayload:
         if places.is_complete and len(self._done) == len(places.stored):
             self._places = None
 
-    def passage(self) -> FrameCache | None:
+    def frame_reader(self) -> FrameCache | None:
         """A reader that goes through the payload; None where all of it was taken already, or a frame is large."""
         places = self._places
         if places is None or (
@@ -302,8 +302,8 @@ class FrameCache:
 class PinnedFrames:
     """Frames in use by one thread; see `FrameCache.stop`."""
 
-    def __init__(self, passage: FrameCache) -> None:
-        self._passage = passage
+    def __init__(self, frame_reader: FrameCache) -> None:
+        self._cache = frame_reader
         self.frames: dict[int, int] = {}
         self.buffers: list[bytearray] = []
 
@@ -312,11 +312,11 @@ class PinnedFrames:
 
         Threads that need the same frames share the work.  Raises `CodecError` as `FramedPayload.take` does.
         """
-        self._passage.gather(ranges, buffer, self)
+        self._cache.gather(ranges, buffer, self)
 
     def buffer(self, size: int) -> memoryview:
         """A buffer of `size` bytes with undefined content, valid until the stop ends."""
-        self.buffers.append(self._passage.buffer(size))
+        self.buffers.append(self._cache.buffer(size))
         return memoryview(self.buffers[-1])[:size]
 
 

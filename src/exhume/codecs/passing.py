@@ -68,8 +68,8 @@ class PayloadStream:
             raise self._after(left)
 
     def _wrong(self, actual: str) -> CodecError:
-        said = f"{self._codec}: wrong decompressed size"
-        return CodecError(said, expected=counted(self._size or 0, "bytes"), actual=actual)
+        message = f"{self._codec}: wrong decompressed size"
+        return CodecError(message, expected=counted(self._size or 0, "bytes"), actual=actual)
 
     def _after(self, left: int) -> CodecError:
         return CodecError(

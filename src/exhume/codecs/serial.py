@@ -98,12 +98,12 @@ class Serial:
             self._cursor.fill(start, self._buffer[start:stop])
         return self.view[start:stop]
 
-    def passage(self) -> SerialPassage:
+    def frame_reader(self) -> SerialFrameReader:
         """A reader of any ranges of the payload."""
-        return SerialPassage(self._cursor, self._lock)
+        return SerialFrameReader(self._cursor, self._lock)
 
 
-class LeanFrameCache(abc.ABC):
+class FrameReader(abc.ABC):
     """Reads ranges of a payload and keeps nothing else of it; see `frames.FrameCache`."""
 
     @contextmanager
@@ -120,7 +120,7 @@ class LeanFrameCache(abc.ABC):
         """See `LeanPinnedFrames.gather`."""
 
 
-class FramePassage(LeanFrameCache):
+class IndexedFrameReader(FrameReader):
     """Decompresses each frame that contains a part of a range, each time."""
 
     def __init__(self, places: FrameIndex) -> None:
@@ -148,7 +148,7 @@ class FramePassage(LeanFrameCache):
                 buffer[at + first - start : at + last - start] = frame[first - before : last - before]
 
 
-class SerialPassage(LeanFrameCache):
+class SerialFrameReader(FrameReader):
     """Decompresses the payload from its beginning, in one pass for all ranges that are requested together."""
 
     def __init__(self, cursor: Cursor, lock: threading.Lock) -> None:
@@ -165,17 +165,17 @@ class SerialPassage(LeanFrameCache):
 
 
 class LeanPinnedFrames:
-    """One use of a `LeanFrameCache`; see `PinnedFrames`."""
+    """One use of a `FrameReader`; see `PinnedFrames`."""
 
-    def __init__(self, passage: LeanFrameCache) -> None:
-        self._passage = passage
+    def __init__(self, frame_reader: FrameReader) -> None:
+        self._frame_reader = frame_reader
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
         """Copy each range, `(start, stop, target)` with positions in the payload, to `target` in the buffer `buffer`.
 
         Raises `CodecError`.
         """
-        self._passage.gather(ranges, buffer)
+        self._frame_reader.gather(ranges, buffer)
 
     def buffer(self, size: int) -> memoryview:
         """Memory for this many bytes."""

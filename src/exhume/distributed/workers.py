@@ -302,7 +302,7 @@ class Cluster:
         self._tasks: dict[str, tuple[int, int]] = {}
         self._run = uuid.uuid4().hex[:12]
         self._threads = 0
-        self._asked = -1e9
+        self._checked_at = -1e9
 
     def _connect(self, distributed: Any, cluster: str) -> Any:
         """Connect to a dask scheduler by address or scheduler file. Raises `SourceError` if it is not there."""
@@ -321,8 +321,8 @@ class Cluster:
     def slots(self) -> int:
         """How many tasks are worth submitting.  Raises `SourceError` when the cluster is gone."""
         now = time.monotonic()
-        if now - self._asked > SIZE_KNOWN_FOR:
-            self._asked = now
+        if now - self._checked_at > SIZE_KNOWN_FOR:
+            self._checked_at = now
             try:
                 self._threads = sum(self._client.nthreads().values())
             except (OSError, ValueError, TimeoutError) as error:

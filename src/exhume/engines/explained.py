@@ -285,8 +285,8 @@ def _too_large(out: ExplainedSection, limit: int) -> None:
     """Notes once how to get the fields left out; a negative limit means that they are not wanted."""
     if limit >= 0 and not out.withheld:
         out.withheld = True
-        said = "large: its fields are shown when this section, or all, is requested"
-        out.note = f"{out.note}; {said}" if out.note else said
+        too_large = "large: its fields are shown when this section, or all, is requested"
+        out.note = f"{out.note}; {too_large}" if out.note else too_large
 
 
 def only_damage(item: ExplainedSection) -> None:

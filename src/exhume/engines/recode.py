@@ -16,7 +16,7 @@ from exhume.errors import ExhumeError, Span, WriterError
 from exhume.findings import Severity
 from exhume.io.files import naming
 from exhume.io.opening import Target
-from exhume.io.output.atomic import exists_error, sync_directory, tell
+from exhume.io.output.atomic import exists_error, report_output, sync_directory
 from exhume.io.output.scratch import ScratchDirectory
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -92,19 +92,19 @@ def recode(
         check_keywords(f"recode() of {described.id} archives", options, hook, recode)
         with ScratchDirectory(path) as scratch:
             made = scratch / path.name
-            with _told_as(made, path):
+            with _named_as(made, path):
                 hook(archive, made, stored=stored, limits=limits, progress=progress, jobs=jobs, **options)
                 digest = _compare_digests(archive, made, limits, jobs)
             report = RecodeReport(archive.format, str(path), digest, _size(archive), _size_on_disk(made))
             with naming(path):
                 made.rename(path)
-            tell(path)
+            report_output(path)
             sync_directory(path.parent)
     return report
 
 
 @contextlib.contextmanager
-def _told_as(made: Path, path: Path) -> Iterator[None]:
+def _named_as(made: Path, path: Path) -> Iterator[None]:
     """Errors about an unfinished archive name what it was to become."""
     try:
         yield

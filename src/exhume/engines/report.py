@@ -152,9 +152,9 @@ class _ReportBuild:
                 image = stack.enter_context(self.opened(name))
                 assert isinstance(image, Source)
                 hashed = _hashed(image)
-                told = self.progress if not self.several or hashed.size >= LARGE else no_progress
-                finds = list(carve(image, limits=self.limits, progress=told, jobs=self.jobs, **self.carving))
-                matches = self.check is None or self.check(image, told)
+                shown = self.progress if not self.several or hashed.size >= LARGE else no_progress
+                finds = list(carve(image, limits=self.limits, progress=shown, jobs=self.jobs, **self.carving))
+                matches = self.check is None or self.check(image, shown)
             except (SourceError, MissingDependencyError) as error:
                 self._other(name, Kind.UNREADABLE, _why(error))
                 return

@@ -176,8 +176,8 @@ def compare(report: SalvageReport, path: Path, mode: SalvageMode, limits: Limits
                 report.read_back = described.hook("tally")(archive, jobs)
                 digest = digest and archive.content_digest()
     except ExhumeError as error:
-        told = Finding.from_error(error)
-        return [] if any(one.is_problem for one in report.findings) else [told]
+        finding = Finding.from_error(error)
+        return [] if any(one.is_problem for one in report.findings) else [finding]
     # Different counts, or else different digests.
     pair = (recovered, report.read_back) if report.read_back != recovered else (report.digest, digest)
     if pair[0] == pair[1]:

@@ -98,8 +98,8 @@ def export(
             lead = f"{name}: " if len(tables) > 1 else ""
             clock = _clock(pa, archive, schemas[name], time, start_ns)
             if clock is None:
-                told = "give --time COLUMN" + (" or --clock-start TIME" if "time_ns" in schemas[name].names else "")
-                report.notes.append(f"{lead}no column has a calendar time: {told}")
+                advice = "give --time COLUMN" + (" or --clock-start TIME" if "time_ns" in schemas[name].names else "")
+                report.notes.append(f"{lead}no column has a calendar time: {advice}")
             for event in _events(pa, make(), clock, message, shown, lead, report):
                 write(event)
                 report.written["events"] += 1
@@ -115,7 +115,9 @@ def _events(
     `message`: the column for the event's text, by default `message`, else the row as JSON.  `shown`: the columns
     that become fields.  `lead`: text before each message.
     """
-    said = message if message in reader.schema.names else "message" if "message" in reader.schema.names else None
+    message_column = (
+        message if message in reader.schema.names else "message" if "message" in reader.schema.names else None
+    )
     for batch in reader:
         if clock is None:
             report.lost[NO_TIME] += batch.num_rows
@@ -128,10 +130,10 @@ def _events(
                 report.lost[NO_TIME] += 1
                 continue
             whole = {name: value for name, value in zip(reader.schema.names, row, strict=True) if value is not None}
-            text = _flat(whole[said], report) if said in whole else dumps(whole)
+            text = _flat(whole[message_column], report) if message_column in whole else dumps(whole)
             event = {"datetime": when, "timestamp_desc": clock.described, "message": f"{lead}{text}"}
             for name in shown:
-                if name in whole and name != said:
+                if name in whole and name != message_column:
                     event[_field(name)] = _flat(whole[name], report)
             yield event
 

@@ -125,9 +125,9 @@ class _Worker:
             )
         self._order: deque[threading.Lock] = deque()
         self._sending = threading.Lock()
-        self._tell(call)
+        self._send(call)
 
-    def _tell(self, message: bytes) -> None:
+    def _send(self, message: bytes) -> None:
         with contextlib.suppress(OSError):  # it has died: the thread that waits for its answer will notice
             self._socket.sendall(len(message).to_bytes(LENGTH, "little") + message)
 
@@ -139,7 +139,7 @@ class _Worker:
             if self._order:
                 mine.acquire()  # until the answers of those before have been taken
             self._order.append(mine)
-            self._tell(message)
+            self._send(message)
         with mine:
             found = _receive(self._socket)
             with self._sending:

@@ -38,10 +38,10 @@ class Cost(NamedTuple):
     together: int
 
 
-AT_HAND = Cost(wait=0, piece=0, together=1)
+LOCAL_COST = Cost(wait=0, piece=0, together=1)
 """Memory and local files."""
 
-BEHIND_A_NETWORK = Cost(wait=64 << 10, piece=8 << 20, together=16)
+NETWORK_COST = Cost(wait=64 << 10, piece=8 << 20, together=16)
 """Object stores and web servers: nearly everywhere a request costs more than 64 KiB do."""
 
 
@@ -81,7 +81,7 @@ class Source(abc.ABC):
     @property
     def cost(self) -> Cost:
         """What a read costs."""
-        return AT_HAND
+        return LOCAL_COST
 
     @property
     def is_remote(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Self
 
 from exhume.errors import EntryNotFoundError, Span, UnsafePathError
 from exhume.io.files import WINDOWS_NAMES
-from exhume.io.source import AT_HAND, BytesSource, Cost, Source, StoppableSource
+from exhume.io.source import LOCAL_COST, BytesSource, Cost, Source, StoppableSource
 
 
 def check_relative(name: str, root: str = "") -> str:
@@ -39,7 +39,7 @@ class Tree(abc.ABC):
     @property
     def cost(self) -> Cost:
         """What reading a file, or requesting its size, costs."""
-        return AT_HAND
+        return LOCAL_COST
 
     @property
     def is_remote(self) -> bool:

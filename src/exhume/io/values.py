@@ -83,8 +83,8 @@ class LargeValue:
 
     def refusal(self) -> LimitExceededError:
         """The error for a value that may not be in memory, where it would have to be."""
-        said = f"at most {self.most}"
-        return LimitExceededError("limit payload_size exceeded", span=self.span, expected=said, actual=self._size)
+        limit = f"at most {self.most}"
+        return LimitExceededError("limit payload_size exceeded", span=self.span, expected=limit, actual=self._size)
 
     def __len__(self) -> int:
         return self._size

@@ -82,8 +82,8 @@ def key(extension: Extension) -> str:
 
     import exhume
 
-    said = (VERSION, exhume.__version__, cython, sys.version, SUFFIX, sysconfig.get_platform(), _compiler())
-    whole = "\0".join([*map(str, said), *options(extension.text), extension.text])
+    versions = (VERSION, exhume.__version__, cython, sys.version, SUFFIX, sysconfig.get_platform(), _compiler())
+    whole = "\0".join([*map(str, versions), *options(extension.text), extension.text])
     return hashlib.sha256(whole.encode()).hexdigest()[:40]
 
 
@@ -144,8 +144,10 @@ def _run(command: list[str], folder: Path, what: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotBuiltError(f"{what} did not run ({type(error).__name__})") from None
     if done.returncode:
-        said = next((line for line in done.stderr.splitlines() if re.match(r"\S+:\d+:", line) or "rror:" in line), "")
-        raise NotBuiltError(f"{what} failed{': ' if said else ''}{said[:200]}")
+        versions = next(
+            (line for line in done.stderr.splitlines() if re.match(r"\S+:\d+:", line) or "rror:" in line), ""
+        )
+        raise NotBuiltError(f"{what} failed{': ' if versions else ''}{versions[:200]}")
 
 
 _LOADED: set[Path] = set()

@@ -242,12 +242,12 @@ class Specification:
         """Raise `SpecificationError` when the root takes other parameters, or of other types."""
         names = [one["id"] for one in self.specs[self.id].get("params", ())]
         if len(given) != len(names):
-            said = (
+            message = (
                 f"{self.id} takes {counted(len(names), 'parameters')} ({', '.join(names)})"
                 if names
                 else "it takes no parameters"
             )
-            raise SpecificationError(said, actual=len(given))
+            raise SpecificationError(message, actual=len(given))
         for param, value in zip(self.model.schemas[self.id].params, given, strict=True) if given else ():
             classes = ACCEPTED.get(family(combined(param.kind)), ())
             if classes and all(one.__name__ not in classes for one in type(value).__mro__):

@@ -258,8 +258,8 @@ def _compiler() -> str:
 
 def _place(path: Path, folders: Sequence[Path]) -> Path:
     flags = os.environ.get("EXHUME_NATIVE_FLAGS", ""), os.environ.get("CC", "")
-    said = [str(path.resolve()), *(str(one.resolve()) for one in folders), *flags, _compiler()]
-    name = hashlib.sha256("\0".join(said).encode()).hexdigest()[:40]
+    parts = [str(path.resolve()), *(str(one.resolve()) for one in folders), *flags, _compiler()]
+    name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
     return extensions.cache_folder() / f"{name}.kept"
 
 
@@ -273,15 +273,15 @@ def find_kept(path: Path, folders: Sequence[Path]) -> CachedSpecification | None
         place = _place(path, folders)
         if not extensions.is_own(place.lstat()):
             return None
-        told = marshal.loads(place.read_bytes())  # noqa: S302 - the folder and the file are the user's alone
-        if any(_digest(Path(file)) != digest for file, digest in told["files"]):
+        kept = marshal.loads(place.read_bytes())  # noqa: S302 - the folder and the file are the user's alone
+        if any(_digest(Path(file)) != digest for file, digest in kept["files"]):
             return None
-        module = place.parent / told["module"]
-        if any(Path(one).exists() for one in told["absent"]) or not extensions.is_own(module.lstat()):
+        module = place.parent / kept["module"]
+        if any(Path(one).exists() for one in kept["absent"]) or not extensions.is_own(module.lstat()):
             return None
-        made = Extension("", told["plan"], tuple(told["left"]))
+        made = Extension("", kept["plan"], tuple(kept["left"]))
         return CachedSpecification(
-            told["id"], told["reader"], LazySpecs(told["specs"]), told["texts"], (made, module), told["codes"]
+            kept["id"], kept["reader"], LazySpecs(kept["specs"]), kept["texts"], (made, module), kept["codes"]
         )
     except (
         OSError,
@@ -302,7 +302,7 @@ def keep_compiled(path: Path, folders: Sequence[Path], files: SpecFiles, made: C
     if json.loads(text) != specs:
         return
     extension, module = made.native
-    told = {
+    kept = {
         "id": made.id,
         "reader": made.reader,
         "specs": text,
@@ -321,7 +321,7 @@ def keep_compiled(path: Path, folders: Sequence[Path], files: SpecFiles, made: C
     try:
         place = _place(path, folders)
         with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
-            file.write(marshal.dumps(told))
+            file.write(marshal.dumps(kept))
         Path(file.name).replace(place)
     except UNUSABLE:
         return

@@ -115,8 +115,8 @@ class Tabulator:
             raise SpecificationError("nothing of its elements has a column", field_path=self.field.where)
         batch = pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
         if self.schema is None:
-            said = {OMITTED: dumps(self.omitted)} if self.omitted else None
-            self.schema = batch.schema.with_metadata(said)
+            metadata = {OMITTED: dumps(self.omitted)} if self.omitted else None
+            self.schema = batch.schema.with_metadata(metadata)
         try:
             return batch.cast(self.schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
@@ -306,5 +306,5 @@ def _numbers(pa: Any, kind: Kind, values: list[Any]) -> Any:
 
 
 def _names(pa: Any, names: dict[int, str], values: list[Any]) -> Any:
-    told = [None if one is None else names.get(int(one), str(int(one))) for one in values]
-    return pa.array(told, pa.string()).dictionary_encode()
+    labels = [None if one is None else names.get(int(one), str(int(one))) for one in values]
+    return pa.array(labels, pa.string()).dictionary_encode()

@@ -160,13 +160,13 @@ class SpecFiles:
 
     def _find(self, name: str, importing: str) -> Path:
         """Return the file of an import: next to the importing one, then in the import folders."""
-        beside = [] if name.startswith("/") else [self.paths[importing].parent]
-        for folder in (*beside, *self.folders):
+        own_folder = [] if name.startswith("/") else [self.paths[importing].parent]
+        for folder in (*own_folder, *self.folders):
             path = Path(os.path.normpath(folder / f"{name.lstrip('/')}.ksy"))
             if path.is_file():
                 return path
             self.absent.append(path.absolute())
-        where = "on the import path" if name.startswith("/") else "beside it or on the import path"
+        where = "on the import path" if name.startswith("/") else "next to it or on the import path"
         line = self._line(importing, "meta: imports")
         raise wrong(self.paths[importing], f"the import {name} is not {where}", "meta: imports", line)
 

@@ -366,8 +366,8 @@ class Explainer:
         if isinstance(value, (KaitaiStruct, Traced)):
             if span is not None and isinstance(value, KaitaiStruct):
                 self._base(value._io, self._relative(span))  # noqa: SLF001 - the stream is what the position is known by
-            said = describe_traced(type_of(value)) if isinstance(value, Traced) else describe_type(value.__class__)
-            kind = said.get("", FieldDoc())
+            fields = describe_traced(type_of(value)) if isinstance(value, Traced) else describe_type(value.__class__)
+            kind = fields.get("", FieldDoc())
             made.doc = made.doc or kind.doc
             made.doc_ref = made.doc_ref or kind.doc_ref
             made.type = made.type if "switch" not in made.type else qualified_name(value)

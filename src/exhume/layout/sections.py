@@ -408,8 +408,8 @@ class SectionMap(Sequence[Section]):
         found = max((number for number, known in enumerate(self.names()) if known == name), default=None)
         if found is None:
             where = Span(next(iter(self.sources)), 0, 0) if len(self.sources) == 1 else None
-            said = f"no such section{hint(name, self.names()) or ''}"
-            raise EntryNotFoundError(said, span=where, actual=shorten(name))
+            message = f"no such section{hint(name, self.names()) or ''}"
+            raise EntryNotFoundError(message, span=where, actual=shorten(name))
         return self._section(found)
 
     def stored(self, section: Section) -> Iterator[bytes]:

@@ -208,8 +208,8 @@ def _begun(value: Traced, error: Exception, id: str, begun: Any) -> None:
     """Note why the field `id` of `value` was not read completely, and keep the part of it (`begun`) that was."""
     places, partials = value.PLACES, value.PARTIALS
     if not hasattr(error, "partial") and id in places:
-        told = f"expected {error.expected}, found {error.found}" if isinstance(error, LayoutError) else str(error)
-        places[id].append(shorten(told, 160))
+        problem = f"expected {error.expected}, found {error.found}" if isinstance(error, LayoutError) else str(error)
+        places[id].append(shorten(problem, 160))
     partial = partials.get(id, getattr(error, "partial", None))
     if isinstance(begun, Lazily):
         begun = copy.copy(begun)  # what expressions see has no part of an element

@@ -213,12 +213,12 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
             known = vars(value)
         given = {name: one for name, one in known.items() if isinstance(one, int)}
 
-        def told_of(one: re.Match[str]) -> str:
+        def filled_for(one: re.Match[str]) -> str:
             found = _represented(made, one[1], one[2])
             return str(_empty(given.get(one[1]) if found is None else found))
 
-        told = PLACEHOLDER.sub(told_of, representation)
-        return told if PLACEHOLDER.sub("", representation).strip() != told.strip() else None
+        filled = PLACEHOLDER.sub(filled_for, representation)
+        return filled if PLACEHOLDER.sub("", representation).strip() != filled.strip() else None
     instances = type_of(value).instances if isinstance(value, Traced) else instances_of(value.__class__)
     wanted = "value" if "value" in instances else "name" if "name" in instances else None
     return next((child.value for child in made.children if child.name == wanted), None)

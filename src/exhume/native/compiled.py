@@ -45,9 +45,9 @@ NOT_USED = frozenset(("stale", "broken", "partial"))
 """States in which compiled code is there and not used: no one requested that, so a command reports it."""
 
 
-def pick(twin: str) -> Any:
+def pick(fallback: str) -> Any:
     """The compiled kernel if it can be used, else the interpreted module of that name, which does the same."""
-    return KERNEL if KERNEL is not None else importlib.import_module(twin)
+    return KERNEL if KERNEL is not None else importlib.import_module(fallback)
 
 
 def bind(selector: str, /, **others: str) -> Callable[[str], Any]:

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
                     sys.stderr.write(f"exhume: {name}: {field} has no form that Rerun shows\n")
             recording.flush()
     except ImportError:
-        sys.stderr.write("exhume: the importer needs the Python package rerun-sdk beside exhume\n")
+        sys.stderr.write("exhume: the importer needs the Python package rerun-sdk next to exhume\n")
         return 1
     except (ExhumeError, OSError) as error:
         sys.stderr.write(f"exhume: {error}\n")

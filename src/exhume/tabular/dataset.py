@@ -150,9 +150,9 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
                     held.clear()
                     break
                 held[name].append(columns[name])
-            beside = {name: found.slice(row, batch.num_rows) for name, found in kept.items()}
+            partition_columns = {name: found.slice(row, batch.num_rows) for name, found in kept.items()}
             row += batch.num_rows
-            yield from pa.table([{**columns, **beside}[name] for name in needed], schema=schema).to_batches()
+            yield from pa.table([{**columns, **partition_columns}[name] for name in needed], schema=schema).to_batches()
         for name, arrays in held.items():
             self._kept.put(name, column := pa.chunked_array(arrays, self._schema.field(name).type), column.nbytes)
 
@@ -163,12 +163,12 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
             return names
         texts = [str(each) for each in columns.values()] if isinstance(columns, Mapping) else []
         texts += [] if filter is None else [str(filter)]
-        asked = set() if isinstance(columns, Mapping) else set(columns)
+        requested = set() if isinstance(columns, Mapping) else set(columns)
 
         def named(name: str) -> bool:  # names are written as they are
             return any(name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for text in texts)
 
-        return [name for name in names if name in asked or named(name)] or names[:1]
+        return [name for name in names if name in requested or named(name)] or names[:1]
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         """Rows that meet an expression; reads the columns that it names."""

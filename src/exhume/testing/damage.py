@@ -192,14 +192,14 @@ def judge(files: Files, name: str, damage: Damage, format: str, usual: str) -> D
     """What becomes of a damage of the file `name`; `usual` is the `content` of the undamaged archive."""
     damaged = {**files, name: damage.change(files[name])}
     try:
-        told = {one.severity for one in exhume.verify(target_of(damaged), format=format)}
-        if Verdict.of_severities(told) is not Verdict.OK:
+        severities = {one.severity for one in exhume.verify(target_of(damaged), format=format)}
+        if Verdict.of_severities(severities) is not Verdict.OK:
             return DamageOutcome.FOUND
         with exhume.open(target_of(damaged), format=format) as archive:
             same = content(archive) == usual
         return (
             DamageOutcome.WARNED
-            if Severity.WARNING in told
+            if Severity.WARNING in severities
             else DamageOutcome.HARMLESS
             if same
             else DamageOutcome.UNNOTICED

@@ -239,7 +239,9 @@ def _faults(folder: Path, name: str, work: Callable[[Path], Any], count: int, ch
     for fault in every if len(every) <= count else chance.sample(every, count):
         with tempfile.TemporaryDirectory(dir=folder) as place:
             results[_one_fault(Path(place), work, usual, Disk(*fault))] += 1
-    return Row("failing disk", name, results.total(), dict(results), not set(results) - {"nothing", "complete", "told"})
+    return Row(
+        "failing disk", name, results.total(), dict(results), not set(results) - {"nothing", "complete", "reported"}
+    )
 
 
 def _one_fault(place: Path, work: Callable[[Path], Any], usual: Files, disk: Disk) -> str:
@@ -258,12 +260,12 @@ def _one_fault(place: Path, work: Callable[[Path], Any], usual: Files, disk: Dis
         return "crashed"
     left = sorted(path.name for path in place.iterdir())
     if left not in ([], ["made"]):
-        return "left something behind"
+        return "left files"
     if not left:
         return "nothing" if failed else "lost in silence"
     if files_of(place / "made") == usual:
         return "complete"
-    return "told" if failed else "incomplete in silence"
+    return "reported" if failed else "incomplete in silence"
 
 
 def _clear(folder: Path) -> None:
@@ -290,7 +292,9 @@ def run(*, count: int = 40, seed: int = 1, progress: Progress = no_progress) -> 
 
 def page(title: str, facts: Mapping[str, Any], rows: Sequence[Row]) -> str:
     """One self-contained page that says what was tested with what, and what came of it."""
-    told = "".join(f"<tr><th>{html.escape(str(k))}</th><td>{html.escape(str(v))}</td></tr>" for k, v in facts.items())
+    rows_of_facts = "".join(
+        f"<tr><th>{html.escape(str(k))}</th><td>{html.escape(str(v))}</td></tr>" for k, v in facts.items()
+    )
     lines = []
     for row in rows:
         results = ", ".join(f"{number} {what}" for what, number in sorted(row.results.items()))
@@ -301,6 +305,6 @@ def page(title: str, facts: Mapping[str, Any], rows: Sequence[Row]) -> str:
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         f"<title>{html.escape(title)}</title><style>{style}</style>"
-        f"<h1>{html.escape(title)}</h1><table>{told}</table><h2>Checks</h2><table><tr>{heads}</tr>"
+        f"<h1>{html.escape(title)}</h1><table>{rows_of_facts}</table><h2>Checks</h2><table><tr>{heads}</tr>"
         f"{''.join(lines)}</table></html>\n"
     )

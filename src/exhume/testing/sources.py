@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from exhume.errors import SourceError, Span
-from exhume.io.source import BEHIND_A_NETWORK, COALESCE_GAP, COALESCE_SIZE, Cost, Source, plan_reads
+from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, NETWORK_COST, Cost, Source, plan_reads
 
 
 class CountingSource(Source):
@@ -26,7 +26,7 @@ class CountingSource(Source):
 
     @property
     def cost(self) -> Cost:
-        return BEHIND_A_NETWORK
+        return NETWORK_COST
 
     def _read(self, offset: int, size: int) -> bytes:
         with self._lock:

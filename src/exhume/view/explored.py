@@ -137,7 +137,7 @@ class ExploredArchive:
             self._looked.clear()
         self._troubled, self._sections = list(islice(sums, MOST_SECTIONS)), found
 
-    def _told(self, done: int, total: int | None, unit: str) -> None:
+    def _progressed(self, done: int, total: int | None, unit: str) -> None:
         self._progress = (done, total, unit)
         if self._closing:
             raise SourceError("the explorer was closed", span=Span(self.name, 0, 0))
@@ -153,7 +153,7 @@ class ExploredArchive:
     def _verify(self) -> None:
         """Verify the archive, and keep its first findings and the counts of all."""
         if isinstance(self.archive, Archive):
-            for finding in self.archive.verify(progress=self._told):
+            for finding in self.archive.verify(progress=self._progressed):
                 self._counts[finding.severity] += 1
                 self._codes.add(finding.code)
                 room = 2 * MOST_FINDINGS if finding.is_problem else MOST_FINDINGS

@@ -102,8 +102,8 @@ def write_report(
 def _summary(file: IO[str], case: CaseReport) -> None:
     """Write the paragraph with the number of archives by verdict, and a warning for each EWF image that changed."""
     counts = {verdict: sum(one.carved.verdict is verdict for one in case.archives) for verdict in CarveVerdict}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    found = f"{counted(len(case.archives), 'archives')} found" + (f": {told}" if told else "")
+    by_verdict = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    found = f"{counted(len(case.archives), 'archives')} found" + (f": {by_verdict}" if by_verdict else "")
     file.write(f"<p class='summary'>{_text(found)}. ")
     file.write(
         f"{_text(counted(len(case.recovered), 'recoveries'))} attempted. "
@@ -257,8 +257,8 @@ def _outcome(one: RecoveryOutcome) -> list[str]:
     ]
     partly = one.report.verified_by is VerifiedBy.CHECKSUMS and not one.report.complete
     notes = one.report.notes
-    said = "; ".join(notes) if len(notes) <= NOTES else f"{counted(len(notes), 'notes')}: see below"
-    return [*counts, PARTLY if partly else PROOF[one.report.verified_by], said]
+    remarks = "; ".join(notes) if len(notes) <= NOTES else f"{counted(len(notes), 'notes')}: see below"
+    return [*counts, PARTLY if partly else PROOF[one.report.verified_by], remarks]
 
 
 def _details(file: IO[str], case: CaseReport, opened: Opener, limits: Limits) -> None:

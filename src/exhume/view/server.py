@@ -45,7 +45,7 @@ class ExploredImage(ExploredArchive):
 
     def _verify(self) -> None:
         """Search for archives; each one that is found appears on the page at once."""
-        found = find(self._image, start=0, stop=self._image.size, limits=self._limits, progress=self._told)
+        found = find(self._image, start=0, stop=self._image.size, limits=self._limits, progress=self._progressed)
         for carved in found:
             self._carved.append(carved)
             self._adopt_sections(_map_of(self._image, self.archives()))
@@ -221,9 +221,9 @@ class Explorer:
         if rest == "download":
             shown = self._shown(query)
             name, size, body = _download(shown, query)
-            said = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
+            disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
             return "200 OK", "application/octet-stream", body, [
-                ("Content-Disposition", said), ("Content-Length", str(size))
+                ("Content-Disposition", disposition), ("Content-Length", str(size))
             ]  # fmt: skip
         raise RefusedError("404 Not Found", "nothing is here")
 

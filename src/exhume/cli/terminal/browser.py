@@ -78,7 +78,7 @@ class Browser(App[None]):
         self._data = Region(0, lambda at, size: b"")
         self.shown_item: Item | None = None
         """The item whose details are shown."""
-        self._asked = ""
+        self._question = ""
         self._last: dict[str, str] = {}
         self.findings: list[Finding] | None = None
         self.verdict: str = ""
@@ -105,7 +105,7 @@ class Browser(App[None]):
         self.outline_tree.focus()
         if self._source is not None:
             self._show_file(self._source.name)
-        self._say_title()
+        self._show_title()
 
     @property
     def outline_tree(self) -> OutlineTree:
@@ -122,7 +122,7 @@ class Browser(App[None]):
         """The bytes."""
         return self.query_one(HexView)
 
-    def _say_title(self, more: str = "") -> None:
+    def _show_title(self, more: str = "") -> None:
         """Update the title: target, format, size, verdict and number of findings, and `more`."""
         size = sum(source.size for source in self._outline.sources.values())
         text = Text(f"{shown(self._target)}  {self._archive.format}  {human_size(size)}  ")
@@ -234,7 +234,7 @@ class Browser(App[None]):
 
     def action_ask(self, what: str) -> None:
         """Prompt for an offset, bytes or a name."""
-        self._asked = what
+        self._question = what
         field = self.query_one("#ask", Input)
         field.placeholder = self.PROMPTS[what]
         field.value = self._last.get(what, "")
@@ -245,13 +245,13 @@ class Browser(App[None]):
         """Answer the question."""
         self.action_leave()
         if event.value:
-            self._last[self._asked] = event.value
-            self._answer(self._asked, event.value)
+            self._last[self._question] = event.value
+            self._answer(self._question, event.value)
 
     def action_again(self) -> None:
         """Search again, from where the cursor is."""
-        if self._last.get(self._asked):
-            self._answer(self._asked, self._last[self._asked])
+        if self._last.get(self._question):
+            self._answer(self._question, self._last[self._question])
 
     def _answer(self, what: str, text: str) -> None:
         """Follow the user's answer to the prompt `what`: "offset", "section", or else bytes to search for."""
@@ -281,7 +281,7 @@ class Browser(App[None]):
     def _search(self, wanted: bytes, start: int) -> None:
         """Search bytes from an offset to the end, then from the beginning."""
         payload, source, stopped = self._payload, self._source, self._stopped()
-        self.call_from_thread(self._say_title, "searching ... (Esc stops)")
+        self.call_from_thread(self._show_title, "searching ... (Esc stops)")
         try:
             if payload is not None:
                 number = self._number(payload)
@@ -292,13 +292,13 @@ class Browser(App[None]):
         except StoppedError:
             return
         except ExhumeError as error:
-            self.call_from_thread(self._say_title)
+            self.call_from_thread(self._show_title)
             self.call_from_thread(self.notify, str(error), severity="error", markup=False)
             return
         # Another search may have begun: only the last one moves the cursor.
         if stopped():
             return
-        self.call_from_thread(self._say_title)
+        self.call_from_thread(self._show_title)
         if found is None:
             self.call_from_thread(self.notify, "not found", severity="warning")
         elif payload is not None:
@@ -323,7 +323,7 @@ class Browser(App[None]):
             self.outline_tree.focus()
         elif going:
             self.workers.cancel_group(self, "go")
-            self._say_title()
+            self._show_title()
         elif self._payload is not None and self._source is not None:
             section = self._payload.section
             self._show_file(self._source.name)
@@ -344,13 +344,13 @@ class Browser(App[None]):
         found: list[Finding] = []
         stopped = self._stopped()
 
-        def told(*done: object) -> None:
+        def progressed(*done: object) -> None:
             if stopped():
                 raise StoppedError
 
-        self.call_from_thread(self._say_title, "verifying ...")
+        self.call_from_thread(self._show_title, "verifying ...")
         try:
-            for finding in self._archive.verify(jobs=1, progress=told):
+            for finding in self._archive.verify(jobs=1, progress=progressed):
                 if len(found) < MOST_FINDINGS:
                     found.append(finding)
         except StoppedError:
@@ -358,14 +358,14 @@ class Browser(App[None]):
         except (ExhumeError, AttributeError) as error:  # a file with a specification has no rules
             self.call_from_thread(self.notify, str(error), severity="error")
             self.findings = None
-            self.call_from_thread(self._say_title)
+            self.call_from_thread(self._show_title)
             return
         self.findings = found
         self.verdict = str(self._archive.verdict)
         self.call_from_thread(self._verified, then)
 
     def _verified(self, then: bool) -> None:
-        self._say_title()
+        self._show_title()
         self._mark()
         if then:
             self.action_finding()

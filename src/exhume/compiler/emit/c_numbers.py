@@ -59,8 +59,8 @@ def short_forms(type: Type) -> Iterator[tuple[str, str]]:
         rules += conditions(group.field, byte)
         if group.last is not None:
             last = ex.fold(group.last, known)
-            holds = " and ".join(small(one, BINDS["and"]) for one in (*rules, last))
-            yield f"{place} < end and {holds}", small(ex.fold(group.value, known))
+            tests = " and ".join(small(one, BINDS["and"]) for one in (*rules, last))
+            yield f"{place} < end and {tests}", small(ex.fold(group.value, known))
 
 
 def opening(type: Type, out: str, how: str = "inline ") -> str:
@@ -78,18 +78,18 @@ def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
     if valid is None:
         return []
     found: list[ex.Expr] = []
-    for key, said in (valid if isinstance(valid, dict) else {"eq": valid}).items():
+    for key, stated in (valid if isinstance(valid, dict) else {"eq": valid}).items():
         if key in ("eq", "min", "max"):
-            found.append(ex.Binary({"eq": "==", "min": ">=", "max": "<="}[key], value, ex.parse(said)))
+            found.append(ex.Binary({"eq": "==", "min": ">=", "max": "<="}[key], value, ex.parse(stated)))
         elif key == "any-of":
-            found.append(_any([ex.Binary("==", value, ex.parse(one)) for one in said]))
+            found.append(_any([ex.Binary("==", value, ex.parse(one)) for one in stated]))
         elif key == "in-enum":
             enum = field.one.enum if isinstance(field.one, (Integer, Bits)) else None
             if enum is None or len(enum.values) > 64:
                 raise UnsupportedError("this enum is not supported by compiled code")
             found.append(_any([ex.Binary("==", value, ex.Literal(number)) for number in sorted(enum.values)]))
         elif key == "expr":
-            found.append(ex.fold(ex.parse(said), {ex.Name("_"): value}))
+            found.append(ex.fold(ex.parse(stated), {ex.Name("_"): value}))
         else:
             raise UnsupportedError(f"`valid: {key}` is not supported by compiled code")
     return found

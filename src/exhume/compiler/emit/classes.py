@@ -80,7 +80,7 @@ class ClassEmitter(Statements):
         if len(set(slots)) < len(slots):
             raise UnsupportedError("two fields have the same name in Python", type.where)
         base = self.base
-        if self.module.beside is not None:
+        if self.module.untraced is not None:
             with self.module.plain():
                 base = base.replace(")", f", {self.module.name_of(type, type.class_name)})")
         elif self.foreign:

@@ -212,7 +212,7 @@ def _opening(scan: Scan, type: Type) -> list[str]:
     given, begin = "view: View, at: int, end: int, count: int | None = None", []
     if type.root.model.foreign:
         given += ", run: Run | None = None" + (", each: int = 0" if type.raw.get("-sized") else "")
-        given += "".join(f", {name}: {said}" for name, said in around_rows(scan).items())
+        given += "".join(f", {name}: {annotation}" for name, annotation in around_rows(scan).items())
         begin = ["    if run is None:", "        run = Run(end - at)"]
     return [f"def {reader}({given}) -> {type.class_name}Columns:", *written_doc(about), *begin]
 

@@ -183,13 +183,13 @@ class _EndsFunction(Reader):
         if len({one.arguments for one in structures}) > 1 or any(one.stream or one.parent or one.root for one in needs):
             return
         names = [(self.code(case), one.type) for case, one in kind.cases if isinstance(one, Structure)]
-        gives = " | ".join(sorted({type.class_name for _, type in names}))
+        returned = " | ".join(sorted({type.class_name for _, type in names}))
         takes = ", ".join(["View", "int", "int", *(annotation(one.kind) for one in structures[0].type.params)])
         name = f"{self.type.reader_name.removeprefix('read_')}_{self.field.id}".upper()
         self.module.later.append(
             "\n".join(
                 [
-                    f"{name}: dict[int, Callable[[{takes}], tuple[{gives}, int]]] = {{",
+                    f"{name}: dict[int, Callable[[{takes}], tuple[{returned}, int]]] = {{",
                     *(f"    {case}: {self.module.name_of(type, type.reader_name)}," for case, type in names),
                     "}",
                     f'"""The readers of the `{self.field.id}` of `{self.type.where}`, by what says which is which."""',

@@ -300,8 +300,8 @@ def tiling_text(model: Model) -> str:
             if size is not None:
                 found.append(f'    "{type.where}": {size},')
     about = '"""Module and name of the reader of each structure, and the list in it to read, if any."""'
-    told = ["}", '"""Bytes of all of it."""', ""]
-    return "\n".join([DOC, *read, "}", about, "", *sizes, *told, *rows, "}", '"""Bytes of each element."""', ""])
+    middle = ["}", '"""Bytes of all of it."""', ""]
+    return "\n".join([DOC, *read, "}", about, "", *sizes, *middle, *rows, "}", '"""Bytes of each element."""', ""])
 
 
 def _size(type: Type) -> int | None:

@@ -76,21 +76,21 @@ class TracedStatements(Statements):
 
     def _is_lazy(self, field: Field) -> bool:
         """Return whether elements can be read again later, when they are shown: they depend on nothing that changes."""
-        beside, model, kind = self.module.beside, self.type.root.model, field.one
+        untraced, model, kind = self.module.untraced, self.type.root.model, field.one
         below = {one.type for one in nested_in(kind)}
-        if beside is None or not below or "valid" in field.raw or self.counts or self.loose:
+        if untraced is None or not below or "valid" in field.raw or self.counts or self.loose:
             return False
         if model.moving is not None or model.shares or (isinstance(kind, Switch) and kind.default is None):
             return False
         around = [expr for expr in expressions(field) if expr != field.expr("repeat-until")]
-        own = frozenset().union(*(beside.mentioned.get(one, frozenset()) for one in below), *map(words, around))
-        return field.id not in own and not (beside.passes_on and field.id in beside.names)
+        own = frozenset().union(*(untraced.mentioned.get(one, frozenset()) for one in below), *map(words, around))
+        return field.id not in own and not (untraced.passes_on and field.id in untraced.names)
 
     def _read_lazily(self, field: Field, into: str) -> None:
         """Emit statements that find where each structure of a list begins; it is read again when it is shown."""
         lines, outer = self.lines, self.index
-        assert self.module.beside is not None
-        holds = field.id in self.module.beside.names
+        assert self.module.untraced is not None
+        holds = field.id in self.module.untraced.names
         # The function that reads one element, also later, when it is shown.
         with lines.block("def element(at: int, index: int, run: Run) -> tuple[object, int]:"):
             self.index = "index"
@@ -104,7 +104,7 @@ class TracedStatements(Statements):
         with lines.block("try:"):
             if (
                 isinstance(field.one, Structure)
-                and columns[0] in self.module.beside.columned
+                and columns[0] in self.module.untraced.columned
                 and field.repeat in ("eos", "expr")
                 and {"size", "size-eos", "terminator", "pad-right", "process", "parent"}.isdisjoint(field.raw)
                 and not holds
@@ -327,11 +327,11 @@ def module_text(
     needs: dict[Type, ReaderNeeds],
     *,
     traced: bool,
-    beside: UntracedReaders | None = None,
+    untraced: UntracedReaders | None = None,
     paused: Field | None = None,
 ) -> str:
     """The module of one specification; the reader of the type that has the list `paused` stops there."""
-    module = Module(schema, needs, traced=traced, beside=beside, paused=paused)
+    module = Module(schema, needs, traced=traced, untraced=untraced, paused=paused)
     parts = [part for type in schema.all() for part in _parts(module, type)]
     if module.foreign:
         parts = list(map(pruned, parts))
@@ -402,5 +402,5 @@ def module_texts(model: Model, *, traced: bool = False, plain: Mapping[str, str]
     shown.
     """
     needs = find_needs(model)
-    beside = None if plain is None else untraced_readers(model, plain)
-    return {id: module_text(schema, needs, traced=traced, beside=beside) for id, schema in model.schemas.items()}
+    untraced = None if plain is None else untraced_readers(model, plain)
+    return {id: module_text(schema, needs, traced=traced, untraced=untraced) for id, schema in model.schemas.items()}

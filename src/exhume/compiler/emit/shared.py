@@ -99,21 +99,21 @@ class Module:
         needs: dict[Type, ReaderNeeds],
         *,
         traced: bool = False,
-        beside: UntracedReaders | None = None,
+        untraced: UntracedReaders | None = None,
         paused: Field | None = None,
     ) -> None:
         """Collect the imports and constants of the module of `schema`, the root type of a specification.
 
         `needs` has, for each type, which arguments its reader takes.  `traced` readers record the position of each
-        field; `beside` describes the readers that record none, if they may call those, else None.  `paused` is the
+        field; `untraced` describes the readers that record none, if they may call those, else None.  `paused` is the
         list at which a reader stops, so that its elements are read in batches; None to read all lists completely.
         """
         self.schema = schema
         self.traced = traced
-        self.beside = beside
+        self.untraced = untraced
         self.paused = paused
         self.reads_plain: bool = False
-        """Whether names of classes and readers are at present those `beside`."""
+        """Whether names of classes and readers are at present those `untraced`."""
         self.plains: set[str] = set()
         self.written = 0
         """Characters of all expressions."""
@@ -174,7 +174,7 @@ class Module:
     @contextlib.contextmanager
     def plain(self) -> Iterator[None]:
         """Names are those of readers that take no notes, where such readers exist as well."""
-        before, self.reads_plain = self.reads_plain, self.beside is not None
+        before, self.reads_plain = self.reads_plain, self.untraced is not None
         yield
         self.reads_plain = before
 

@@ -228,8 +228,8 @@ class SingleValue(Values):
             lines.add(f"on = {on}")
             on = "on"
         word = "if"
-        said = [str(one) for key, one in field.raw["type"]["cases"].items() if str(key) != "_"]
-        for (case, inner), name in zip(kind.cases, said, strict=True):
+        type_name = [str(one) for key, one in field.raw["type"]["cases"].items() if str(key) != "_"]
+        for (case, inner), name in zip(kind.cases, type_name, strict=True):
             with lines.block(f"{word} {on} == {self._code(without_rest(case), BINDS['<'] + 1)}:"):
                 self._read_case(field, inner, into, path, bare, stop, base, name)
             word = "elif"
@@ -241,9 +241,9 @@ class SingleValue(Values):
                 self._read_case(field, kind.default, into, path, bare, stop, base, name)
 
     def _read_case(
-        self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, said: str
+        self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, type_name: str
     ) -> None:
-        """Statements that read one case of a switch into `into`; `said` is its type as the specification spells it.
+        """Statements that read one case of a switch into `into`; `type_name` is its type as specified.
 
         `stop` is code for where the bytes of the case end, `base` for where they start; `base` is None without a size.
         """
@@ -263,7 +263,7 @@ class SingleValue(Values):
         elif kind == BYTES and base is not None and not coded:
             self.lines.add(f"{into} = view[at:{stop}]")
         elif kind in (BYTES, TEXT):
-            self._read_raw(field, kind, into, path, said)
+            self._read_raw(field, kind, into, path, type_name)
             if base is not None and not self.foreign:
                 self.lines.add(f"{stop} = at")
         elif isinstance(kind, Bits) and self.loose:

@@ -161,10 +161,10 @@ class _Stub:
 
     def whole(self, field: Field) -> str:
         """The annotation of a field."""
-        said = self.annotation(field.kind, columned(field) is not None)
+        annotation_text = self.annotation(field.kind, columned(field) is not None)
         if field.raw.get("-rows"):
-            said = f"_Rows{said.removeprefix('_b.list')}"
-        return f"{said} | None" if field.condition is not None else said
+            annotation_text = f"_Rows{annotation_text.removeprefix('_b.list')}"
+        return f"{annotation_text} | None" if field.condition is not None else annotation_text
 
     def annotation(self, kind: Kind, rows: bool = False) -> str:
         """A kind as an annotation."""

@@ -22,11 +22,11 @@ class Rules(Code):
         """Statements that refuse a value that `valid` does not allow."""
         valid = field.raw["valid"]
         rules = valid if isinstance(valid, dict) else {"eq": valid}
-        for key, said in rules.items():
-            self._rule(field, key, said, into, path, start, stop)
+        for key, stated in rules.items():
+            self._rule(field, key, stated, into, path, start, stop)
 
-    def _rule(self, field: Field, key: str, said: object, into: str, path: str, start: str, stop: str) -> None:
-        """Statements that raise `LayoutError` if the value in `into` breaks one rule of `valid`, which is `key: said`.
+    def _rule(self, field: Field, key: str, stated: object, into: str, path: str, start: str, stop: str) -> None:
+        """Statements that raise `LayoutError` if the value in `into` breaks the rule `key: stated` of `valid`.
 
         For `max: 9` they are `if n > 9:` and `raise LayoutError("n", at - 1, at, "at most 9", n)`.  `path`, `start` and
         `stop` are code: the path of the field, and where its bytes start and end (at `at` if `stop` is empty).
@@ -35,8 +35,8 @@ class Rules(Code):
         self.item = (into, field.one)
         wanted = ""
         opposite = ""
-        bound = ex.parse(said) if key in ("eq", "min", "max") else None
-        if key == "expr" and (most := self._most(field, ex.parse(said))) is not None:
+        bound = ex.parse(stated) if key in ("eq", "min", "max") else None
+        if key == "expr" and (most := self._most(field, ex.parse(stated))) is not None:
             key, bound = "max", most
         if bound is not None:
             code = self._code(without_rest(bound), BINDS["<"] + 1)
@@ -49,8 +49,8 @@ class Rules(Code):
             if re.search(r"""["'\\{}]""", code):  # which an f-string may not hold
                 shown = f'"{words} " + str({code})'
             wanted = shown if words else code
-        elif key == "any-of" and isinstance(said, list):
-            codes = ", ".join(self.code(ex.parse(one)) for one in said)
+        elif key == "any-of" and isinstance(stated, list):
+            codes = ", ".join(self.code(ex.parse(one)) for one in stated)
             condition = f"{into} in ({codes},)"
             wanted = f"({codes},)"
         elif key == "in-enum":
@@ -60,11 +60,11 @@ class Rules(Code):
             condition = f"{into} in {members(sorted(enum.values))}"
             wanted = f'"a value of {enum.id}"'
         elif key == "expr":
-            test = ex.parse(said)
+            test = ex.parse(stated)
             condition = self.code(test)
             if isinstance(test, ex.Binary) and self._may_be_nan(self.kind(test.left), self.kind(test.right)):
                 opposite = f"not ({condition})"
-            wanted = repr(" ".join(str(said).split()))
+            wanted = repr(" ".join(str(stated).split()))
         else:
             raise UnsupportedError(f"`valid: {key}` is not supported")
         self.item = None
@@ -125,17 +125,17 @@ class Values(Rules):
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
         """Statements that read bytes or text."""
-        said = field.raw.get("type")
-        self._read_raw(field, field.one, into, path, str(said))
+        type_name = field.raw.get("type")
+        self._read_raw(field, field.one, into, path, str(type_name))
 
-    def _read_raw(self, field: Field, kind: Kind, into: str, path: str, said: str) -> None:
+    def _read_raw(self, field: Field, kind: Kind, into: str, path: str, type_name: str) -> None:
         """Emit statements that read bytes or text into the variable `into`.
 
-        `path` is code for the field's path in errors, `said` the name of its type in the specification. Bytes end at a
-        terminator, at the end of the stream, or after their size; padding is removed and `process` applied.
+        `path` is code for the field's path in errors, `type_name` its type as specified. Bytes end at a terminator,
+        at the end of the stream, or after their size; padding is removed and `process` applied.
         """
         lines = self.lines
-        mark = self._mark(field, said)
+        mark = self._mark(field, type_name)
         # Text of all the bytes that are cut out is paid for together with them.
         whole = kind == TEXT and "process" not in field.raw
         if field.size is None and not field.to_end:
@@ -183,10 +183,10 @@ class Values(Rules):
             with self.lines.block("if run.held < 0:"):
                 self.lines.add(f"raise run.spent({path}, at)")
 
-    def _mark(self, field: Field, said: str) -> bytes | None:
+    def _mark(self, field: Field, type_name: str) -> bytes | None:
         """Return the terminator of a field; None if it has none. That of `strz` is one character wide."""
         mark = field.raw.get("terminator")
-        if mark is None and said == "strz":
+        if mark is None and type_name == "strz":
             wide = re.search(r"(?i)utf-?(16|32)", str(field.raw.get("encoding") or field.owner.encoding))
             return bytes(int(wide[1]) // 8 if wide else 1)
         return None if mark is None else bytes([int(mark)])

@@ -113,12 +113,12 @@ class WideScan(OutwardScan):
         else:
             self._ended(field, field.one, into, path, str(field.raw.get("type")))
 
-    def _ended(self, field: Field, kind: Kind, into: str, path: str, said: str) -> None:
+    def _ended(self, field: Field, kind: Kind, into: str, path: str, type_name: str) -> None:
         """Bytes or a string that something ends or pads."""
         if "process" in field.raw:
             raise UnsupportedError("decoded bytes have no position in the file")
         self.lines.add(f"at_{into} = at")
-        self._read_raw(field, kind, into, path, said)
+        self._read_raw(field, kind, into, path, type_name)
 
     def cut_out(self, into: str, stop: str = "") -> None:
         self.lines.add(f"end_{into} = {stop or f'at_{into} + len({into})'}")
@@ -138,7 +138,7 @@ class WideScan(OutwardScan):
         return f"{self.prefix}{field.id}_case", "B", f"case_{into}"
 
     def _read_case(
-        self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, said: str
+        self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, type_name: str
     ) -> None:
         """Emit statements that read one case of a switch.
 
@@ -147,11 +147,11 @@ class WideScan(OutwardScan):
         assert isinstance(field.one, Switch)
         lines, row = self.lines, self.row
         if not re.fullmatch(r"asked[0-9]+", self.code(field.one.on)):
-            self._read_columns(field, kind, into, path, stop, base, said)
+            self._read_columns(field, kind, into, path, stop, base, type_name)
             return
         before, depth, sets, constants = len(lines.lines), lines.depth, len(self.sets), dict(row.constants)
         try:
-            self._read_columns(field, kind, into, path, stop, base, said)
+            self._read_columns(field, kind, into, path, stop, base, type_name)
         except UnsupportedError:
             row.failures += 1
             if row.failures > MOST_FAILURES:
@@ -161,7 +161,7 @@ class WideScan(OutwardScan):
             lines.add(f"raise {self.module.helper('NoColumnsError')}")
 
     def _read_columns(
-        self, field: Field, kind: Kind, into: str, path: str, stop: str, base: str | None, said: str
+        self, field: Field, kind: Kind, into: str, path: str, stop: str, base: str | None, type_name: str
     ) -> None:
         """Emit statements that read one case of a switch into its columns, and set the number of the case."""
         assert isinstance(field.one, Switch)
@@ -179,7 +179,7 @@ class WideScan(OutwardScan):
             end = self.sized_end(field, path)
             lines.add(f"at = end_{one} = {end}" if end != "end" else f"at = end_{one} = max(at, end)")
         elif kind in (BYTES, TEXT):
-            self._ended(field, kind, one, path, said)
+            self._ended(field, kind, one, path, type_name)
         elif isinstance(kind, (Integer, SimpleKind)) and kind.size:
             self._read_number(kind, one, path)
         else:

@@ -47,8 +47,8 @@ def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool 
     Raises `UnsupportedError` when byte order is missing from what is `stored`.
     """
 
-    def big(said: str | None, otherwise: str | None, size: int) -> bool:
-        order = said or otherwise
+    def big(stated: str | None, otherwise: str | None, size: int) -> bool:
+        order = stated or otherwise
         if order is None and size > 1 and stored:
             raise UnsupportedError(f"{name} has no byte order")
         return size > 1 and order == "be"
@@ -424,9 +424,9 @@ def _called(of: Kind, name: str, given: list[Kind]) -> Kind:
         raise UnsupportedError(f"`{name}` takes no arguments")
     if name not in known:
         raise _no_member(of, f"{name}()", [f"{one}()" for one in known])
-    takes, gives, least = known[name]
+    takes, returned, least = known[name]
     if not least <= len(given) <= len(takes):
         raise UnsupportedError(f"`{name}()` takes {len(takes)} arguments, not {len(given)}")
     for kind, families in zip(given, takes, strict=False):
         demand(kind, families, f"`{name}()` takes {WORDS[next(one for one in WORDS if one in families)]}")
-    return gives
+    return returned

@@ -299,10 +299,10 @@ def _field(type: Type, field: Field) -> None:
             if "enum" in field.raw:
                 demand(found, WHOLE, "what an enum names is an integer")
         return
-    said = field.raw.get("type")
-    if isinstance(field.one, Switch) and isinstance(said, dict):
+    stated = field.raw.get("type")
+    if isinstance(field.one, Switch) and isinstance(stated, dict):
         with _place(f"{field.where}: switch-on"):
-            _choice(type, field.one.on, [key for key in said["cases"] if str(key) != "_"])
+            _choice(type, field.one.on, [key for key in stated["cases"] if str(key) != "_"])
     _arguments(type, field.one)
     if "enum" in field.raw:
         _named(field)
@@ -372,8 +372,8 @@ def _process(type: Type, field: Field) -> None:
 def _valid(type: Type, field: Field, valid: Any) -> None:
     """Check that the values in `valid` can be compared with the field."""
     rules = valid if isinstance(valid, dict) else {"eq": valid}
-    for key, said in rules.items():
-        for one in said if key == "any-of" else () if key == "in-enum" else (said,):
+    for key, stated in rules.items():
+        for one in stated if key == "any-of" else () if key == "in-enum" else (stated,):
             found = kind(ex.parse(one), type, field.one)
             if key == "expr":
                 demand(found, {"bool"}, "`expr` is a truth value")

@@ -201,13 +201,13 @@ def encoding(found: Any, where: str) -> None:
 def _enum(raw: Mapping[str, Any], where: str) -> None:
     """Check that the keys of an enum are numbers, and its names differ.  Raises `UnsupportedError`."""
     taken = set()
-    for key, said in raw.items():
+    for key, stated in raw.items():
         if _ENUM_KEY.fullmatch(key) is None or not -(1 << 63) <= enum_key(key) < 1 << 64:
             raise UnsupportedError(f"{key!r:.60} is not an integer of 64 bits", where)
-        found = said
-        if isinstance(said, Mapping):
-            _keys(_mapping(said, where), _MEMBER_KEYS, where)
-            found = said.get("id")
+        found = stated
+        if isinstance(stated, Mapping):
+            _keys(_mapping(stated, where), _MEMBER_KEYS, where)
+            found = stated.get("id")
         taken.add(name(str(found).lower() if isinstance(found, bool) else found, where))
     if len(taken) < len(raw):
         raise UnsupportedError("two values have the same name", where)
@@ -250,7 +250,7 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
         raise UnsupportedError("another field has the same name", where)
     taken.add(id)
     _keys(raw, known, where)
-    _said(raw, where)
+    _check_exclusions(raw, where)
     for key in _EXPRESSIONS:
         if key in raw:
             _scalar(raw[key], f"{where}: {key}")
@@ -269,7 +269,7 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
     _valid(raw.get("valid", 0), where)
 
 
-def _said(raw: Mapping[str, Any], where: str) -> None:
+def _check_exclusions(raw: Mapping[str, Any], where: str) -> None:
     for one, other in (("contents", "valid"), ("size", "size-eos")):
         if one in raw and raw.get(other, False) is not False:
             raise UnsupportedError(f"`{one}` and `{other}` exclude each other", where)
@@ -334,11 +334,11 @@ def _bytes(raw: Mapping[str, Any], where: str) -> None:
             raise UnsupportedError(f"`{key}` is a byte", where)
     if "contents" not in raw:
         return
-    said = raw["contents"]
-    if said in ("", []):
+    stated = raw["contents"]
+    if stated in ("", []):
         raise UnsupportedError("`contents` is empty", where)
     numbers = re.compile(r"0x[0-9a-fA-F]{1,2}")
-    for one in said if isinstance(said, list) else [said] if isinstance(said, str) else [None]:
+    for one in stated if isinstance(stated, list) else [stated] if isinstance(stated, str) else [None]:
         if byte(one) or (isinstance(one, str) and (not one.startswith("0x") or numbers.fullmatch(one))):
             continue
         raise UnsupportedError("`contents` is a string, or a list of bytes and strings", where)
@@ -356,10 +356,10 @@ def _valid(valid: Any, where: str) -> None:
         raise UnsupportedError(
             "`valid` is one of any-of, eq, expr, in-enum, min and max, or min with max", f"{where}: valid"
         )
-    for key, said in valid.items():
-        if key == "in-enum" and said is not True:
+    for key, stated in valid.items():
+        if key == "in-enum" and stated is not True:
             raise UnsupportedError("`in-enum` is true", f"{where}: valid")
-        if key == "any-of" and not said:
+        if key == "any-of" and not stated:
             raise UnsupportedError("`any-of` is empty", f"{where}: valid")
-        for one in _list(said, f"{where}: valid") if key == "any-of" else [said]:
+        for one in _list(stated, f"{where}: valid") if key == "any-of" else [stated]:
             _scalar(one, f"{where}: valid")

@@ -355,10 +355,10 @@ def _near(type: Type, rule: Rule, now: Any) -> Iterator[int]:
     found: set[int] = set()
     if isinstance(now, int):
         found |= {now + 1, now - 1}
-    for key, said in rules_of(rule.field).items():
+    for key, rule_value in rules_of(rule.field).items():
         if key in ("eq", "min", "max"):
             try:
-                bound = Walk(b"").value(said, rule.scope)
+                bound = Walk(b"").value(rule_value, rule.scope)
             except (UnknownError, AttributeError):  # what it requests was not kept
                 continue
             if isinstance(bound, int):

@@ -32,10 +32,12 @@ def rules_of(one: Field) -> dict[str, Any]:
     """
     valid = one.raw["valid"]
     found: dict[str, Any] = {}
-    for rule, said in (valid if isinstance(valid, dict) else {"eq": valid}).items():
+    for rule, stated in (valid if isinstance(valid, dict) else {"eq": valid}).items():
         if rule not in ("eq", "min", "max", "any-of", "in-enum", "expr"):
             raise UnsupportedError(f"`valid: {rule}` is not supported", one.where)
-        found[rule] = said if rule == "in-enum" else [*map(ex.parse, said)] if rule == "any-of" else ex.parse(said)
+        found[rule] = (
+            stated if rule == "in-enum" else [*map(ex.parse, stated)] if rule == "any-of" else ex.parse(stated)
+        )
     return found
 
 
@@ -64,8 +66,8 @@ def covers(one: Field) -> tuple[str, ...]:
 
     Raises `UnsupportedError` for a field that is not a sibling.
     """
-    said = one.raw.get("-covers", ())
-    found = (said,) if isinstance(said, str) else tuple(said)
+    stated = one.raw.get("-covers", ())
+    found = (stated,) if isinstance(stated, str) else tuple(stated)
     for id in found:
         if id not in [other.id for other in one.owner.seq if not isinstance(other.one, Bits)]:
             raise UnsupportedError(f"`-covers` names {id}, which is not a field of bytes next to it", one.where)
@@ -172,8 +174,8 @@ def _expressions(one: Field) -> Iterator[tuple[str, ex.Expr]]:
     for key in KEYS:
         if (expr := expression(one, key)) is not None:
             yield _ROLES.get(key, "value" if key == "value" else "choice"), expr
-    for rule, said in rules_of(one).items() if "valid" in one.raw else ():
-        for bound in said if rule == "any-of" else [] if rule == "in-enum" else [said]:
+    for rule, stated in rules_of(one).items() if "valid" in one.raw else ():
+        for bound in stated if rule == "any-of" else [] if rule == "in-enum" else [stated]:
             yield "choice", bound if rule == "expr" else ex.Binary("==", ex.Name("_"), bound)
     if one.value is None and isinstance(one.one, Switch):
         for case, _ in one.one.cases:

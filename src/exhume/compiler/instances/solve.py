@@ -147,7 +147,7 @@ class Solver(Walk):
         for found in itertools.islice(self.solve(expr, scope, wanted), TRIED):
             if any(key[0] == "size" and not 0 <= value <= LARGEST for key, value in found.items()):
                 continue
-            if (not free or all(self.is_free(key) for key in found)) and self.gives(expr, scope, wanted, found):
+            if (not free or all(self.is_free(key) for key in found)) and self.yields(expr, scope, wanted, found):
                 return found
         return None
 
@@ -155,7 +155,7 @@ class Solver(Walk):
         """Whether nothing has determined a value yet."""
         return True
 
-    def gives(self, expr: ex.Expr, scope: Scope, wanted: Any, found: Solution, *, strict: bool = False) -> bool:
+    def yields(self, expr: ex.Expr, scope: Scope, wanted: Any, found: Solution, *, strict: bool = False) -> bool:
         """Return whether `expr` has the value `wanted` once a solution is applied, which is then undone.
 
         Unless `strict`, a solution that sets values not read yet counts as well.
@@ -236,13 +236,13 @@ class Solver(Walk):
     def _truth(self, condition: ex.Expr, scope: Scope, truth: bool, first: Solution, depth: int) -> Iterator[Solution]:
         """Yield `first`, joined if needed with a solution that makes the condition have this truth."""
         decided = ex.Choice(condition, ex.Literal(True), ex.Literal(False))
-        if self.gives(decided, scope, truth, first, strict=True):
+        if self.yields(decided, scope, truth, first, strict=True):
             yield first
             return
         for second in itertools.islice(self.solve(condition, scope, truth, depth + 1), 8):
             if (both := joined(first, second)) is not None:
                 yield both
-        if self.gives(decided, scope, truth, first):
+        if self.yields(decided, scope, truth, first):
             yield first
 
     def _member(self, of: ex.Expr, name: str, scope: Scope, wanted: Any, depth: int) -> Iterator[Solution]:

@@ -96,25 +96,25 @@ class Numbers(Draft):
     def allowed(self, one: Field, scope: Scope, low: int, high: int) -> tuple[int, int, list[int] | None]:
         """The bounds that `valid` sets, or the values that it names."""
         rules = rules_of(one)
-        for rule, said in rules.items():
+        for rule, rule_value in rules.items():
             if rule == "in-enum":
                 kind = one.one
                 if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
                     return low, high, sorted(number for number in kind.enum.values if low <= number <= high)
             elif rule == "any-of":
-                return low, high, [int(self.ask(choice, one, scope)) for choice in said]
+                return low, high, [int(self.ask(choice, one, scope)) for choice in rule_value]
             elif rule == "eq":
-                return low, high, [int(self.ask(said, one, scope))]
+                return low, high, [int(self.ask(rule_value, one, scope))]
             elif rule in ("min", "max"):
                 here = Scope(scope.node, scope.at, None, scope.index, scope.path)
-                bound = self.ask(said, one, here)
+                bound = self.ask(rule_value, one, here)
                 low, high = (max(low, bound), high) if rule == "min" else (low, min(high, bound))
         return low, high, None
 
     def rule_variables(self, one: Field, scope: Scope) -> list[Key]:
         """What the rules of a field depend on."""
-        said = [rule for key, rule in rules_of(one).items() if key not in ("any-of", "in-enum")]
-        return [key for rule in said for key in self.variables(rule, scope)]
+        rule_value = [rule for key, rule in rules_of(one).items() if key not in ("any-of", "in-enum")]
+        return [key for rule in rule_value for key in self.variables(rule, scope)]
 
     def tested(self, one: Field, scope: Scope, node: Node | None) -> Callable[[int], bool]:
         """Whether a number passes the expression of `valid`."""
@@ -151,8 +151,8 @@ class Numbers(Draft):
         Raises `RetryError` with what the rule depends on when nothing meets it.
         """
         here = Scope(scope.node, at, value, scope.index, scope.path)
-        for rule, said in rules_of(one).items():
-            if not self.holds(one, rule, said, here):
+        for rule, rule_value in rules_of(one).items():
+            if not self.holds(one, rule, rule_value, here):
                 keys: list[Key] = [("value", scope.path), ("bytes", scope.path)]
                 sizes = [key for key in self.rule_variables(one, here) if key[0] == "size" and self.can_change(key)]
                 if sizes and self.failed.get(scope.path, 0) < 4:  # what follows makes the stream long enough

@@ -369,22 +369,22 @@ class Walk(Evaluator):
     def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
         """Raise `BrokenError` when a value is not valid."""
         here = Scope(scope.node, at, value, scope.index, scope.path)
-        for rule, said in rules_of(one).items():
-            if not self.holds(one, rule, said, here):
-                expr = said if isinstance(said, ex.Expr) else None
+        for rule, rule_value in rules_of(one).items():
+            if not self.holds(one, rule, rule_value, here):
+                expr = rule_value if isinstance(rule_value, ex.Expr) else None
                 raise BrokenError(scope.path, scope.at, rule, "", expr, here)
             self.note(one, rule, scope, at, value)
 
-    def holds(self, one: Field, rule: str, said: Any, here: Scope) -> bool:
+    def holds(self, one: Field, rule: str, rule_value: Any, here: Scope) -> bool:
         """Whether a rule of `valid` holds for `_`."""
         value = self.plain(here.item)
         if rule == "any-of":
-            return any(self.ask(choice, one, here) == value for choice in said)
+            return any(self.ask(choice, one, here) == value for choice in rule_value)
         if rule == "in-enum":
             kind = one.one
             enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
             return enum is None or value in enum.values
-        found = self.ask(said, one, here)
+        found = self.ask(rule_value, one, here)
         if rule == "expr":
             return bool(found)
         if rule == "eq":

@@ -16,11 +16,13 @@ CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 def contents(field: Field) -> bytes:
     """The fixed bytes of a field."""
-    said = field.raw["contents"]
-    if isinstance(said, str):
-        return said.encode()
-    texts = (isinstance(one, str) and not one.startswith("0x") for one in said)
-    return b"".join(one.encode() if text else bytes([int(str(one), 0)]) for one, text in zip(said, texts, strict=True))
+    stated = field.raw["contents"]
+    if isinstance(stated, str):
+        return stated.encode()
+    texts = (isinstance(one, str) and not one.startswith("0x") for one in stated)
+    return b"".join(
+        one.encode() if text else bytes([int(str(one), 0)]) for one, text in zip(stated, texts, strict=True)
+    )
 
 
 _AS_STORED = frozenset(("terminator", "pad-right", "process", "contents"))

@@ -93,10 +93,10 @@ def words(expr: ex.Expr) -> frozenset[str]:
 
 def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
     """The names of instances that request anything of some names, directly or through others."""
-    told: dict[str, set[str]] = {}
+    names_used: dict[str, set[str]] = {}
     for one in instances:  # of several types, which share names
-        told.setdefault(one.id, set()).update(*map(words, expressions(one)))
-    while found := {id for id, names in told.items() if id not in asked and not names.isdisjoint(asked)}:
+        names_used.setdefault(one.id, set()).update(*map(words, expressions(one)))
+    while found := {id for id, names in names_used.items() if id not in asked and not names.isdisjoint(asked)}:
         asked |= found
     return frozenset(asked)
 

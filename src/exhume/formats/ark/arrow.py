@@ -213,14 +213,14 @@ class _RowQuery(Query):
         for message in super().latched(references):
             yield self._rows.made([message])
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Made]:
+    def batch_messages(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Made]:
         """The rows of the pieces, in the order in which `numbers` names their cursors."""
         columns = self._rows.columns
         made = columns and columns.batch(self._rows.schema, numbers, KernelBatch(batch, pieces, VALUES).parts)
         if made:
             yield made
             return
-        found = UntilError(super().portion(batch, numbers, pieces))
+        found = UntilError(super().batch_messages(batch, numbers, pieces))
         yield self._rows.made(found)
         if found.error is not None:
             raise found.error

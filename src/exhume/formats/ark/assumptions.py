@@ -32,7 +32,7 @@ MAXIMUM_TIME_INCLUSIVE: Final = True
 PATTERNS_MATCH_WHOLE_NAMES: Final = True
 """A filter's regular expression has to match the whole channel name."""
 
-LATCHED_REPLAY_BEHIND_FILTERS: Final = False
+LATCHED_REPLAY_BEFORE_FILTERS: Final = False
 """Latched replay does not reach messages that a snippet's time filter hides."""
 
 UNUSED_INDEX_SLOTS_ARE_ZERO: Final = True

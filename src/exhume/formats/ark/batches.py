@@ -38,12 +38,12 @@ class MessageBatch(NamedTuple):
 class Messages:
     """A batch of messages that is being added to columns."""
 
-    def __init__(self, portion: MessageBatch) -> None:
+    def __init__(self, batch: MessageBatch) -> None:
         """View the kernel's buffers as arrays; `ends` has where each message ends in `data`."""
-        self.numbers: Array = np.frombuffer(portion.numbers, np.uint16)
-        self.times: Array = np.frombuffer(portion.times, np.uint64)
-        self.sizes: Array = np.frombuffer(portion.sizes, np.uint64)
-        self.data: memoryview = memoryview(portion.data)
+        self.numbers: Array = np.frombuffer(batch.numbers, np.uint16)
+        self.times: Array = np.frombuffer(batch.times, np.uint64)
+        self.sizes: Array = np.frombuffer(batch.sizes, np.uint64)
+        self.data: memoryview = memoryview(batch.data)
         self.ends: Array = np.cumsum(self.sizes)
 
     def starting(self) -> list[tuple[int, int]]:

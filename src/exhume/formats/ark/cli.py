@@ -127,12 +127,12 @@ def cat(run: Run, opened: ArkArchive | ArkLogSet, names: tuple[str, ...], option
     from exhume.formats.ark.messages import message_json
 
     archive = one_log(opened)
-    say_findings(run, archive)
+    print_findings(run, archive)
     raw = options.raw
     findings: list[Finding] = []
     topics = [*names, *options.topic]
     query = message_query(topics, options, latched=not options.no_latched, reverse=options.reverse)
-    say_unmatched(run, archive, query["topics"])
+    print_unmatched(run, archive, query["topics"])
     query |= {"decode": not raw, "on_error": "skip" if options.skip_damaged else "raise"}
     if run.machine:
         if raw:
@@ -161,19 +161,19 @@ def one_log(archive: ArkArchive | ArkLogSet) -> ArkArchive:
     return archive
 
 
-def say_findings(run: Run, archive: ArkArchive) -> None:
+def print_findings(run: Run, archive: ArkArchive) -> None:
     """Print the findings of opening the manifest on standard error."""
     for finding in archive.loaded.findings:
         if finding.severity != "note":
             run.note(str(finding))
 
 
-def say_unmatched(run: Run, archive: ArkArchive, topics: list[str] | None) -> None:
+def print_unmatched(run: Run, archive: ArkArchive, topics: list[str] | None) -> None:
     """Say on standard error that no channel has the requested name, which may be a typing error."""
     from exhume.formats.ark.filters import unmatched
 
-    if said := unmatched(topics, [channel.name for channel in archive.channels()]):
-        run.hint(said)
+    if hint_text := unmatched(topics, [channel.name for channel in archive.channels()]):
+        run.hint(hint_text)
 
 
 def missing_outcome(run: Run, archive: ArkArchive) -> ExitCode | None:
@@ -192,9 +192,9 @@ def search(run: Run, archives: list[ArkArchive | ArkLogSet], query: str, options
 
     found = 0
     for archive in map(one_log, archives):
-        say_findings(run, archive)
+        print_findings(run, archive)
         wanted = message_query([query], options)
-        say_unmatched(run, archive, wanted["topics"])
+        print_unmatched(run, archive, wanted["topics"])
         wanted["decode"] = not options.count
         messages = archive.messages(**wanted) if run.machine or options.count else ()
         count = 0

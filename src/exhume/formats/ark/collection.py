@@ -113,7 +113,7 @@ def open_manifest(
     try:
         loaded = load_manifest(data, span)
     except ExhumeError as error:
-        attached = _last_source(data, span, root, error, asked=salvage)
+        attached = _last_source(data, span, root, error, salvaging=salvage)
         if attached is None:
             raise
         loaded = attached
@@ -121,14 +121,14 @@ def open_manifest(
 
 
 def _last_source(
-    data: bytes, span: Span, root: Tree | None, error: ExhumeError, *, asked: bool
+    data: bytes, span: Span, root: Tree | None, error: ExhumeError, *, salvaging: bool
 ) -> LoadedManifest | None:
     """The salvage scan.
 
     Unless requested, it runs only where no schema is embedded (otherwise the manifest is damaged).
     """
 
-    if root is None or (embeds_schema(data) and not asked):
+    if root is None or (embeds_schema(data) and not salvaging):
         return None
     return attach_splits(data, span, root, error)
 

@@ -48,8 +48,8 @@ class Selection:
             "stop_ns": options.get("stop_ns"),
             "latched": not options.get("no_latched"),
         }
-        if said := unmatched(topics, [channel.name for channel in log.channels()]):
-            report.notes.append(said)
+        if hint_text := unmatched(topics, [channel.name for channel in log.channels()]):
+            report.notes.append(hint_text)
 
     def make_each(
         self, make: Callable[[Iterable[ArkMessage]], tuple[R, int]], jobs: int, *, decode: bool = True
@@ -58,20 +58,20 @@ class Selection:
         messages. Messages lost to damage are counted in the report.
         """
         findings: list[Finding] = []
-        found = make_each(self.log, make, self._asked(decode), findings=findings, jobs=jobs)
+        found = make_each(self.log, make, self._query(decode), findings=findings, jobs=jobs)
         return self._counted(found, findings)
 
     def lines(self, jobs: int) -> Iterator[bytes | memoryview]:
         """The messages as lines of JSON, piece by piece and in order; see `make_each`."""
         findings: list[Finding] = []
-        return self._counted(lines_of(self.log, self._asked(True), findings=findings, jobs=jobs), findings)
+        return self._counted(lines_of(self.log, self._query(True), findings=findings, jobs=jobs), findings)
 
     def spans(self, read: Read[tuple[R, int]], jobs: int, *, decode: bool) -> Iterator[R]:
         """What `read` makes of spans of the messages, the same ones whatever `jobs` is; see `make_each`."""
         findings: list[Finding] = []
-        return self._counted(read_spans(self.log, read, self._asked(decode), findings=findings, jobs=jobs), findings)
+        return self._counted(read_spans(self.log, read, self._query(decode), findings=findings, jobs=jobs), findings)
 
-    def _asked(self, decode: bool) -> dict[str, Any]:
+    def _query(self, decode: bool) -> dict[str, Any]:
         return {**self.query, "decode": decode, "on_error": "skip" if self._skip else "limit"}
 
     def _counted(self, found: Iterable[tuple[R, int]], findings: list[Finding]) -> Iterator[R]:

@@ -229,8 +229,8 @@ def unmatched(topics: Sequence[str] | None, names: Sequence[str]) -> str:
     matches = topic_matcher(topics)
     if not names or any(map(matches, names)):
         return ""
-    said = ", ".join(f"{shorten(topic)}{hint(topic, names)}" for topic in topics or ())
-    return f"no channel matches {said}: there are {', '.join(sorted(names)[:8])}"
+    unmatched_topics = ", ".join(f"{shorten(topic)}{hint(topic, names)}" for topic in topics or ())
+    return f"no channel matches {unmatched_topics}: there are {', '.join(sorted(names)[:8])}"
 
 
 def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None) -> Callable[[str], bool]:

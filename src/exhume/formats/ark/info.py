@@ -124,25 +124,25 @@ class StatisticsTrust(enum.Enum):
 
 def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) -> ArkInfo:
     """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
-    # `told` are the splits whose statistics in the manifest can be trusted; the indexes of others are read.
+    # `trusted` are the splits whose statistics in the manifest can be trusted; the indexes of others are read.
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]
     totals: dict[tuple[int, str, str], list[Any]] = {}
     missing: list[str] = []
     stated = {reference.rank: _stated(reference) for reference in reader.references}
-    told = {
+    trusted = {
         rank
         for rank, (_, is_complete) in stated.items()
         if trust is StatisticsTrust.ALL or (trust is StatisticsTrust.EXACT and reader.is_sound and is_complete)
     }
-    reader.will_read(reference.identifier for reference in reader.references if reference.rank not in told)
+    reader.will_read(reference.identifier for reference in reader.references if reference.rank not in trusted)
     # Add up the messages of each channel: [messages, bytes, first time, last time, is estimated].
     for reference in reader.references:
         found, is_complete = stated[reference.rank]
-        is_complete = is_complete and reader.is_sound and reference.rank in told
+        is_complete = is_complete and reader.is_sound and reference.rank in trusted
         if reader.is_missing(reference.identifier):
             missing.append(reference.identifier)
             is_complete = False
-        elif reference.rank not in told:
+        elif reference.rank not in trusted:
             try:
                 found, is_complete = reader.statistics(reference), True
             except ExhumeError as error:

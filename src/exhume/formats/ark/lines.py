@@ -236,7 +236,7 @@ class LineQuery(Query):
         head = f'{{"time_ns":{dumps(message.time_ns)},"channel":{dumps(message.channel)}{latched},"{key}":'
         yield LargeLine(head, data, registry, channel.type)
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Lines | LargeLine]:
+    def batch_messages(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Lines | LargeLine]:
         """Yield the lines of a batch; `pieces` has each cursor's entries, `numbers` the cursor of each message."""
         # A message that is too large to be read with others.
         if len(numbers) == 1:
@@ -288,8 +288,8 @@ class RawQuery(Query):
 
     large = True
 
-    def __init__(self, *asked: Any) -> None:
-        super().__init__(*asked)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.decode = False
 
     def latched(self, references: Any) -> Iterator[Any]:
@@ -308,7 +308,7 @@ class RawQuery(Query):
             return False
         return True
 
-    def portion(
+    def batch_messages(
         self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]
     ) -> Iterator[bytes | memoryview | LargeValue]:
         """Yield the bytes of a batch; `pieces` has each cursor's entries, `numbers` the cursor of each message.
@@ -319,7 +319,7 @@ class RawQuery(Query):
         if whole is not None:
             yield from whole
             return
-        found = UntilError(super().portion(batch, numbers, pieces))
+        found = UntilError(super().batch_messages(batch, numbers, pieces))
         held: list[bytes] = []
         size, most = 0, min(LARGE, self.most)
         for message in found:
@@ -359,7 +359,7 @@ class ValueQuery(Query):
         for message in super().latched(references):
             yield [_value(message)], 1
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Values]:
+    def batch_messages(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Values]:
         """Yield the values of a batch as JSON; `pieces` has each cursor's entries, `numbers` the cursor of each
         message.
         """

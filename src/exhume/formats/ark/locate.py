@@ -42,14 +42,14 @@ from exhume.formats.ark.layout import (
 from exhume.formats.ark.manifest import load_manifest
 from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.rbuf.layout import GROUP_HEADER_SIZE, GROUP_LAST, HEADER, HEADERS, is_object
-from exhume.formats.ark.splits import PORTION, Array, Split, places_of
+from exhume.formats.ark.splits import BATCH_BYTES, Array, Split, places_of
 from exhume.formats.ark.verify import check_entries
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import ArchivePiece, CarvedArchive, CarveVerdict, VerifiedBy
 
 BATCH: Final = 4096
-TELLING: Final = 3
+ENTRIES_EXAMINED: Final = 3
 """If this many messages of an object start with a header byte, all of them must; a single one may by accident."""
 
 _FOREIGN, _FRAMED, _UNPACKED, _UNCHECKED = range(4)
@@ -80,7 +80,7 @@ def _unframed(entries: Array, states: Array) -> tuple[Array, VerifiedBy]:
     proof = VerifiedBy.STRUCTURE
     for short in np.unique(entries["object_identifier"]).tolist():
         mine = np.flatnonzero(entries["object_identifier"] == short)
-        first = mine[np.argsort(entries["ofs_data"][mine], kind="stable")][:TELLING]
+        first = mine[np.argsort(entries["ofs_data"][mine], kind="stable")][:ENTRIES_EXAMINED]
         if bool((states[first] == _FRAMED).all()):
             bad[mine] = states[mine] != _FRAMED
         else:
@@ -93,7 +93,7 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
     for start in range(0, len(entries), BATCH):
         part = entries[start : start + BATCH]
         offsets, sizes = places_of(part)
-        for first, stop in ark_portions(sizes, PORTION):
+        for first, stop in ark_portions(sizes, BATCH_BYTES):
             for data in split.read_messages(offsets[first:stop], sizes[first:stop]):
                 yield _packed_state(data, unpack) or (_FRAMED if _is_framed(data) else _FOREIGN)
 

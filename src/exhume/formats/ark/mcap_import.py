@@ -76,9 +76,9 @@ def import_mcap(
         channels = {number: _kind_of(found, number, report) for number in found.channels}
         make = _Chunks(found.channels, channels, _packings(log, found.channels), limits)
         adding = _BatchAdder(log, make)
-        for portion, error in map_pieces(make, parts(file, found.units, PART_BYTES), jobs):
-            adding.add(portion)
-            report.written["messages"] += len(portion.numbers)
+        for batch, error in map_pieces(make, parts(file, found.units, PART_BYTES), jobs):
+            adding.add(batch)
+            report.written["messages"] += len(batch.numbers)
             if error is not None:
                 raise error
             progress(report.written["messages"], None, "messages")
@@ -96,12 +96,12 @@ class _BatchAdder:
         self.channels: dict[int, ChannelWriter] = {}
         self._unpacked: set[int] = set()  # channels whose messages come as they are, for columns that compress
 
-    def add(self, portion: MessageBatch) -> None:
+    def add(self, batch: MessageBatch) -> None:
         """Add the messages of a batch.  Raises `WriterError` for one that fits into no split."""
-        messages = Messages(portion)
+        messages = Messages(batch)
         new = [(place, number) for number, place in messages.starting() if number not in self.channels]
         for (start, number), stop in zip(
-            [(0, None), *new], [*(place for place, _ in new), len(portion.numbers)], strict=True
+            [(0, None), *new], [*(place for place, _ in new), len(batch.numbers)], strict=True
         ):
             if number is not None:
                 self.declare(number)
@@ -144,7 +144,7 @@ class _Rows:
         self.times: list[int] = []
         self.stored: list[bytes] = []
 
-    def portion(self) -> MessageBatch:
+    def batch(self) -> MessageBatch:
         """All of them."""
         return MessageBatch.of(self.numbers, self.times, self.stored)
 
@@ -174,8 +174,8 @@ class _Chunks:
             for unit, data in units:
                 self._add(rows, unit_records(unit.is_chunk, data, cut=unit.is_cut, limits=self._limits))
         except ExhumeError as error:
-            return rows.portion(), error
-        return rows.portion(), None
+            return rows.batch(), error
+        return rows.batch(), None
 
     def _add(self, rows: _Rows, records: bytes) -> None:
         """Append the messages of `records` to `rows`, converted to the bytes that the log stores."""

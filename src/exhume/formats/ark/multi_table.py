@@ -53,7 +53,7 @@ class _TablesQuery(Query):
             table = self._tables[message.identifier]
             yield table, self._rows[table].made([message])
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[tuple[int, Made]]:
+    def batch_messages(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[tuple[int, Made]]:
         """The rows of the pieces, in the order in which `numbers` names their cursors, table by table.
 
         Raises the error of the first message that cannot be read, after the rows of all others.
@@ -76,7 +76,7 @@ class _TablesQuery(Query):
         errors: list[tuple[int, ExhumeError]] = []
         for number in unread:
             places, sources, blocks = _chosen(numbers, pieces, owners, number)
-            found = UntilError(super().portion(batch, sources, blocks)) if places else UntilError(())
+            found = UntilError(super().batch_messages(batch, sources, blocks)) if places else UntilError(())
             rows_made = self._rows[number].made(found)
             if rows_made[0].num_rows:
                 yield number, rows_made

@@ -173,7 +173,7 @@ class _BatchTask(Generic[R]):
             assert isinstance(cursor, SplitCursor)
             cursors.append(cursor.apart(query))
             stack.callback(cursors[-1].close_split)
-        yield from query.portion(batch._replace(cursors=tuple(cursors)), numbers, pieces)
+        yield from query.batch_messages(batch._replace(cursors=tuple(cursors)), numbers, pieces)
 
 
 def make_each(
@@ -230,8 +230,8 @@ def read_query(
     if replays and not found.reverse:
         yield from found.latched(references)
     if (jobs or cpu_count()) == 1:
-        for portion in found.run(references):
-            yield from portion
+        for batch_messages in found.run(references):
+            yield from batch_messages
     else:
         yield from _results_until_error(map_ordered(_BatchTask[Any](found), found.tasks(references), jobs), findings)
     if replays and found.reverse:
@@ -284,10 +284,10 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
     """
     start, stop = query.get("start_ns") or 0, query.get("stop_ns")
     last = TIME_MAX if stop is None else stop - 1
-    asked = Query(log, query.get("topics"), start, stop, False, False, "raise", None)
+    narrowed = Query(log, query.get("topics"), start, stop, False, False, "raise", None)
     samples: list[tuple[int, float]] = []
     for each in log.readable(query.get("on_missing")):
-        if any(asked.accepts(each, channel) for channel in each.channels.values()):
+        if any(narrowed.accepts(each, channel) for channel in each.channels.values()):
             try:
                 facts = log.facts(each.identifier)
             except ExhumeError:

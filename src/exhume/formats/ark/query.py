@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, get_args
 from exhume.choices import check_choice
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import Finding
-from exhume.formats.ark.assumptions import LATCHED_REPLAY_BEHIND_FILTERS
+from exhume.formats.ark.assumptions import LATCHED_REPLAY_BEFORE_FILTERS
 from exhume.formats.ark.filters import TIME_MAX, topic_matcher
 from exhume.formats.ark.kernel import ark_messages, ark_total
 from exhume.formats.ark.log import ArkLog, Channel, OnMissing, SplitReference
@@ -86,10 +86,10 @@ class Query:
             if isinstance(task, ExhumeError):
                 self.note(task)
             else:
-                yield self.portion(*task)
+                yield self.batch_messages(*task)
 
     def tasks(self, references: Sequence[SplitReference]) -> Iterator[Task | ExhumeError]:
-        """Yield the batches of index entries to read (by `portion`), and the errors of entries that are skipped."""
+        """Yield the batches of index entries for `batch_messages`, and the errors of entries that are skipped."""
         cursors: list[Cursor] = []
         self.reader.will_read(
             each.identifier
@@ -185,7 +185,7 @@ class Query:
             raise error
         return error
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterable[Any]:
+    def batch_messages(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterable[Any]:
         """Return the messages of a batch: `pieces` has each cursor's entries, `numbers` the cursor of each message."""
         streams: dict[int, Iterator[ArkMessage | None]] = {}
         for number, piece in enumerate(pieces):
@@ -205,7 +205,7 @@ class Query:
         # Find the last entry of each channel in all splits, then read these messages.
         for each in references:
             mine = {c.identifier for c in self.candidates(each) if c.latched and self.accepts(each, c)}
-            low = 0 if LATCHED_REPLAY_BEHIND_FILTERS else each.acceptance.minimum_ns
+            low = 0 if LATCHED_REPLAY_BEFORE_FILTERS else each.acceptance.minimum_ns
             high = min(self.low - 1, each.acceptance.maximum_ns)
             if not mine or low > high:
                 continue

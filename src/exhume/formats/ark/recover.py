@@ -264,17 +264,17 @@ def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | N
     head = source.read_up_to(0, HEADER_WINDOW)
     if len(head) < HEADER_SIZE + MAPPING_SIZE:
         return None
-    said = read_header_by_place(head)
+    stated = read_header_by_place(head)
     mappings: list[TypeMapping] = []
     shorts: set[int] = set()
-    for mapping in said.mappings:
+    for mapping in stated.mappings:
         if mapping.identifier not in reference.channels or mapping.short in shorts:
             break
         shorts.add(mapping.short)
         mappings.append(mapping)
     if not mappings:
         return None
-    return said._replace(mappings=tuple(mappings), size=HEADER_SIZE + MAPPING_SIZE * len(mappings))
+    return stated._replace(mappings=tuple(mappings), size=HEADER_SIZE + MAPPING_SIZE * len(mappings))
 
 
 def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[Array, int]:
@@ -304,8 +304,8 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
         f"the header counts {counted(header.item_count, 'messages')}, the index has {counted(len(kept), 'entries')}"
     )
     split.header = split.header._replace(item_count=len(kept))
-    lies = len(kept) < len(found) and header.item_count > header.maximum_count
-    return kept, 0 if lies else header.item_count - len(kept)
+    is_wrong = len(kept) < len(found) and header.item_count > header.maximum_count
+    return kept, 0 if is_wrong else header.item_count - len(kept)
 
 
 def _index_at(split: Split, offset: int, count: int) -> Array:

@@ -183,5 +183,5 @@ def _rebuild(split: Split, entries: Array, folder: Path, identifier: str) -> Spl
 def _capacity(split: Split, entries: Array) -> int:
     """Entries that fit at the old index offset without touching a message."""
     start = split.header.index_offset
-    behind = [int(offset) for offset in entries["ofs_data"] if int(offset) >= start]
-    return (min(behind, default=split.source.size) - start) // ENTRY_SIZE
+    following = [int(offset) for offset in entries["ofs_data"] if int(offset) >= start]
+    return (min(following, default=split.source.size) - start) // ENTRY_SIZE

@@ -40,7 +40,7 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.layout import HEADERS, NIL, new_guid
 from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.recover import UNTIMED, SplitFile, SplitSurvey, statistics_of, survey_splits, untimed_messages
-from exhume.formats.ark.splits import PORTION, places_of
+from exhume.formats.ark.splits import BATCH_BYTES, places_of
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
 from exhume.io.files import naming, open_input
@@ -276,7 +276,7 @@ class _Salvage:
     def _rewrite(self, reference: SplitReference, found: SplitSurvey) -> SplitDeclaration | None:
         """Copy the usable messages of a split to a new split file and return its declaration.
 
-        None if no message is usable. Messages keep their stored bytes and times; one larger than `PORTION` is copied in
+        None if no message is usable. Messages keep their stored bytes and times; one above `BATCH_BYTES` is copied in
         chunks.
         """
         report, split = self.report, found.split
@@ -296,8 +296,8 @@ class _Salvage:
                 part = found.entries[start : start + BATCH]
                 offsets, sizes = places_of(part)
                 times, shorts = part["timestamp_ns"].tolist(), part["object_identifier"].tolist()
-                for first, stop in ark_portions(sizes, PORTION):
-                    if sizes[first] > PORTION:  # alone
+                for first, stop in ark_portions(sizes, BATCH_BYTES):
+                    if sizes[first] > BATCH_BYTES:  # alone
                         chunks = split.source.chunks(offsets[first], offsets[first] + sizes[first])
                         writer.add(names[shorts[first]], times[first], chunks, sizes[first])
                         continue

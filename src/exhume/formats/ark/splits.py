@@ -61,7 +61,7 @@ RUN_SIZE_BITS: Final = 23
 UNBOUNDED: Final = 63
 """Runs may cross every multiple of this power of two."""
 
-PORTION: Final = 32 << 20
+BATCH_BYTES: Final = 32 << 20
 """Stored bytes of messages that are examined together, so that a few huge ones do not fill the memory."""
 
 TIME_MAX: Final = (1 << 64) - 1

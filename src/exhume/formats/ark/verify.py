@@ -56,7 +56,7 @@ from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.parallel_query import PIECE_BYTES, is_reopenable
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts
+from exhume.formats.ark.splits import ANY_OBJECT, BATCH_BYTES, Split, SplitFacts
 from exhume.formats.ark.unindexed import MessageCheck, num_unindexed
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -402,7 +402,7 @@ def _check_messages(reader: ArkLog, reference: SplitReference, split: Split, ind
             usable = [not flag for flag in bad]
             offsets, sizes = (array("q", compress(each, usable)) for each in (offsets, sizes))
             shorts = bytes(compress(shorts, usable))
-        for first, stop in ark_portions(sizes, min(PORTION, check.most)):
+        for first, stop in ark_portions(sizes, min(BATCH_BYTES, check.most)):
             yield from check.findings(offsets[first:stop], sizes[first:stop], shorts[first:stop])
 
 

@@ -9,7 +9,7 @@ FORMAT = Format(
     container="file",
     content="members",
     extensions=(".caf",),
-    signatures=(Signature(b'"format_version"', note="first key of the index, behind the data"),),
+    signatures=(Signature(b'"format_version"', note="first key of the index, after the data"),),
     probe="probe:probe",
     open="reader:open_archive",
     verify="reader:verify_source",

@@ -282,9 +282,9 @@ class Catalog:
                 if last is not None and (last[0], last[1] is None) != (found[0], cut >= 0):
                     yield last
                 last = found
-                behind = f"{path[:cut]}0"  # "0" follows "/", so this sorts after everything in the directory
-                if cut >= 0 and low < behind and len(behind) <= 512 and done < len(rows):
-                    low, offset = behind, 0
+                after_directory = f"{path[:cut]}0"  # "0" follows "/", so this sorts after everything in the directory
+                if cut >= 0 and low < after_directory and len(after_directory) <= 512 and done < len(rows):
+                    low, offset = after_directory, 0
                     break
             else:
                 if len(rows) < batch:

@@ -17,7 +17,7 @@ from typing import Any
 
 from exhume.errors import MissingDependencyError, OutputExistsError, SourceError, Span, shorten
 from exhume.io.files import naming
-from exhume.io.output.atomic import AtomicFile, remove_leftovers, tell
+from exhume.io.output.atomic import AtomicFile, remove_leftovers, report_output
 
 TABLES = (
     """
@@ -196,7 +196,7 @@ class SqliteStore(Store):
             self._create_file(path)
         self._connection = self._connect(path if data is None else None, "rwc" if create else "ro")
         if create:
-            tell(Path(path))
+            report_output(Path(path))
         try:
             with self._guard():
                 if data is not None:

@@ -35,7 +35,9 @@ def map_remains(source: Source, end: int, limits: Limits) -> SectionMap:
     chunk = source.window(0, end) if end < source.size else source
     out = list(_remains(chunk, limits))
     if end < source.size:
-        out.append(Section("behind", source.span(end, source.size), SectionKind.UNREAD, note="bytes behind the footer"))
+        out.append(
+            Section("trailing", source.span(end, source.size), SectionKind.UNREAD, note="bytes after the footer")
+        )
     return SectionMap([(source, out)])
 
 

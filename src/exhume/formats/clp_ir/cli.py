@@ -107,7 +107,7 @@ def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None
     _note_times(run, archive, times)
 
     def begin(stream: GrowingStream) -> TextUnits:
-        units = archive.told(TextUnits(stream, archive.limits))
+        units = archive.reporting(TextUnits(stream, archive.limits))
         units.decoder.choose(*choice)
         units.decoder.print_times(*archive.printing(times))
         return units
@@ -188,7 +188,7 @@ def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, o
         return merge(run, [{"counts": rows}], query, options)
     from exhume.formats.clp_s import cli_search
 
-    return cli_search.say_count(run, query, sum(archive.count(choice) for archive in archives), "clp-ir")
+    return cli_search.print_count(run, query, sum(archive.count(choice) for archive in archives), "clp-ir")
 
 
 def merges(options: ClpIrSearchOptions, machine: bool) -> bool:

@@ -187,7 +187,7 @@ class ClpIrArchive(StreamArchive):
 
     def units(self) -> TextUnits:
         """A new pass over the units."""
-        return self.told(TextUnits(begin(self.source), self.limits))
+        return self.reporting(TextUnits(begin(self.source), self.limits))
 
     def chosen(self, choice: Choice, *, times: str = "none") -> TextUnits:
         """A pass over the events of a choice, which prints times as `TIMES` says."""

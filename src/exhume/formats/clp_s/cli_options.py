@@ -133,8 +133,8 @@ class ClpSSearchOptions(SearchOptions):
 
     def aggregate(self) -> tuple[str, str] | None:
         """The name of the requested aggregate and its field; None if only matches are wanted."""
-        asked = (("min", self.min), ("max", self.max), ("unique", self.unique))
-        return next(((name, field) for name, field in asked if field is not None), None)
+        given = (("min", self.min), ("max", self.max), ("unique", self.unique))
+        return next(((name, field) for name, field in given if field is not None), None)
 
 
 def merges(options: ClpSSearchOptions, machine: bool) -> bool:

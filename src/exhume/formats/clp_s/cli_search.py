@@ -41,10 +41,10 @@ def search(
 
         raise click.UsageError("--tge is after --tle")
     how = Options(ignore_case=options.ignore_case, begin_ms=options.tge, end_ms=options.tle)
-    asked = options.aggregate()
-    if asked is not None:
-        check_field(asked[1])
-    counting = options.explain_plan or options.count_by_time or options.count or asked
+    wanted = options.aggregate()
+    if wanted is not None:
+        check_field(wanted[1])
+    counting = options.explain_plan or options.count_by_time or options.count or wanted
     jobs = 1 if options.explain_plan or options.count_by_time else options.jobs
     projection = () if options.ordered or counting else options.projection
     searches = _SearchRuns(run, archives, query, how, printing=not counting, projection=projection, jobs=jobs)
@@ -53,9 +53,9 @@ def search(
     if options.count_by_time:
         return _count_by_time(run, query, searches, options.count_by_time, format)
     if options.count:
-        return say_count(run, query, sum(one.count(jobs=jobs) for one in searches), format)
-    if asked is not None:
-        return _aggregate(run, query, searches, *asked, format)
+        return print_count(run, query, sum(one.count(jobs=jobs) for one in searches), format)
+    if wanted is not None:
+        return _aggregate(run, query, searches, *wanted, format)
     found = False
     if run.machine:
 
@@ -84,18 +84,18 @@ def merge(
         return ExitCode.DONE
     if options.count_by_time:
         return merge_spans(run, documents, query, options.count_by_time, format)
-    asked = options.aggregate()
-    assert asked is not None  # `merges` says that there is something to combine
-    name, field = asked
+    wanted = options.aggregate()
+    assert wanted is not None  # `merges` says that there is something to combine
+    name, field = wanted
     found = [_value(row) for document in documents for row in document["values"]]
     if name == "unique":
         distinct = Distinct()
         for value in found:
             distinct.add(value)
-        return _say_distinct(run, query, field, distinct, format)
+        return _print_distinct(run, query, field, distinct, format)
     numbers = [value for value in found if not isinstance(value, str)]
     best = [max(numbers) if name == "max" else min(numbers)] if numbers else []
-    return _say_values(run, query, name, field, best, format)
+    return _print_values(run, query, name, field, best, format)
 
 
 def merge_spans(run: Run, documents: Sequence[dict[str, Any]], query: str, width: int, format: str) -> ExitCode:
@@ -104,21 +104,21 @@ def merge_spans(run: Run, documents: Sequence[dict[str, Any]], query: str, width
     for document in documents:
         for row in document["counts"]:
             spans[int(row["timestamp"])] += row["count"]
-    return _say_spans(run, query, spans, width, format)
+    return _print_spans(run, query, spans, width, format)
 
 
 def _aggregate(run: Run, query: str, searches: _SearchRuns, name: str, field: str, format: str) -> ExitCode:
     """Answers --min, --max and --unique."""
     if name == "unique":
-        return _say_distinct(run, query, field, unique(searches, field), format)
+        return _print_distinct(run, query, field, unique(searches, field), format)
     found = extreme(searches, field, largest=name == "max")
-    return _say_values(run, query, name, field, [] if found is None else [found], format)
+    return _print_values(run, query, name, field, [] if found is None else [found], format)
 
 
 _TYPES = {int: "integer", float: "float", str: "string", bool: "boolean"}
 
 
-def _say_values(run: Run, query: str, name: str, field: str, values: Sequence[Value], format: str) -> ExitCode:
+def _print_values(run: Run, query: str, name: str, field: str, values: Sequence[Value], format: str) -> ExitCode:
     """Print the result of an aggregate such as `min`: one value per line, or a document."""
     if run.machine:
         rows = [{"type": _TYPES[type(value)], "value": value} for value in values]
@@ -129,10 +129,10 @@ def _say_values(run: Run, query: str, name: str, field: str, values: Sequence[Va
     return ExitCode.DONE if values else ExitCode.NO
 
 
-def _say_distinct(run: Run, query: str, field: str, distinct: Distinct, format: str) -> ExitCode:
+def _print_distinct(run: Run, query: str, field: str, distinct: Distinct, format: str) -> ExitCode:
     """Print distinct values, one per line."""
     if run.machine:
-        return _say_values(run, query, "unique", field, distinct.values(), format)
+        return _print_values(run, query, "unique", field, distinct.values(), format)
     code = ExitCode.NO
     for chunk in distinct.lines():
         run.out.write(chunk)
@@ -146,7 +146,7 @@ def _value(row: Mapping[str, Any]) -> Value:
     return int(value) if row["type"] == "integer" else float(value) if row["type"] == "float" else value
 
 
-def say_count(run: Run, query: str, total: int, format: str) -> ExitCode:
+def print_count(run: Run, query: str, total: int, format: str) -> ExitCode:
     """Answers --count for one archive."""
     if run.machine:
         run.document("search", {"format": format, "query": query, "count": total})
@@ -259,7 +259,7 @@ def _count_by_time(run: Run, query: str, searches: _SearchRuns, width: int, form
     for one in searches:
         for hits in one.hits(_time_nodes(one) or None):
             spans.update(_spans(one, hits, width))
-    return _say_spans(run, query, spans, width, format)
+    return _print_spans(run, query, spans, width, format)
 
 
 def _spans(one: Search, hits: MatchingRows, width: int) -> Mapping[int, int]:
@@ -272,7 +272,7 @@ def _spans(one: Search, hits: MatchingRows, width: int) -> Mapping[int, int]:
     return {start * width: count for start, count in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
-def _say_spans(run: Run, query: str, spans: Counter[int], width: int, format: str) -> ExitCode:
+def _print_spans(run: Run, query: str, spans: Counter[int], width: int, format: str) -> ExitCode:
     """Print how many events match in each time span of `width` ms."""
     rows = [{"timestamp": start, "count": spans[start]} for start in sorted(spans)]
     if run.machine:
@@ -314,4 +314,4 @@ def _time_column(one: Search, hits: MatchingRows) -> Column | None:
     return min(columns, key=lambda column: column.spec.index, default=None)
 
 
-__all__ = ["merge", "merge_spans", "plan_lines", "say_count", "search", "times"]
+__all__ = ["merge", "merge_spans", "plan_lines", "print_count", "search", "times"]

@@ -12,7 +12,7 @@ from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 TABLES = frozenset(name.removeprefix("/") for name in TABLE_SECTIONS)
-TELLING = FILES - {HEADER_FILE, TIMESTAMP_FILE, *TABLES}
+DISTINCTIVE = FILES - {HEADER_FILE, TIMESTAMP_FILE, *TABLES}
 """Those whose names betray what they are."""
 
 
@@ -29,14 +29,14 @@ def probe(source: Source | Tree) -> Identification | None:
 
     here = Span(source.name, 0, 0)
     names = files_of(source)
-    telling = len(names & TELLING)
+    matched = len(names & DISTINCTIVE)
     if HEADER_FILE in names:
         with source.source(HEADER_FILE) as header:
-            found = _probe_header(header, names >= TELLING and not names.isdisjoint(TABLES))
+            found = _probe_header(header, names >= DISTINCTIVE and not names.isdisjoint(TABLES))
         if found is not None:
-            return Identification("clp-s", found.confidence if telling else 0.4, here, found.evidence)
-    evidence = f"{telling} of the {counted(len(TELLING), 'files')} beside the tables"
-    return Identification("clp-s", 0.6, here, (evidence,)) if telling > 2 else None
+            return Identification("clp-s", found.confidence if matched else 0.4, here, found.evidence)
+    evidence = f"{matched} of the {counted(len(DISTINCTIVE), 'files')} next to the tables"
+    return Identification("clp-s", 0.6, here, (evidence,)) if matched > 2 else None
 
 
 def owns(name: str) -> bool:

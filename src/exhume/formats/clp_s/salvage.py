@@ -3,7 +3,7 @@
 Tables are independent of each other, but not of the schema tree, the schema map and the table metadata: without these,
 no table can be read.  Lost dictionary entries become strings that mark them as lost, so that no record shows the value
 of another one; in place of numbers or arrays, these are JSON strings and arrays, so that records stay JSON.
-The format has no checksums: damage that still decodes to something well-formed cannot be told from data.
+The format has no checksums: damage that still decodes to something well-formed cannot be distinguished from data.
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ def salvage(
                 if bare is None and (bare := _unquoted(draft, limits, found)):
                     continue
                 _count(draft, limits, report, found)
-                _tell_partial(report, streams.partial, kept, partial)
+                _report_partial(report, streams.partial, kept, partial)
                 _deliver(draft, Path(output), mode, limits, jobs)
                 # Every value was decoded, and the format has no checksums.  Next to bad rows, others may be wrong.
                 report.set_verified_by(VerifiedBy.NONE if kept.has_damage else VerifiedBy.STRUCTURE)
                 return report
-            _tell_partial(report, streams.partial, kept, False)
+            _report_partial(report, streams.partial, kept, False)
     report.notes.append("no table is intact: nothing was written")
     return report
 
@@ -276,12 +276,12 @@ def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> It
     lost = range(dictionary.kept, dictionary.count)
     match dictionary.name:
         case "/var.dict":
-            anew = [bare.get(number, _lost_variable(number)) for number in lost]
+            rebuilt = [bare.get(number, _lost_variable(number)) for number in lost]
         case "/log.dict":
-            anew = [f"<lost log type {number}>".encode() for number in lost]
+            rebuilt = [f"<lost log type {number}>".encode() for number in lost]
         case _:
-            anew = [f'["<lost array {number}>"]'.encode() for number in lost]
-    frames = next(Framing().several([joined(dictionary.payload, build_dictionary(anew))], jobs))
+            rebuilt = [f'["<lost array {number}>"]'.encode() for number in lost]
+    frames = next(Framing().several([joined(dictionary.payload, build_dictionary(rebuilt))], jobs))
     return itertools.chain([packed.NUM_ENTRIES.pack(dictionary.count)], frames)
 
 
@@ -407,7 +407,7 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
             report.notes.append(f"missing records by their position in the input: {', '.join(shown)}{more}")
 
 
-def _tell_partial(report: SalvageReport, found: list[Partial], kept: _KeptTables, written: bool) -> None:
+def _report_partial(report: SalvageReport, found: list[Partial], kept: _KeptTables, written: bool) -> None:
     """Count the records with only some of their columns, or report that there are such records."""
     rows = {(table.stream_id, table.start): table.num_messages for stream in kept.streams for table in stream.tables}
     if written:

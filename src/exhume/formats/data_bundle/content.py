@@ -20,7 +20,7 @@ from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
 from exhume.io.source import STREAM_CHUNK, Source
 
-STRETCH = 1 << 20
+EXTENT_BYTES = 1 << 20
 """Bytes of a stream that a thread checks at a time."""
 
 MOST_RECORDS = 1024
@@ -85,28 +85,28 @@ class Content:
 
     def _seen(self, jobs: int) -> Iterator[_ExtentResult]:
         """Yield the result of each window, in order; a large record is a window for each of its chunks."""
-        for large, stretches in groupby(
+        for large, extents in groupby(
             self._stretches(), lambda one: len(one.records) == 1 and self._is_large(one.records[0])
         ):
             if large:
-                for stretch in stretches:
-                    yield from self._look_through(stretch)
+                for extent in extents:
+                    yield from self._look_through(extent)
             else:
-                yield from map_ordered(self._examine_window, stretches, jobs)
+                yield from map_ordered(self._examine_window, extents, jobs)
 
     def _is_large(self, index: int) -> bool:
         """Whether a record is decompressed in chunks; the files in the last one state how much it contains at least."""
         end = self._ends[-1] if self._ends and index + 1 == len(self._shard.starts) else 0
         return self._shard.is_large(index, 1 << 64, end - self._shard.starts[index])
 
-    def _look_through(self, stretch: _Extent) -> Iterator[_ExtentResult]:
+    def _look_through(self, extent: _Extent) -> Iterator[_ExtentResult]:
         """Decode a record that is too large for memory, chunk by chunk; the extent has only this record."""
-        (index,) = stretch.records
+        (index,) = extent.records
         place = self._shard.places[index]
         assert place is not None
         if not self._shard.header.data_offset <= place <= self._shard.bounds[index]:
             return  # reported together with its place
-        at = stretch.start
+        at = extent.start
         try:
             record = self._shard.stream(index)
             for chunk in record:
@@ -116,19 +116,19 @@ class Content:
         except ExhumeError as error:
             yield _ExtentResult([Finding.from_error(error)], [], [])
             return
-        self._shard.note(index, at - stretch.start, record.end)
+        self._shard.note(index, at - extent.start, record.end)
         yield _ExtentResult(check_fill(self._shard, index, record.end), [], [])
 
     def _stretches(self) -> Iterator[_Extent]:
-        """Yield the extents in which the content is read: about `STRETCH` bytes each.
+        """Yield the extents in which the content is read: about `EXTENT_BYTES` bytes each.
 
         A record too large for memory has an extent of its own. The last extent has no known end (2^64).
         """
         shard = self._shard
         if shard.is_flat:
             stop = min(self._ends[-1] if self._ends else 0, shard.source.size - shard.header.data_offset)
-            for at in range(0, stop, STRETCH):
-                yield _Extent(at, min(at + STRETCH, stop))
+            for at in range(0, stop, EXTENT_BYTES):
+                yield _Extent(at, min(at + EXTENT_BYTES, stop))
             return
         starts = shard.starts
         edges = [0]
@@ -137,7 +137,7 @@ class Content:
             large = self._is_large(index)
             first = edges[-1]
             if (
-                start - starts[first] >= STRETCH
+                start - starts[first] >= EXTENT_BYTES
                 or index - first >= MOST_RECORDS
                 or (first < index and large | was_large)
             ):
@@ -146,15 +146,15 @@ class Content:
         for first, stop in pairwise([*edges, len(starts)]):
             yield _Extent(starts[first], starts[stop] if stop < len(starts) else 1 << 64, range(first, stop))
 
-    def _examine_window(self, stretch: _Extent) -> _ExtentResult:
+    def _examine_window(self, extent: _Extent) -> _ExtentResult:
         """Decode an extent that fits in memory and checksum the files in it.
 
         Undecodable records are findings.
         """
         findings: list[Finding] = []
         pieces: list[tuple[int, memoryview]] = []
-        if stretch.records:
-            for index in stretch.records:
+        if extent.records:
+            for index in extent.records:
                 found, data = check_record(self._shard, index)
                 findings += found
                 if data is not None:
@@ -162,22 +162,22 @@ class Content:
         else:
             base = self._shard.header.data_offset
             try:
-                data = self._shard.source.read_at(base + stretch.start, stretch.stop - stretch.start)
+                data = self._shard.source.read_at(base + extent.start, extent.stop - extent.start)
             except ExhumeError:
                 return _ExtentResult([], [], [])
-            pieces.append((stretch.start, memoryview(data)))
-        return self._sum(stretch, findings, pieces)
+            pieces.append((extent.start, memoryview(data)))
+        return self._sum(extent, findings, pieces)
 
-    def _sum(self, stretch: _Extent, findings: list[Finding], pieces: list[tuple[int, memoryview]]) -> _ExtentResult:
+    def _sum(self, extent: _Extent, findings: list[Finding], pieces: list[tuple[int, memoryview]]) -> _ExtentResult:
         """Compute the checksums of the files in a window, from its decodable parts."""
         seen = _ExtentResult(findings, [], [])
-        first = bisect_right(self._ends, stretch.start)
-        last = bisect_left(self._starts, stretch.stop)
+        first = bisect_right(self._ends, extent.start)
+        last = bisect_left(self._starts, extent.stop)
         next_piece = 0
         for number in range(first, last):
             start, end = self._starts[number], self._ends[number]
-            whole = start >= stretch.start and end <= stretch.stop
-            crc, at = 0, max(start, stretch.start)
+            whole = start >= extent.start and end <= extent.stop
+            crc, at = 0, max(start, extent.start)
             for place in range(next_piece, len(pieces)):
                 begin, data = pieces[place]
                 if begin > at or at >= end:
@@ -199,7 +199,7 @@ def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]
     place = shard.places[index]
     if place is None:
         length = shard.known_length(index)
-        return [], None if length is None or length > STRETCH else bytes(length)
+        return [], None if length is None or length > EXTENT_BYTES else bytes(length)
     if not shard.header.data_offset <= place <= shard.bounds[index]:
         return [], None  # reported together with its place
     try:

@@ -63,7 +63,7 @@ def complete_rows(
                 made[expected] = RecordRow(expected, None, RecordMetadata(header.shard_index, expected, all_zeros=True))
             expected, sure = row.offset, True
         elif size:
-            expected = _behind_zeros(expected, made, header.record_size)
+            expected = _after_zeros(expected, made, header.record_size)
             meta = RecordMetadata(header.shard_index, expected, place - base)
             made.setdefault(expected, RecordRow(expected, place - base, meta))
         expected += size or header.record_size
@@ -71,7 +71,7 @@ def complete_rows(
     return sorted(made.values(), key=lambda row: row.offset)
 
 
-def _behind_zeros(offset: int, rows: dict[int, RecordRow], record_size: int) -> int:
+def _after_zeros(offset: int, rows: dict[int, RecordRow], record_size: int) -> int:
     """Return where the stream continues after the records of zeros that start at `offset` according to the index."""
     while offset in rows and rows[offset].byte_offset is None:
         offset = min((other for other in rows if other > offset), default=offset + record_size)

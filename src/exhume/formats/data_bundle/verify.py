@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from exhume.formats.data_bundle.bundle import OpenBundle
 
 
-TOLD_BEFORE = ("DBND-202", "DBND-313", "DBND-315", "DBND-316")
+REPORTED_BEFORE = ("DBND-202", "DBND-313", "DBND-315", "DBND-316")
 """Rules that were reported with the record or row, before files are read."""
 
 
@@ -265,7 +265,7 @@ class _BundleWalk:
             if finding is None:
                 continue
             key = (finding.code, finding.span, finding.message)
-            if key not in seen and finding.code not in TOLD_BEFORE:
+            if key not in seen and finding.code not in REPORTED_BEFORE:
                 seen.add(key)
                 yield finding
 

@@ -157,9 +157,9 @@ class StreamChunks:
         for offset, unit in self._declared[start:stop]:
             decoder.run(unit, 0, len(unit), offset, EventForm.CHECK, ALL)
 
-    def release(self, worker: Worker, portion: UnitChunk) -> None:
+    def release(self, worker: Worker, chunk: UnitChunk) -> None:
         """Take back a decoder that has decoded all of a chunk."""
-        worker.known = portion.known_after
+        worker.known = chunk.known_after
         with self._lock:
             self._idle.append(worker)
 
@@ -186,40 +186,40 @@ def make_ahead(
     """
     if (jobs or cpu_count()) == 1 or units.limits.payload_size < LEAST_LIMIT:
         return
-    portions = StreamChunks(make=make)
+    chunks = StreamChunks(make=make)
     waiting: deque[UnitChunk] = deque()
 
     def cut() -> Iterator[UnitChunk]:
-        for portion in portions.cut(units):
-            waiting.append(portion)
-            yield portion
+        for chunk in chunks.cut(units):
+            waiting.append(chunk)
+            yield chunk
 
-    def run(worker: Worker, portion: UnitChunk, at: int) -> tuple[Status, int, T]:
-        data = portion.data
-        status, stop, *_ = worker.decoder.run(data, at, len(data), portion.start, how, most)
+    def run(worker: Worker, chunk: UnitChunk, at: int) -> tuple[Status, int, T]:
+        data = chunk.data
+        status, stop, *_ = worker.decoder.run(data, at, len(data), chunk.start, how, most)
         return Status(status), stop, take(worker.decoder)
 
-    def decode(portion: UnitChunk) -> tuple[Worker, tuple[Status, int, T]]:
-        worker = portions.worker(portion.known)
-        return worker, run(worker, portion, 0)
+    def decode(chunk: UnitChunk) -> tuple[Worker, tuple[Status, int, T]]:
+        worker = chunks.worker(chunk.known)
+        return worker, run(worker, chunk, 0)
 
     # Results in order; a full decoder continues with the rest of its chunk here.
     with closing(map_ordered(decode, cut(), jobs)) as results:
         for worker, (status, stop, made) in results:
-            portion = waiting[0]
+            chunk = waiting[0]
             units.count(worker.decoder)
             yield made
             while status == Status.FULL:
-                status, stop, made = run(worker, portion, stop)
+                status, stop, made = run(worker, chunk, stop)
                 units.count(worker.decoder)
                 yield made
-            if status != Status.MORE or stop < len(portion.data):
+            if status != Status.MORE or stop < len(chunk.data):
                 break
             waiting.popleft()
-            portions.release(worker, portion)
+            chunks.release(worker, chunk)
     # Hand over to `units` where decoding stopped.
     if waiting:
-        left = b"".join(portion.data for portion in waiting)
+        left = b"".join(chunk.data for chunk in waiting)
         units.resume(worker.decoder, waiting[0].start + stop, left[stop:])
     else:
-        units.resume(portions.last(), units.at, b"")
+        units.resume(chunks.last(), units.at, b"")

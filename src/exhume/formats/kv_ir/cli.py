@@ -94,9 +94,9 @@ class LeftOut:
     def __init__(self, run: Run, archives: Iterable[StreamArchive]) -> None:
         self.run, self.found, self.large = run, False, 0
         for archive in archives:
-            archive.left_out = self.tell
+            archive.left_out = self.report
 
-    def tell(self, error: ExhumeError) -> None:
+    def report(self, error: ExhumeError) -> None:
         """Report an event or such bytes."""
         from exhume.cli.advice import advice_on
         from exhume.errors import LimitExceededError
@@ -142,7 +142,7 @@ def _cat(run: Run, archive: KvIrArchive, options: CatOptions) -> None:
         from exhume.formats.kv_ir.reader import PAIRS
 
         refuse_with_follow(run, text=options.text)
-        follow(run, archive, STREAM, lambda stream: archive.told(Units(stream, archive.limits)), PAIRS[pairs])
+        follow(run, archive, STREAM, lambda stream: archive.reporting(Units(stream, archive.limits)), PAIRS[pairs])
         return
     if options.text:
         if run.machine:

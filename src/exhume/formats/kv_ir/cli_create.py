@@ -52,11 +52,11 @@ def create(
     from exhume.formats.kv_ir.writer import create as open_writer
 
     try:
-        told = None if metadata is None else parse_object(metadata.encode("utf-8", "surrogateescape"))
+        parsed = None if metadata is None else parse_object(metadata.encode("utf-8", "surrogateescape"))
     except WriterError as error:
         error.message = f"--metadata: {error.message}"
         raise
-    writer = open_writer(output, metadata=told, codec=codec, level=level, overwrite=overwrite)
+    writer = open_writer(output, metadata=parsed, codec=codec, level=level, overwrite=overwrite)
     with run.progress("create") as progress, writer:
         write_lines(
             writer,

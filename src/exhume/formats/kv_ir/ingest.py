@@ -39,10 +39,10 @@ def is_kv_ir(head: bytes) -> bool | None:
 
 @dataclass(slots=True)
 class StreamPart:
-    """A chunk of a stream, one of its `portions`, and the worker that has encoded all of it (`exact` as `Ingest`)."""
+    """One of the `stream_chunks` of a stream, and the worker that encoded all of it (`exact` as `Ingest`)."""
 
-    portions: StreamChunks
-    portion: UnitChunk
+    stream_chunks: StreamChunks
+    chunk: UnitChunk
     exact: bool
     worker: Worker | None = None
 
@@ -50,8 +50,8 @@ class StreamPart:
         """Encode the chunk into the pair that `make` returns, encoder first, created once per worker; returns the pair,
         None if anything stops it.
         """
-        data, start, known, _ = self.portion
-        worker = self.portions.worker(known)
+        data, start, known, _ = self.chunk
+        worker = self.stream_chunks.worker(known)
         if worker.into is None:
             worker.into = make()
             worker.decoder.encode_into(worker.into[0], self.exact)
@@ -102,9 +102,9 @@ def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[byte
     with suppress(ExhumeError):  # reported when the bytes are taken
         held.at = parse_preamble(data, Span("", 0, len(data))).size
     yield data[: held.at]
-    portions = StreamChunks()
-    for portion in portions.cut(held):
-        yield StreamPart(portions, portion, exact)
+    stream_chunks = StreamChunks()
+    for chunk in stream_chunks.cut(held):
+        yield StreamPart(stream_chunks, chunk, exact)
     data, base = held.held
     yield data[held.at - base :]
     yield from pieces
@@ -166,16 +166,16 @@ class Ingest:
 
     def expects(self, part: StreamPart) -> bool:
         """Whether a part comes next."""
-        return self.metadata is not None and not (self.ended or self.left) and self.at == part.portion.start
+        return self.metadata is not None and not (self.ended or self.left) and self.at == part.chunk.start
 
     def pass_over(self, part: StreamPart) -> None:
         """Pass over a part that was encoded."""
-        portion, worker = part.portion, part.worker
+        chunk, worker = part.chunk, part.worker
         assert worker is not None
-        part.portions.teach(self._decoder, portion.known, portion.known_after)
+        part.stream_chunks.teach(self._decoder, chunk.known, chunk.known_after)
         self._decoder.events += worker.decoder.events
-        self.at += len(portion.data)
-        part.portions.release(worker, portion)
+        self.at += len(chunk.data)
+        part.stream_chunks.release(worker, chunk)
 
     def run(self, encoder: Any, target: int, *, final: bool) -> tuple[Status, ExhumeError | None]:
         """Encode the available bytes until something stops it: `MORE`, `END`, `FULL` (another archive is to be begun),

@@ -15,7 +15,7 @@ from exhume.registry import Identification
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.layout import Preamble
 
-UNTOLD = 0.2
+TOO_SHORT_CONFIDENCE = 0.2
 """Confidence for each kind of stream where the file ends or is damaged before its metadata state which one it is."""
 
 _OF_TEXT = re.compile(rb'"VERSION"\s*:\s*"v?0\.0\.|"TIMESTAMP_PATTERN"')
@@ -59,13 +59,13 @@ def probe_stream(
     data = stream.head(HEAD)
     if data[:MAGIC_SIZE] not in MAGICS:
         if stream.short and any(magic.startswith(data) for magic in MAGICS):
-            told = "too short to tell: a zstd frame of which nothing can be decompressed"
-            return Identification(format, UNTOLD, source.span(0, source.size), (told,))
+            reason = "too short to tell: a zstd frame of which nothing can be decompressed"
+            return Identification(format, TOO_SHORT_CONFIDENCE, source.span(0, source.size), (reason,))
         return None
     # Both kinds of stream share the magic numbers; the metadata tell them apart.
     if len(data) < HEAD and not (is_of_text(data) or _VERSION.search(data) or has_preamble(data)):
-        told = f"too short to tell: magic {data[:MAGIC_SIZE].hex(' ').upper()}, but the metadata is cut"
-        return Identification(format, UNTOLD, where, (told,))
+        reason = f"too short to tell: magic {data[:MAGIC_SIZE].hex(' ').upper()}, but the metadata is cut"
+        return Identification(format, TOO_SHORT_CONFIDENCE, where, (reason,))
     if is_of_text(data) != of_text:
         return None
     evidence.append(f"magic {data[:MAGIC_SIZE].hex(' ').upper()}")

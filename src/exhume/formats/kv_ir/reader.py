@@ -65,7 +65,7 @@ class StreamArchive(RecordArchive):
     def units(self) -> Units:
         """A new pass over the units."""
 
-    def told(self, units: U) -> U:
+    def reporting(self, units: U) -> U:
         """A pass over the units that reports what it leaves out to `left_out`."""
         units.left_out = self.left_out
         return units
@@ -116,7 +116,7 @@ class KvIrArchive(StreamArchive):
 
     def units(self) -> Units:
         """A new pass over the units."""
-        return self.told(Units(Stream(self.source), self.limits))
+        return self.reporting(Units(Stream(self.source), self.limits))
 
     def info(self) -> KvIrInfo:
         """Version, metadata, number of events, and the keys of both trees.  Reads the whole stream."""

@@ -54,7 +54,7 @@ EVENTS = 10_000
 NO_TARGET = 1 << 62
 """More than there can be events in the available bytes."""
 
-UNTOLD = "which keys these are cannot be told"
+UNKNOWN_KEYS = "which keys these are cannot be determined"
 
 
 def salvage(
@@ -234,7 +234,7 @@ class _Salvage(StreamSalvage[Units]):
         if group is None:  # no event follows the keys: from there on their numbers could be any
             keys = list(takewhile(lambda unit: unit.node, _units(data, 0)))
             if not keys:
-                return self._skip_damage(start, start + 1, UNTOLD, None)
+                return self._skip_damage(start, start + 1, UNKNOWN_KEYS, None)
             return self._leave(start + keys[-1].end, "keys", len(keys))
         if group[-1].ends:
             decoder.hold = False  # no event follows that could have them
@@ -274,7 +274,7 @@ class _Salvage(StreamSalvage[Units]):
     def _leave(self, end: int, kind: str, count: int = 1, rule: Rule | None = None) -> int:
         """Leave out everything before `end`."""
         self.report.add_lost(kind, count)
-        why, code = (rule.title, rule.code) if rule else (UNTOLD, None)
+        why, code = (rule.title, rule.code) if rule else (UNKNOWN_KEYS, None)
         self._account(self.units.at, end, Outcome.LOST, "unit", why, code)
         self.units.skip(end)
         return end

@@ -105,5 +105,5 @@ def rest(units: Units) -> Iterator[Finding]:
         yield stream.rules.trailing_bytes.finding(
             span=stream.span(units.at, units.at + size), actual=counted(size, "bytes")
         )
-    if (behind := stream.after_frames()) is not None:
-        yield stream.rules.trailing_bytes.finding("after the zstd frames", span=behind.span, actual=behind.actual)
+    if (trailing := stream.after_frames()) is not None:
+        yield stream.rules.trailing_bytes.finding("after the zstd frames", span=trailing.span, actual=trailing.actual)

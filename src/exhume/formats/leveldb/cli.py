@@ -130,14 +130,14 @@ def _stderr_report(run: Run, archive: LevelDbArchive) -> Any:
     """A report that prints damage on standard error, preceded by what opening met; the listing continues."""
     from exhume.formats.leveldb import checks
 
-    def tell(finding: Finding) -> None:
+    def show(finding: Finding) -> None:
         if finding.severity != "note":
             run.note(f"{finding.severity}: {finding}")
         archive.is_incomplete |= finding.is_problem
 
     for finding in archive.database.problems:
-        tell(finding)
-    return checks.collector(tell)
+        show(finding)
+    return checks.collector(show)
 
 
 def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
@@ -156,12 +156,12 @@ def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
         causes[database.absent_logs[0].code] = list(map(Finding.from_error, database.absent_logs))
     for _, error in database.unread:
         causes.setdefault(error.code, []).append(Finding.from_error(error))
-    told = {type_name(ValueTypes.BLOB_INDEX)} if causes else set()  # as `verify` does
+    reported = {type_name(ValueTypes.BLOB_INDEX)} if causes else set()  # as `verify` does
     for hidden in database.updates_in_place():
         causes.setdefault(hidden.code, []).append(hidden)
     for found in causes.values():
         run.note(f"{found[0].severity}: {found[0]}{' (and more)' if len(found) > 1 else ''}")
-    if unresolved := sorted(database.unresolved - told):
+    if unresolved := sorted(database.unresolved - reported):
         run.note(f"{UNRESOLVED.severity}: {UNRESOLVED.code} {UNRESOLVED.title}: {', '.join(unresolved)}")
     return ExitCode.LOSS if causes or database.unresolved or archive.is_incomplete else ExitCode.DONE
 

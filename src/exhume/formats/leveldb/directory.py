@@ -327,8 +327,8 @@ class DatabaseDirectory:
     def load_log(self, file: DbFile, report: Report = checks.strict) -> LoadedLog:
         """A log as sorted items.  Live ones are read together, once, since transactions may span several."""
         if file.role is not Role.LIVE:
-            return self._replay().load(self.source(file.name), file).tell(report)
-        return self._live_logs()[file.name].tell(report)
+            return self._replay().load(self.source(file.name), file).report_fault(report)
+        return self._live_logs()[file.name].report_fault(report)
 
     def _replay(self) -> Replay:
         return Replay(self.manifest, self.limits, self.sequence_rule, self._is_dacha)
@@ -357,7 +357,7 @@ class DatabaseDirectory:
         yield from self._prepared
         replay = self._replay()
         for file in self.logs(Role.OBSOLETE, Role.ORPHAN):
-            log = replay.load(self.source(file.name), file).tell(checks.of_unused(report))
+            log = replay.load(self.source(file.name), file).report_fault(checks.of_unused(report))
             yield from ((Status.UNREFERENCED, family, items) for family, items in sorted(log.items.items()))
             yield from log.unused
         yield from replay.prepared()

@@ -173,8 +173,8 @@ def _missing_blobs(found: set[int], manifest: Manifest | None, report: Report) -
             out.append(DbFile(name, "blob", number, Role.MISSING, None, None, family))
     for number in manifest.unnamed_blobs if manifest else ():
         if number in found:  # what the old BlobDB kept elsewhere, no manifest names
-            told = "tables refer to it, and the manifest does not name it"
-            report(checks.BLOB_FILE, told, span=Span(f"{number:06d}.blob", 0, 0))
+            detail = "tables refer to it, and the manifest does not name it"
+            report(checks.BLOB_FILE, detail, span=Span(f"{number:06d}.blob", 0, 0))
     return out
 
 

@@ -135,7 +135,7 @@ class LogReader:
                 yield LogRecord(fragment.offset, fragment.end, data, (fragment,), fragment.intact)
                 continue
             if fragments and fragment.earlier is not fragments[0].earlier:
-                self._tell_tail(fragments)
+                self._report_tail(fragments)
                 parts, fragments = None, []
             elif fragments and kind in (FULL, FIRST):
                 self._drop(fragments, "a record without its last fragment")
@@ -159,7 +159,7 @@ class LogReader:
                     )
                 fragments = []
         if fragments:
-            self._tell_tail(fragments)
+            self._report_tail(fragments)
         self._report_earlier_use()
 
     def _spool(self) -> Spool:
@@ -200,7 +200,7 @@ class LogReader:
             self.lost += lost
             self.report(rule, detail, **facts)
 
-    def _tell_tail(self, fragments: list[Fragment]) -> None:
+    def _report_tail(self, fragments: list[Fragment]) -> None:
         """Report that the log ends inside a record."""
         if not fragments[0].earlier:
             end = self.source.size if self.remains is None else self.remains

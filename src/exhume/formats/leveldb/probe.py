@@ -26,7 +26,7 @@ from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 _BLOB_HEAD = struct.Struct(BlobHeader.packed)
-_BESIDE = re.compile(
+_OTHER_FILES = re.compile(
     r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.dbtmp",
     re.ASCII,
 )
@@ -71,7 +71,7 @@ def probe(source: Source | Tree) -> Identification | None:
 
 def owns(name: str) -> bool:
     """Whether databases of this family write such a file directly into their directory, including unused kinds."""
-    return kind_in_pebble(name, classify_name(name)[0]) != "other" or _BESIDE.fullmatch(name) is not None
+    return kind_in_pebble(name, classify_name(name)[0]) != "other" or _OTHER_FILES.fullmatch(name) is not None
 
 
 def _probe_table(source: Source) -> Identification | None:

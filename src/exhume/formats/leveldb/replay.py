@@ -80,7 +80,7 @@ class LoadedLog:
     recorded: Recorder = field(default_factory=Recorder)
     error: ExhumeError | None = None
 
-    def tell(self, report: Report) -> LoadedLog:
+    def report_fault(self, report: Report) -> LoadedLog:
         """Report the fault in the log.  Raises what ended reading."""
         self.recorded.play(report)
         if self.error is not None:

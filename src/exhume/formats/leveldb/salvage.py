@@ -102,7 +102,7 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
             for what, count in others.items():
                 report.add_lost(what, count)
             for verdict in verdicts:
-                report.set_verified_by(_VOUCHED[Verdict(verdict)])
+                report.set_verified_by(_VERIFIED_BY[Verdict(verdict)])
             yield from pairs
         return
     rows = database.map_versions(versions_of, collect, unreferenced=not whole, lean=True)
@@ -219,12 +219,12 @@ def _sound_rows(rows: LeveldbRows) -> tuple[Sequence[Row], Counter[str], Counter
 
 
 _NEVER_LIVE = (Status.BEYOND, Status.PREPARED, Status.ROLLED_BACK)
-_VOUCHED = {Verdict.GOOD: VerifiedBy.CHECKSUMS, Verdict.NONE: VerifiedBy.STRUCTURE, Verdict.BAD: VerifiedBy.NONE}
+_VERIFIED_BY = {Verdict.GOOD: VerifiedBy.CHECKSUMS, Verdict.NONE: VerifiedBy.STRUCTURE, Verdict.BAD: VerifiedBy.NONE}
 
 
 def verified_how(version: Version) -> VerifiedBy:
     """How a version is verified: by the checksum of its block or log record, if there is one and it matches."""
-    return _VOUCHED[Verdict(version.checksum)]
+    return _VERIFIED_BY[Verdict(version.checksum)]
 
 
 def _line(version: Version) -> Iterator[bytes]:

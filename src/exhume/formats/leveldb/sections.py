@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from exhume.layout.trees import Field
 
 _MANY = frozenset({"data", "index-part", "filter-part"})
-"""Kinds of blocks that a table has several of, told apart by their offsets."""
+"""Kinds of blocks that a table has several of, distinguished by their offsets."""
 
 _FRAMED = frozenset({"leveldb_block", "leveldb_data_block"})
 """Schemas of blocks of entries with restart points, in whose keys and values no byte is without a field."""
@@ -184,7 +184,7 @@ def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
     at = 0
     note = ""
 
-    def told(rule: checks.Rule, detail: str = "", **_: object) -> None:
+    def unreported(rule: checks.Rule, detail: str = "", **_: object) -> None:
         nonlocal note
         note = detail or rule.title
 
@@ -194,7 +194,7 @@ def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
             Section(f"{source.name}/header", source.span(0, BLOB_HEADER), schema="leveldb_blob_file::file_header")
         )
         at = BLOB_HEADER
-        for record in blobs.records(told):
+        for record in blobs.records(unreported):
             out.append(_blob_section(blobs, record, codec))
             at = record.end
     except FormatError as error:

@@ -253,8 +253,8 @@ class Table(IndexedFile):
         """The blocks `[first, last)`, from a key on, read ahead; then one by one those that follow them."""
         handles = self.strict_index.handles
         ahead = self.read_blocks(handles[first:last])
-        behind = (self.read_data(handle) for handle in handles[last:])
-        for number, block in enumerate(chain(ahead, behind), first):
+        rest = (self.read_data(handle) for handle in handles[last:])
+        for number, block in enumerate(chain(ahead, rest), first):
             items = self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
             yield items if start is None or number > first else items[bisect_left(items, (start,)) :]
 

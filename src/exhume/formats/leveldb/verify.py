@@ -120,8 +120,8 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
                     continue  # for a reason that is reported below
                 found.append(checks.UNRESOLVED.finding(kind, span=version.span, actual=version.key))
         for key, error in database.unread:
-            told = Finding.from_error(error)
-            found.append(told if told.span is not None else told._replace(span=places.get(key)))
+            raised = Finding.from_error(error)
+            found.append(raised if raised.span is not None else raised._replace(span=places.get(key)))
     return found.findings()
 
 
@@ -220,7 +220,7 @@ class TableVerifier:
         """Pieces with nothing to object to, which claim their bytes as a whole."""
         self.entries: int = 0
         self._found = CappedFindings()
-        self._tell: Report = checks.collector(self._found.append)
+        self._report: Report = checks.collector(self._found.append)
         self._facts: dict[str, bytes] = {}
         self._blocks: BlockIndex | None = None
         """The index, once everything but the data blocks was checked."""
@@ -231,7 +231,7 @@ class TableVerifier:
     def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
         """Report a broken rule."""
         self.unread |= rule in checks.UNREAD
-        self._tell(rule, detail, **more)
+        self._report(rule, detail, **more)
 
     def begin(self) -> list[_BlockRun]:
         """The data blocks in chunks, at least one; faults elsewhere are noted."""

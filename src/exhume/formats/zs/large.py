@@ -114,21 +114,21 @@ class LargeBlock:
             raise checks.STREAM_TRAILING.error(span=file.source.span(stop - left, stop), actual=counted(left, "bytes"))
         note_payload(self.span, size)
 
-    def portions(self, seen: Callable[[bytes], object] = len) -> Iterator[PayloadPart]:
+    def parts(self, seen: Callable[[bytes], object] = len) -> Iterator[PayloadPart]:
         """The records: many small ones together, each long one by itself, which its user reads or leaves.
 
         `seen` is called with each chunk of the payload, those after malformed records included.  Raises ZS-309, ZS-311
         and what `payload` raises.
         """
 
-        def told() -> Iterator[bytes]:
+        def seen_chunks() -> Iterator[bytes]:
             for piece in self.payload():
                 seen(piece)
                 yield piece
 
-        forward = ForwardReader(told())
+        forward = ForwardReader(seen_chunks())
         try:
-            yield from _portions(forward)
+            yield from _parts(forward)
         except MalformedRecordsError as error:
             for _ in forward.pieces(_ALL):
                 pass
@@ -159,7 +159,7 @@ class PayloadPart(NamedTuple):
     size: int = 0
 
 
-def _portions(forward: ForwardReader) -> Iterator[PayloadPart]:
+def _parts(forward: ForwardReader) -> Iterator[PayloadPart]:
     """See `LargeBlock.portions`.  Raises `MalformedRecordsError`."""
     while window := forward.peek(PIECE):
         start = forward.at
@@ -202,16 +202,16 @@ class LargeScan(NamedTuple):
 
 
 def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan | None:
-    """Count the records of a block and check their order; None without records.  Raises as `portions` does.
+    """Count the records of a block and check their order; None without records.  Raises as `parts` does.
 
     Where long records begin alike, a second pass over the payload follows the first, one record later.
     """
-    behind: ForwardReader | None = None
+    previous_record: ForwardReader | None = None
     first: RecordPlace | None = None
     last: RecordPlace | None = None
     count = 0
     disorder: tuple[int, RecordPlace | None, RecordPlace] | None = None
-    for start, data, record, size in block.portions(seen):
+    for start, data, record, size in block.parts(seen):
         # Several small records: the kernel returns their places and the first that is out of order.
         if record is None:
             found = scan_records(data)
@@ -222,10 +222,10 @@ def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan 
             here = after = RecordPlace(start, size, record.peek(min(size, PIECE))[: min(size, PIECE)])
             wrong, inner = False, None
             if last is not None and last.head == here.head and min(last.size, size) > PIECE:
-                behind = behind or ForwardReader(block.payload())
-                behind.skip(last.start + PIECE - behind.at)
+                previous_record = previous_record or ForwardReader(block.payload())
+                previous_record.skip(last.start + PIECE - previous_record.at)
                 record.skip(PIECE)
-                wrong = _is_less(record, size - PIECE, behind, last.size - PIECE)
+                wrong = _is_less(record, size - PIECE, previous_record, last.size - PIECE)
             elif last is not None:
                 wrong = (here.head, here.size) < (last.head, last.size)
         # Keep the first fault only.

@@ -263,34 +263,34 @@ def large_slices(
     """
     block.check()
     if validate:
-        for _ in block.portions():
+        for _ in block.parts():
             pass
     before = 0
-    portion: PayloadPart | None = None
-    for portion in block.portions():
-        if portion.record is None:
-            low, high = find_range(portion.data, bounds.low, bounds.high)
-            count, size = scan_records(portion.data).records, len(portion.data)
+    part: PayloadPart | None = None
+    for part in block.parts():
+        if part.record is None:
+            low, high = find_range(part.data, bounds.low, bounds.high)
+            count, size = scan_records(part.data).records, len(part.data)
             if low < high:
-                yield Slice(block, portion.data, low, high, portion.start, before)
+                yield Slice(block, part.data, low, high, part.start, before)
             if high < size:
                 yield None
                 return
             before += count
         else:
-            record, size = portion.record, portion.size
+            record, size = part.record, part.size
             if bounds.high is not None and _head(record, size, bounds.high) >= bounds.high:
                 yield None
                 return
             if bounds.low is None or _head(record, size, bounds.low) >= bounds.low:
-                start = portion.start - len(build_uleb128(size))
+                start = part.start - len(build_uleb128(size))
                 found = Slice(block, b"", 0, 0, start, before, record, size)
                 if left_out is not None and (error := found.above_limit()) is not None:
                     left_out(error)
                 else:
                     yield found
             before += 1
-    if portion is None:
+    if part is None:
         raise checks.DATA_EMPTY.error(span=block.span)
 
 

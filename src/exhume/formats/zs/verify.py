@@ -227,8 +227,8 @@ class _BlockWalk:
         if found.previous is not None and found.current is not None:
             before, here = found.previous, found.current
             span = self.file.payload_span(block, here.start, here.start + here.size)
-            said = f"record {found.unsorted}"
-            yield checks.RECORD_ORDER.finding(said, span=span, expected=before.head, actual=here.head)
+            detail = f"record {found.unsorted}"
+            yield checks.RECORD_ORDER.finding(detail, span=span, expected=before.head, actual=here.head)
         place = block.offset, block.size
         first = EdgeRecord.of(found.first.head, place, last=False, size=found.first.size)
         last = EdgeRecord.of(found.last.head, place, last=True, size=found.last.size)

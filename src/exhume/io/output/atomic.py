@@ -20,7 +20,7 @@ from exhume.io.output.scratch import discard, stem, unused, watch
 from exhume.io.source import STREAM_CHUNK, source_error
 
 
-def tell(path: Path) -> None:
+def report_output(path: Path) -> None:
     """Report a finished output to the observer, if there is one."""
     if activity.current is not None:
         activity.current.on_write(path)
@@ -148,7 +148,7 @@ class AtomicFile(_Atomic):
         put_in_place(self.temporary, self.path, overwrite=self.overwrite)
         self._done = self._placed = True
         self._watch.detach()
-        tell(self.path)
+        report_output(self.path)
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
@@ -222,7 +222,7 @@ class AtomicDirectory(_Atomic):
             raise source_error(error, os.fspath(self.path)) from error
         self._done = self._placed = True
         self._watch.detach()
-        tell(self.path)
+        report_output(self.path)
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
@@ -278,7 +278,7 @@ class GrowingFile:
         """Close the file; harmless to repeat.  Raises `SourceError`."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            tell(self.path)
+            report_output(self.path)
             with naming(self.path):
                 os.close(fd)
 

@@ -116,10 +116,10 @@ def stem(name: str) -> str:
     return name
 
 
-def unused(beside: Path) -> Path:
-    """A temporary name next to `beside`, which says what it belongs to, and that it is unfinished."""
+def unused(target: Path) -> Path:
+    """A temporary name next to `target`, which says what it belongs to, and that it is unfinished."""
     while True:
-        path = beside.parent / f".{stem(beside.name)}.{os.urandom(8).hex()}.part"
+        path = target.parent / f".{stem(target.name)}.{os.urandom(8).hex()}.part"
         if not os.path.lexists(path):
             return path
 
@@ -139,18 +139,18 @@ def _discard_ours(path: Path, process: int) -> None:
 
 
 class ScratchDirectory:
-    """A context manager: a temporary directory next to `beside`, removed with its content in the end.
+    """A context manager: a temporary directory next to `target`, removed with its content in the end.
 
     Entering it returns its path, or raises `SourceError`.
     """
 
-    def __init__(self, beside: Path) -> None:
-        self._beside, self._path = beside, unused(beside)
+    def __init__(self, target: Path) -> None:
+        self._target, self._path = target, unused(target)
         self._watch = watch(self, self._path)
 
     def __enter__(self) -> Path:
         try:
-            with naming(self._beside):
+            with naming(self._target):
                 self._path.mkdir(0o700)
         except BaseException:
             self.__exit__()

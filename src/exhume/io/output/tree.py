@@ -25,7 +25,7 @@ from exhume.io import folders
 from exhume.io.caching import Lru
 from exhume.io.files import NAME_MAX, PATH_MAX, WINDOWS_NAMES, foreign_to_windows, safe_parts
 from exhume.io.folders import write_files
-from exhume.io.output.atomic import UNFINISHED, exists_error, tell
+from exhume.io.output.atomic import UNFINISHED, exists_error, report_output
 from exhume.io.output.scratch import stem
 from exhume.io.output.stream import copy_range, write_all
 from exhume.io.source import Source, close_quietly, source_error
@@ -73,7 +73,7 @@ class OutputTree:
                 if finished:
                     _remove(UNFINISHED, top)
                 if self._marked:
-                    tell(self.root)
+                    report_output(self.root)
                 folders.leave(top)
 
     def __enter__(self) -> Self:

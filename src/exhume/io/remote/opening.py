@@ -101,10 +101,10 @@ class ResponseRules(NamedTuple):
 
     def _budget(self, request: Any, answer: Any) -> int | None:
         """The bytes that the body may have; None for an object that may be read as a whole and has a known length."""
-        asked = re.fullmatch(r"bytes=(\d*)-(\d+)", request.headers.get("Range", ""))
-        if asked is not None and answer.status < 300:
-            return int(asked[2]) - int(asked[1]) + 1 if asked[1] else int(asked[2])
-        return None if self.whole and asked is None and answer.content_length is not None else UNASKED
+        requested = re.fullmatch(r"bytes=(\d*)-(\d+)", request.headers.get("Range", ""))
+        if requested is not None and answer.status < 300:
+            return int(requested[2]) - int(requested[1]) + 1 if requested[1] else int(requested[2])
+        return None if self.whole and requested is None and answer.content_length is not None else UNASKED
 
     async def client(self, **options: Any) -> Any:
         """Return a session of aiohttp whose answers are bounded; what fsspec takes as `get_client`."""

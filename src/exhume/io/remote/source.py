@@ -23,7 +23,7 @@ from exhume.errors import (
 from exhume.io import activity
 from exhume.io.remote.readahead import AdaptiveConcurrency, ReadAhead
 from exhume.io.remote.retry import attempt
-from exhume.io.source import BEHIND_A_NETWORK, COALESCE_GAP, COALESCE_SIZE, Cost, Source, plan_reads
+from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, NETWORK_COST, Cost, Source, plan_reads
 from exhume.redaction import redact
 
 FREE_BYTES = 16 << 20
@@ -153,7 +153,7 @@ class RemoteSource(Source):
 
     @property
     def cost(self) -> Cost:
-        return BEHIND_A_NETWORK
+        return NETWORK_COST
 
     def _read(self, offset: int, size: int) -> bytes:
         """Read a range from the cached head or tail, from a sequential read, or by a request of its own."""

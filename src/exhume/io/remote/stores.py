@@ -193,8 +193,8 @@ class S3Source(_AsyncSource):
             if edge is None or len(data) != edge[1] - edge[0]:
                 return None
             written = answer.get("LastModified")
-            told = {"ETag": answer["ETag"], "VersionId": answer.get("VersionId"), "modified": written}
-            return {"size": edge[2], **told, "edge": (edge[0], data)}
+            facts = {"ETag": answer["ETag"], "VersionId": answer.get("VersionId"), "modified": written}
+            return {"size": edge[2], **facts, "edge": (edge[0], data)}
 
         found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name)
         return found

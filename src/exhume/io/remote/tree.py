@@ -19,7 +19,7 @@ from exhume.io.remote.readahead import AdaptiveConcurrency
 from exhume.io.remote.retry import attempt
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource
 from exhume.io.remote.stores import FsspecSource, HttpSource, S3Source, source_kind
-from exhume.io.source import BEHIND_A_NETWORK, Cost, Source
+from exhume.io.source import NETWORK_COST, Cost, Source
 from exhume.io.tree import Tree, check_relative
 from exhume.redaction import redact
 
@@ -158,8 +158,8 @@ class FsspecTree(Tree):
         with self._known.lock:
             if self._known.sources.get(path) is not None:
                 return True
-            told, info = self._known.find(path)
-        if told:
+            is_known, info = self._known.find(path)
+        if is_known:
             return info is not None
         if source_kind(self._fs) is FsspecSource:
             return bool(attempt(lambda: self._fs.isfile(path), self.name))
@@ -182,8 +182,8 @@ class FsspecTree(Tree):
             source = self._known.sources.get(path)
             if source is not None:
                 return source
-            told, info = self._known.find(path)
-        if told and info is None:
+            is_known, info = self._known.find(path)
+        if is_known and info is None:
             raise EntryNotFoundError("no such file in the directory", span=Span(self.name, 0, 0), actual=name)
         if info is not None and info.get("size") is None:
             info = None  # listings of some servers have no sizes
@@ -263,7 +263,7 @@ class FsspecTree(Tree):
 
     @property
     def cost(self) -> Cost:
-        return BEHIND_A_NETWORK
+        return NETWORK_COST
 
     def listed_size(self, name: str) -> int | None:
         """Return a file's size if a listing or an open source states it, without a request; 0 if it does not exist."""
@@ -271,8 +271,8 @@ class FsspecTree(Tree):
         source = self._known.sources.get(path)
         if source is not None:
             return source.size
-        told, info = self._known.find(path)
-        if not told:
+        is_known, info = self._known.find(path)
+        if not is_known:
             return None
         size = info.get("size") if info is not None else 0  # what is not there is not requested
         return None if size is None else int(size)
@@ -294,8 +294,8 @@ class FsspecTree(Tree):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For another process: with the listing below the directory, without the data of its files."""
-        told, _ = self._known.find(f"{self._path}/")
-        listing = self._listing(self._path) if told else None
+        is_known, _ = self._known.find(f"{self._path}/")
+        listing = self._listing(self._path) if is_known else None
         return _unpickled, (self._fs, self._path, self._location, self._prefix, self._allow, listing)
 
 

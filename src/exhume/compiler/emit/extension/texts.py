@@ -28,8 +28,8 @@ def encoding_of(node: ast.expr) -> str | None:
     match node:
         case ast.IfExp(ast.Call(ast.Name("isinstance")), ast.Call(ast.Attribute(ast.Name(), "decode")), other):
             return encoding_of(other)
-        case ast.Call(ast.Name("str"), [ast.Name(), ast.Constant(str(said))]):
-            return said
+        case ast.Call(ast.Name("str"), [ast.Name(), ast.Constant(str(encoding_name))]):
+            return encoding_name
     return None
 
 
@@ -78,12 +78,12 @@ class TextStatements(Expressions):
                 and low is not None
                 and high is not None
                 and (view := self.is_view(of)) is not None
-                and (said := encoding_of(value)) is not None
+                and (encoding_name := encoding_of(value)) is not None
             ):
                 text, into = self.variable(name), self.kinds[name]
                 if into != OBJECT:
                     raise UncoveredError("a string that is not an object")
-                how, encoding = ENCODINGS.get(said.upper(), 0), self.table.constant(said)
+                how, encoding = ENCODINGS.get(encoding_name.upper(), 0), self.table.constant(encoding_name)
                 given = f"p{view}, n{view}, low, high, {how}, {encoding}"
                 self.lines.add(f"low = {self.place(low)}", f"high = {self.place(high)}")
                 for mark, include in ends:

@@ -98,7 +98,7 @@ def in_directory(
     sizes of most files do not match `listed`, at `span`.
     """
     found: list[StoredRange] = []
-    told: list[StoredRange] = []
+    wrong_sizes: list[StoredRange] = []
     problems = dict(problems)
     for place in listed:
         file = place.name.removeprefix("/")
@@ -109,7 +109,7 @@ def in_directory(
             continue
         found.append(StoredRange(place.name, source, 0, place.size))
         if source.size != place.size:
-            told.append(found[-1])
+            wrong_sizes.append(found[-1])
         if source.size > place.size:
             problems.setdefault(
                 place.name,
@@ -121,11 +121,11 @@ def in_directory(
                 ),
             )
     # If most sizes differ, the header belongs to other files.
-    if len(told) > max(1, len(found) // 2):
+    if len(wrong_sizes) > max(1, len(found) // 2):
         raise checks.FOREIGN_HEADER.error(
             span=span,
-            expected=", ".join(f"{place.source.name} {place.size}" for place in told),
-            actual=", ".join(f"{place.source.name} {place.source.size}" for place in told),
+            expected=", ".join(f"{place.source.name} {place.size}" for place in wrong_sizes),
+            actual=", ".join(f"{place.source.name} {place.source.size}" for place in wrong_sizes),
         )
     return found, problems
 

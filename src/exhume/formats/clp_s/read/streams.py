@@ -288,10 +288,10 @@ class Streams(Container):
         Raises as `stream_payload` does; the function raises CLPS-309.
         """
         frames = self.stream_parts(stream_id)
-        passage = None
+        frame_reader = None
         if isinstance(frames, (FramedPayload, Serial)) and (not frames.is_small or frames.size >= PASSED):
-            passage = frames.passage()
-        if frames is None or passage is None:
+            frame_reader = frames.frame_reader()
+        if frames is None or frame_reader is None:
             payload = memoryview(self.stream_payload(stream_id))
             return len(payload), lambda start, stop: payload[start:stop]
 
@@ -299,7 +299,7 @@ class Streams(Container):
             """Return bytes `[start, stop)` of the decompressed stream."""
             data = bytearray(stop - start)
             try:
-                with passage.stop() as here:
+                with frame_reader.stop() as here:
                     here.gather([(start, stop, 0)], memoryview(data))
             except CodecError as error:
                 place = self.stream_place(stream_id)

@@ -264,7 +264,7 @@ class SchemaLayout:
         leaves = (*self.schema.ordered, *sorted(self.runs))
         found, inserted = self._grown(leaves if nodes is None else [node for node in leaves if node in nodes])
         if roots:
-            return self._beside(roots, found, inserted)
+            return self._with_neighbors(roots, found, inserted)
         objects = [r for r in found if tree.keys[r] == b"" and tree.types[r] == NodeType.OBJECT]
         if not objects and complete and (array := self._root_array(found)) is not None:
             return array
@@ -309,7 +309,7 @@ class SchemaLayout:
                 return [Token(Kind.COLUMN, None, self.by_node[root])]
         return None
 
-    def _beside(self, roots: Roots, found: Sequence[int], inserted: dict[int, list[int]]) -> list[Token]:
+    def _with_neighbors(self, roots: Roots, found: Sequence[int], inserted: dict[int, list[int]]) -> list[Token]:
         """Return the tokens of a record that is made of several roots, such as user and auto-generated keys."""
         nodes = {self.tree.keys[root]: root for root in found if self.tree.types[root] == NodeType.OBJECT}
         out = [Token(Kind.OBJECT)]

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.codecs.frames import FramedPayload, decompress_shared
-from exhume.codecs.serial import FramePassage, LeanFrameCache, LeanPinnedFrames, Serial
+from exhume.codecs.serial import FrameReader, IndexedFrameReader, LeanPinnedFrames, Serial
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, VARIABLE_SIZE, WORD_SIZE, ClpWord
@@ -73,12 +73,12 @@ class Windows:
     table: Table
     layout: SchemaLayout
 
-    def __init__(self, table: Table, passage: FrameCache | LeanFrameCache, ends: list[int]) -> None:
-        """Read a table whose columns end at `ends` through the frames in `passage`."""
+    def __init__(self, table: Table, frame_reader: FrameCache | FrameReader, ends: list[int]) -> None:
+        """Read a table whose columns end at `ends` through the frames in `frame_reader`."""
         self.table, self.layout = table, table.layout
         self.ends = ends
         """Where each column ends in the table."""
-        self._passage = passage
+        self._frame_reader = frame_reader
         self._sums: dict[int, Sequence[int]] = {}
         self._made: dict[int, tuple[dict[int, threading.Lock], dict[int, list[int]]]] = {}
 
@@ -124,7 +124,7 @@ class Windows:
 
             def add(number: int) -> None:
                 start = number * step
-                with self._passage.stop() as here:
+                with self._frame_reader.stop() as here:
                     added = self._added(index, start, min(start + step, rows), 0, here)
                 made[number] = added[SUMMED_ROWS - 1 :: SUMMED_ROWS].tolist()
 
@@ -138,12 +138,12 @@ class Windows:
 
     def finish(self) -> None:
         """Decompress what no window had anything of.  Raises `CodecError` where a frame is damaged."""
-        self._passage.finish(self.table.entry.start, self.table.entry.end)
+        self._frame_reader.finish(self.table.entry.start, self.table.entry.end)
 
     @contextmanager
     def rows(self, start: int, stop: int, *, keep: bool = False) -> Iterator[WindowRows]:
         """The rows `[start, stop)`, until the context ends, or as long as they are used, to `keep` them."""
-        with self._passage.stop(keep=keep) as here:
+        with self._frame_reader.stop(keep=keep) as here:
             yield WindowRows(self, here, start, stop)
 
 
@@ -299,12 +299,12 @@ def open_windows(table: Table) -> Windows | None:
     Propagates errors from reading the stream.
     """
     parts = _frames(table) if is_large(table) else None
-    passage: FrameCache | LeanFrameCache | None = None
+    frame_reader: FrameCache | FrameReader | None = None
     if isinstance(parts, FramedPayload) and parts.places is not None and is_too_large(table) and _is_wide(table, parts):
-        passage = FramePassage(parts.places)
+        frame_reader = IndexedFrameReader(parts.places)
     elif parts is not None:
-        passage = parts.passage()
-    if parts is None or passage is None:
+        frame_reader = parts.frame_reader()
+    if parts is None or frame_reader is None:
         return None
     entry, first = table.entry, table.entry.start
     data = parts.view[first : entry.end]
@@ -312,4 +312,4 @@ def open_windows(table: Table) -> Windows | None:
     ends = located_columns(
         table.layout.node_types, table.num_messages, lambda start, stop: take(first + start, first + stop), data
     )
-    return None if not ends or ends[-1] != len(data) else Windows(table, passage, ends)
+    return None if not ends or ends[-1] != len(data) else Windows(table, frame_reader, ends)

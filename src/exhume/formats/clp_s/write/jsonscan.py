@@ -18,7 +18,7 @@ MAX_DEPTH: Final = 10_000
 
 
 MAX_TOKENS: Final = 1 << 24
-"""Values and brackets of one document: more could not be told apart by 24-bit ids."""
+"""Values and brackets of one document: more could not be distinguished by 24-bit ids."""
 
 
 class Status(enum.IntEnum):

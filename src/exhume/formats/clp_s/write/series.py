@@ -343,7 +343,7 @@ class BlockEncoders:
         """
         if isinstance(data, StreamPart):
             into = data.encode(partial(begin, self._options)) if ENCODES_AHEAD else None
-            return InputBlock(data.portion.data, *into, data) if into else InputBlock(data.portion.data)
+            return InputBlock(data.chunk.data, *into, data) if into else InputBlock(data.chunk.data)
         text = isinstance(data, TextPart)
         if isinstance(data, TextPart):
             data = data.data
