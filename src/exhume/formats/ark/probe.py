@@ -7,6 +7,7 @@ import os
 from exhume_ksy.facts.ark_rbuf import ObjectHeader
 from exhume_ksy.facts.ark_serializable_file import FileFooter
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.names import PARTIAL_SUFFIX, find_manifests, is_guid
@@ -33,7 +34,7 @@ def _probe_tree(tree: Tree) -> Identification | None:
     tree.will_read(found[:16])
     with tree.source(name) as source:
         inner = _probe_file(source)
-    evidence = [f"{len(found)} manifest(s) named by a GUID below {name.rpartition('/')[0]}/"]
+    evidence = [f"{counted(len(found), 'manifests')} named by a GUID below {name.rpartition('/')[0]}/"]
     if name.endswith(PARTIAL_SUFFIX):
         evidence.append("not finished by its writer")
     confidence = 0.6
@@ -56,7 +57,7 @@ def _probe_splits(tree: Tree) -> Identification | None:
         try:
             with tree.source(name) as source:
                 if is_split(source):
-                    evidence = (f"{len(names)} file(s) named by a GUID below splits/", "no manifest")
+                    evidence = (f"{counted(len(names), 'files')} named by a GUID below splits/", "no manifest")
                     return Identification("ark", 0.6, Span(tree.name, 0, 0), evidence)
         except ExhumeError:
             continue
