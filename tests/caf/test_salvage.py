@@ -398,3 +398,12 @@ def test_nested_heads_are_read_a_few_times_in_all(tmp_path: Path, monkeypatch: p
     found = module.recover(BytesSource(path.read_bytes(), "nested.caf"))
     assert len(found.members) + len(found.lost) == 500
     assert sum(read) < (module.READ_AGAIN + 2) * path.stat().st_size
+
+
+def test_members_of_an_object_that_another_one_replaces_are_lost(tmp_path: Path) -> None:
+    entry = '"{}":{{"start_byte":{},"end_byte":{}}}'
+    first, second = entry.format("a", 0, 10), entry.format("b", 10, 20)
+    index = f'{{"format_version":"1.0","files":{{{first}}},"files":{{{second}}}}}'.encode()
+    report = salvage(BytesSource(DATA + index + len(index).to_bytes(4, "little")), tmp_path / "x.caf", format="caf")
+    assert (+report.recovered, +report.lost) == ({"files": 1}, {"files": 1})
+    assert "lost 'a': duplicate key in a JSON object: 'files' (CAF-304)" in report.notes

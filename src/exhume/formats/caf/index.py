@@ -251,6 +251,7 @@ class _Parser:
 
     def _forget(self) -> None:
         """A second `files` replaces the first, as it does in every JSON reader that keeps the last of two keys."""
+        self.index.replaced += self.index.names
         self.index.names.clear()
         self.index.flaws.clear()
         self.starts, self.ends, self.keys, self.key_sizes = array("q"), array("q"), array("q"), array("q")

@@ -18,6 +18,7 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError, shorten
+from exhume.formats.caf import checks
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, HARD_LIMIT, MIN_INDEX, parse_footer
 from exhume.formats.caf.pieces import find_pieces
@@ -138,6 +139,8 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
     index.check_ranges(found.ofs_index, source.size)
     found.order = "insertion" if index_order(index) == "insertion" else "sorted"
     found.lost = [(index.names[i], flaw.rule.title, flaw.rule.code) for i, flaw in sorted(index.flaws.items())]
+    again = checks.DUPLICATE_KEY
+    found.lost += [(name, f"{again.title}: 'files'", again.code) for name in index.replaced]
     ranges = {i: (start, end) for start, end, i in live_ranges(index)}
     _repair_inclusive(index, found, ranges)
     _repair_concurrent(index, found, ranges, source.origin)
