@@ -43,6 +43,7 @@ def test_lines_of_the_user(exhume_cli: Cli, tmp_path: Path) -> None:
     [
         ("[1]", "not a JSON object"),
         ('{"a": NaN}', "NaN is not JSON"),
+        ('{"a": -1e999}', "a number does not fit a double"),
         ('{"a": 1, "a": 2}', "the same key twice"),
         ('{"a": 9223372036854775808}', "does not fit"),
         ("{", "line 1: not JSON in column 2"),

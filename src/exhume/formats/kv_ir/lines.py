@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from math import isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
@@ -218,7 +219,7 @@ def _pairs(found: Pairs, *, both: bool) -> tuple[Pairs, Pairs]:
 
 
 def parse_object(text: bytes) -> Pairs:
-    """The pairs of a JSON object.  Raises `WriterError` if it is not an object or repeats a key."""
+    """The pairs of a JSON object.  Raises `WriterError` for a repeated key, or what a stream cannot hold."""
 
     def members(pairs: list[tuple[str, Any]]) -> Pairs:
         out = dict(pairs)
@@ -229,8 +230,13 @@ def parse_object(text: bytes) -> Pairs:
     def refuse(constant: str) -> Any:
         raise ValueError(f"{constant} is not JSON")
 
+    def real(number: str) -> float:
+        if isinf(value := float(number)):
+            raise ValueError("a number does not fit a double")
+        return value
+
     try:
-        found = json.loads(text.decode("utf-8"), object_pairs_hook=members, parse_constant=refuse)
+        found = json.loads(text.decode("utf-8"), object_pairs_hook=members, parse_constant=refuse, parse_float=real)
         if not isinstance(found, dict):
             raise ValueError("not a JSON object")
     except UnicodeDecodeError as error:
