@@ -21,6 +21,7 @@ from exhume.formats.leveldb.model import Status
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
+from exhume.io.tree import MemoryTree
 from exhume.testing.damage import flip
 from tests.leveldb.crafted import (
     BEGIN,
@@ -40,6 +41,7 @@ from tests.leveldb.crafted import (
     fragments,
     ours,
 )
+from tests.leveldb.make_samples import build_database
 from tests.oracles import need
 
 Cli = Callable[..., Any]
@@ -429,3 +431,16 @@ def test_the_end_that_pebble_writes() -> None:
     assert [(one.payload, one.earlier) for one in records] == [(b"record", False), (b"", True)]
     assert [one.code for one in found] == ["LDB-405"]
     assert next(iter(LogReader(BytesSource(end), number=7))).earlier
+
+
+@pytest.mark.parametrize("number", ["4294967296", "18446744073709551615", "99999999999999999999"])
+def test_numbers_of_any_size(number: str) -> None:
+    """To the engines, the file of the last one does not belong to the database."""
+    files = build_database()
+    files |= {f"{number}.log": files["000006.log"], f"{number}.ldb": files["000005.ldb"]}
+    with exhume.open(MemoryTree(files), format="leveldb") as opened:
+        archive: Any = opened
+        assert [one for one in archive.verify() if one.is_problem] == []
+        used = {version.place.file for version in archive.database.versions()}
+        assert (f"{number}.log" in used) is (len(number) < 20 or number[0] == "1")
+        assert dict(archive.database.scan()) == dict(Database(MemoryTree(build_database())).scan())

@@ -70,7 +70,7 @@ class Index:
     flaws: dict[int, Problem] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
-    """Names in the earlier of several objects `files`, of which only the last counts."""
+    """Names in earlier objects `files`, where there are several: only the last one counts."""
     version: Any = None
     version_span: tuple[int, int] = (0, 0)
     has_version: bool = False

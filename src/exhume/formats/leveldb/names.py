@@ -18,6 +18,7 @@ _OPTIONS = re.compile(r"OPTIONS-([0-9]{1,20})", re.ASCII)
 _MARKER = re.compile(r"marker\.([a-z-]+)\.([0-9]{1,20})\.(.+)", re.ASCII)
 _OF_PEBBLE = re.compile(r"[0-9]{1,20}-[0-9]{1,20}\.log|REMOTE-OBJ-CATALOG-[0-9]{1,20}", re.ASCII)
 CURRENT = "CURRENT"
+_LAST_NUMBER = (1 << 64) - 1
 PEBBLE = "pebble"
 """The kind of files that mean something else in a database of Pebble than in one of RocksDB."""
 
@@ -29,13 +30,13 @@ SMALL_TABLES = 5 << 19
 
 
 def classify_name(name: str) -> tuple[str, int]:
-    """`(kind, number)` of a file name."""
+    """`(kind, number)` of a file name.  The engines know numbers of 64 bits: a file with a larger one is another."""
     if name == CURRENT:
         return "current", 0
-    if MANIFEST_NAME.fullmatch(name):
+    if MANIFEST_NAME.fullmatch(name) and int(name[9:]) <= _LAST_NUMBER:
         return "manifest", int(name[9:])
     match = _NUMBERED.fullmatch(name)
-    if match:
+    if match and int(match[1]) <= _LAST_NUMBER:
         return (match[2] if match[2] in ("log", "blob") else "table"), int(match[1])
     return "other", 0
 

@@ -164,7 +164,7 @@ class Replay:
             ordinal = next(ordinals)
             last = batches[-1] if batches else None
             writes = last if isinstance(last, WriteBatches) else WriteBatches(make())
-            count, at = writes.take(block, at, base, (file.number << 33) + 2 * ordinal + 1)
+            count, at = writes.take(block, at, base, _first_rank(file) + 2 * ordinal + 1)
             ordinals = itertools.count(ordinal + count)
             if count and writes is not last:
                 batches.append(writes)
@@ -184,7 +184,7 @@ class Replay:
                     batch_sequence=batch.sequence, batch_count=batch.stated,
                     operations=offsets,
                 )  # fmt: skip
-                one = LogBatch(batch, place, (file.number << 33) + 2 * ordinal + 1)
+                one = LogBatch(batch, place, _first_rank(file) + 2 * ordinal + 1)
                 if record.earlier:
                     if stated:
                         earlier.append(one)
@@ -227,6 +227,11 @@ class Replay:
             return bytes(payload[start:stop])
 
         return made
+
+
+def _first_rank(file: DbFile) -> int:
+    """A number below those of all records of a log, and above those of earlier logs; all have 63 bits."""
+    return min(file.number, (1 << 30) - 1) << 33
 
 
 def _unused(status: Status, pending: list[PreparedOperation]) -> Iterator[Unused]:
