@@ -76,7 +76,7 @@ class Messages:
             places = np.arange(start, stop)
             if len(columns) > 1:
                 places = places[np.isin(self.numbers[start:stop], numbers)]
-            queues.append(_Queue(self, column, channels, places))
+            queues.append(_Queue(self, column, {number: channels[number] for number in numbers}, places))
         while waiting := [queue for queue in queues if queue.stop < len(queue.places)]:
             min(waiting, key=_Queue.next_place).turn()
         for queue in queues:
@@ -89,7 +89,7 @@ class _Queue:
     def __init__(
         self, messages: Messages, column: ColumnWriter, channels: Mapping[int, ChannelWriter], places: Array
     ) -> None:
-        """Queue the messages of one column: `places` has their indexes in `messages`."""
+        """Queue the messages of one column: `places` has their indexes in `messages`, `channels` only theirs."""
         self._messages, self._column, self._channels = messages, column, channels
         self.places = places
         self._names = {number: channel.declaration.identifier for number, channel in channels.items()}

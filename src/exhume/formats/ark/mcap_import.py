@@ -93,6 +93,8 @@ class _BatchAdder:
 
     def __init__(self, log: ArkWriter, make: _Chunks) -> None:
         self._log, self.make = log, make
+        self._columns = log.columns
+        self._used = {identifier for column in self._columns.values() for identifier in column.objects}
         self.channels: dict[int, ChannelWriter] = {}
         self._unpacked: set[int] = set()  # channels whose messages come as they are, for columns that compress
 
@@ -119,11 +121,29 @@ class _BatchAdder:
         """Add a channel to the log, unless it is there."""
         if number in self.channels:
             return
-        make = self.make
-        channel = _import_channel(self._log, make.kinds[number], make.channels[number])
-        self.channels[number] = channel
-        if make.packings.get(number) is None and channel.column.packing.codec is not None:
+        channel = self.channels[number] = self._imported(self.make.kinds[number], self.make.channels[number])
+        self._used.add(channel.declaration.identifier)
+        if self.make.packings.get(number) is None and channel.column.packing.codec is not None:
             self._unpacked.add(number)
+
+    def _imported(self, kind: _Kind, channel: Any) -> ChannelWriter:
+        """Declare an MCAP channel in the log and return its writer.
+
+        Channels that were exported from a log keep their GUID, unless another channel has it already.
+        """
+        metadata = dict(channel.metadata)
+        column = _column(channel)
+        if column not in self._columns:
+            self._columns[column] = self._log.column(column, _compression(self._log, metadata))
+        identifier = metadata.get("ark.identifier")
+        return self._log.channel(
+            channel.topic,
+            kind.type,
+            kind.registry,
+            column=self._columns[column],
+            latched=metadata.get("ark.latched") == "true",
+            identifier=None if identifier in self._used else identifier,
+        )
 
 
 def _packings(log: ArkWriter, channels: Mapping[int, Any]) -> dict[int, MessagePacking | None]:
@@ -244,25 +264,6 @@ def _registry(text: str) -> Registry:
 
 def _column(channel: Any) -> str:
     return str(channel.metadata.get("ark.column", "main"))
-
-
-def _import_channel(log: ArkWriter, kind: _Kind, channel: Any) -> ChannelWriter:
-    """Declare an MCAP channel in the log and return its writer.
-
-    Channels that were exported from a log keep their GUID, unless another channel has it already.
-    """
-    metadata = dict(channel.metadata)
-    column = _column(channel)
-    identifier = metadata.get("ark.identifier")
-    used = {each.identifier for writer in log.columns.values() for each in writer.objects}
-    return log.channel(
-        channel.topic,
-        kind.type,
-        kind.registry,
-        column=log.columns.get(column) or log.column(column, _compression(log, metadata)),
-        latched=metadata.get("ark.latched") == "true",
-        identifier=None if identifier in used else identifier,
-    )
 
 
 def _kind_of(found: McapSurvey, number: int, report: ExportReport) -> _Kind:

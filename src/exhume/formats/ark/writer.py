@@ -122,7 +122,7 @@ class ColumnWriter:
         self.log = log
         self.name = name
         self.compression = compression
-        self.objects: list[ObjectDeclaration] = []
+        self.objects: dict[str, ObjectDeclaration] = {}  # by their identifiers, in the order of their declaration
         self.closed: list[SplitDeclaration] = []
         self.split: SplitWriter | None = None
         self.packing: MessagePacking = MessagePacking.of(compression, level)
@@ -186,7 +186,7 @@ class ColumnWriter:
         splits = list(self.closed)
         if self.split is not None and self.split.count:
             splits.append(SplitDeclaration(self.split.identifier))
-        return Column(self.name, self.compression, tuple(self.objects), tuple(splits))
+        return Column(self.name, self.compression, tuple(self.objects.values()), tuple(splits))
 
 
 class ArkWriter(Writer):
@@ -368,12 +368,12 @@ class ArkWriter(Writer):
         self, column: ColumnWriter, declaration: ObjectDeclaration, encoder: Encoder | None
     ) -> ChannelWriter:
         """Declare a channel in a column. Raises `WriterError` if its identifier exists there."""
-        if any(each.identifier == declaration.identifier for each in column.objects):
+        if declaration.identifier in column.objects:
             raise WriterError(
                 "a channel of this identifier exists already in the column", actual=declaration.identifier
             )
         channel = ChannelWriter(column, declaration, encoder)
-        column.objects.append(declaration)
+        column.objects[declaration.identifier] = declaration
         self._channels.setdefault(declaration.name, channel)
         return channel
 
