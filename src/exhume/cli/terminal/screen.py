@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -69,15 +68,20 @@ def wants_color(choice: str = "auto") -> bool:
 
 def terminal_width() -> int | None:
     """Columns of the terminal that standard output is; None for anything else."""
-    return max(NARROWEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+    return _columns() if sys.stdout.isatty() else None
 
 
 def message(text: str) -> str:
     """A message for standard error; where that is a terminal, it is broken between words."""
     if not sys.stderr.isatty():
         return text
-    width = max(NARROWEST, shutil.get_terminal_size().columns)
-    return "\n".join(Screen(width).wrap(text, 4, whole=True))
+    return "\n".join(Screen(_columns()).wrap(text, 4, whole=True))
+
+
+def _columns() -> int:
+    from shutil import get_terminal_size  # which loads three compressors
+
+    return max(NARROWEST, get_terminal_size().columns)
 
 
 def paint(text: str, code: str) -> str:
