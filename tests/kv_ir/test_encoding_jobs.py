@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +129,18 @@ def test_most_parts_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     _, reported = made(tmp_path, [STREAM], 2)
     assert reported == []
     assert sum(taken) > 0.8 * len(STREAM) / 500
+
+
+def test_an_archive_is_freed_when_the_next_is_made() -> None:
+    with open_archive(BytesSource(STREAM)) as stream:
+        gc.disable()  # parts of an archive refer to each other, so that the collector would free them, some time
+        try:
+            sources = []
+            for one in archives(stream, size=3000):
+                assert list(one.search("*: *").lines(ordered=True))
+                sources.append(weakref.ref(one.source))
+                del one
+            assert len(sources) > 3
+            assert not any(source() for source in sources)
+        finally:
+            gc.enable()

@@ -94,16 +94,26 @@ def archives(
                 break
             if problem is not None or not made.encoder.records:
                 break
-            yield finished()
+            yield from _once(finished())
             made = OpenArchive(*begin(options))
         problem = problem or failure
         if problem is not None or events.ended:
             break
     if made.encoder.records:
-        yield finished()
+        yield from _once(finished())
     if problem is not None:
         raise problem
     _expect_end(stream, events, blocks, source)
+
+
+def _once(archive: ClpSArchive) -> Iterator[ClpSArchive]:
+    """Yield an archive, which ends with the next step.
+
+    Its parts refer to each other and would wait for the collector, which may leave the memory of dozens of archives.
+    """
+    yield archive
+    archive.close()
+    vars(archive).clear()
 
 
 def _expect_end(
