@@ -320,11 +320,14 @@ class SectionMap(Sequence[Section]):
         self.parts: list[SectionItem] = []
         self.overlaps: list[Overlap] = []
         self.sources: dict[str, Source] = {}
+        self._ranges: dict[str, tuple[int, int]] = {}  # where the parts of each file are in `parts`
         self._total = 0
         for source, sections in files:
             self.sources[source.name] = source
             self._total += source.size
+            first = len(self.parts)
             self._add_file(source, sections)
+            self._ranges[source.name] = first, len(self.parts)
         counts = (len(part) if isinstance(part, Run) else 1 for part in self.parts)
         self._firsts = list(accumulate(counts, initial=0))
 
@@ -386,6 +389,11 @@ class SectionMap(Sequence[Section]):
 
     def __iter__(self) -> Iterator[Section]:
         return _each(self.parts)
+
+    def parts_of(self, source: str) -> list[SectionItem]:
+        """Those of `parts` that are in one file."""
+        first, last = self._ranges[source]
+        return self.parts[first:last]
 
     def tiles(self) -> Iterator[Section]:
         """The sections that tile the files (nested ones left out)."""

@@ -145,6 +145,10 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
             codes.add(finding.code)
             if finding.is_problem:
                 problems.append(finding)
+    in_file: dict[str, list[Finding]] = {}
+    for finding in problems:
+        if finding.span is not None:
+            in_file.setdefault(finding.span.source, []).append(finding)
     found = archive.sections(jobs=jobs)
     # Title and verdict.
     drawing = Drawing()
@@ -161,7 +165,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     # A strip for each file, then the legend and the table of kinds.
     tiles = [part for part in found.parts if isinstance(part, (Section, SectionRun)) and part.parent is None]
     for name, source in found.sources.items():
-        y = _strip(drawing, y, name, source, tiles_of(tiles, name), problems)
+        y = _strip(drawing, y, name, source, tiles_of(found, name), in_file.get(name, ()))
     y = _legend(drawing, y + 8)
     known = sizes if not problems else {}
     sorts = _sorts(tiles, known, decode=findings is not None, sound=not problems)
@@ -173,7 +177,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
 def draw_strip(source: Source, found: SectionMap, problems: Sequence[Finding]) -> Drawing:
     """The picture of one file as a strip: an image, whose sections are the archives in it."""
     drawing = Drawing()
-    y = _strip(drawing, 0, source.name, source, tiles_of(found.parts, source.name), problems)
+    y = _strip(drawing, 0, source.name, source, tiles_of(found, source.name), problems)
     drawing.height = int(y)
     return drawing
 

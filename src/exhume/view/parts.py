@@ -20,7 +20,7 @@ from exhume.engines.explained import ExplainedSection
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome
 from exhume.layout.schema import ARRAY_SHOWN
-from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap, SectionRun, Tile
+from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun, Tile
 from exhume.layout.trees import Field
 
 ATTENTION = (SectionKind.UNREAD, SectionKind.GAP)
@@ -122,9 +122,9 @@ def bands(tiles: Iterable[Tile], scale: float, narrow: float, span: tuple[int, i
         yield waiting
 
 
-def tiles_of(parts: Iterable[SectionItem], source: str) -> list[Tile]:
+def tiles_of(found: SectionMap, source: str) -> list[Tile]:
     """The parts of a map that tile one of its files: nested sections left out."""
-    placed = (part for part in parts if part.span.source == source and part.parent is None)
+    placed = (part for part in found.parts_of(source) if part.parent is None)
     return [part for part in placed if isinstance(part, (Section, SectionRun))]
 
 
@@ -157,7 +157,7 @@ def stripes(found: SectionMap, name: str, span: tuple[int, int] | None = None) -
     source = found.sources[name]
     size = source.size if span is None else span[1] - span[0]
     scale = STRIPES / size if size > 0 else 1.0
-    drawn = bands(tiles_of(found.parts, name), scale, NARROW, span)
+    drawn = bands(tiles_of(found, name), scale, NARROW, span)
     return [
         (bar.start, bar.end, str(bar.kind), bar.count, shorten(bar.name, 160)) for bar in drawn if bar.end > bar.start
     ]
