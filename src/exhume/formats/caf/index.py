@@ -62,8 +62,7 @@ def parse_index(data: bytes, where: Span, limits: Limits = DEFAULT_LIMITS) -> In
     first broken byte, and `LimitExceededError` for too many entries.  Everything that leaves the other entries readable
     ends up in `problems` and `flaws` instead.
     """
-    index = parse_canonical(data)
-    if index is None:
+    if (index := parse_canonical(data)) is None:
         return parse_strict(data, where, limits)
     limits.check("entries", len(index.names), where)
     return index
