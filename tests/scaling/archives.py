@@ -16,7 +16,7 @@ from exhume.cli.main import invoke
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.leveldb.log import build_log
-from tests.leveldb.make_samples import build_database, edit, write_files
+from tests.leveldb.make_samples import PUT, build_database, build_table, edit, write_files
 
 IDL = """namespace n; schema S { uint32 a; string b; }
 """
@@ -31,6 +31,19 @@ def puts(path: Path, count: int) -> None:
     manifest = build_log([edit(log=3, last=0, following=4, tables=[])])
     files = {"CURRENT": b"MANIFEST-000002\n", "MANIFEST-000002": manifest, "000003.log": build_log(records)}
     write_files(path, files)
+
+
+def tables(path: Path, count: int) -> None:
+    """A LevelDB database with many tables of level 0, whose ranges of keys overlap."""
+    files = {"CURRENT": b"MANIFEST-000004\n"}
+    edits = [edit(log=2, last=0, following=3, tables=[])]
+    for number in range(count):
+        keys = [(b"k%08d" % (number + count * place), number * 4 + place + 1, PUT, b"value") for place in range(4)]
+        data, writer = build_table(keys)
+        made = (0, number + 10, len(data), writer.smallest, writer.largest)
+        files[f"{made[1]:06}.ldb"] = data
+        edits.append(edit(log=6, last=count * 5, following=count + 20, tables=[made]))
+    write_files(path, files | {"MANIFEST-000004": build_log(edits)})
 
 
 def rows(path: Path, count: int) -> None:

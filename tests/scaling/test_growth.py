@@ -1,4 +1,4 @@
-"""No verb takes more than 2.4 times the calls when a count of its archive doubles."""
+"""No verb executes more than 2.4 times the lines when a count of its archive doubles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scaling.growth import CASES, MOST, Case, Growth, grow
+from tests.scaling.growth import CASES, MOST, Case, Growth, grow, lines
 
 ALL = [
     pytest.param(case, verb, id=f"{case.format}-{case.grows}-{verb}", marks=pytest.mark.xdist_group(case.make.__name__))
@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("case", "verb"), ALL)
-def test_calls_grow_with_the_count(case: Case, verb: str, folder: Path) -> None:
+def test_lines_grow_with_the_count(case: Case, verb: str, folder: Path) -> None:
     if "arrow" in verb or "csv" in verb or (case.format == "kv-ir" and "export" in verb):
         pytest.importorskip("pyarrow", reason="the extra arrow (pyarrow) is not installed")
     found = grow(case, verb, folder)
@@ -31,3 +31,9 @@ def test_calls_grow_with_the_count(case: Case, verb: str, folder: Path) -> None:
 
 def test_a_square_is_found() -> None:
     assert Growth([1, 2, 4, 8], [100 + size * size * 100 for size in (1, 2, 4, 8)]).worst > MOST
+
+
+def test_a_square_in_one_call_is_found() -> None:
+    sizes = [50, 100, 200, 400]
+    counted = [lines(lambda: [{one for one in range(size)} for _ in range(size)]) for size in sizes]  # noqa: B023, C416
+    assert Growth(sizes, counted).worst > MOST
