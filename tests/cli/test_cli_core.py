@@ -53,6 +53,22 @@ def test_nothing_recognized(exhume_cli: Cli, tmp_path: Path) -> None:
     assert exhume_cli("verify", noise).code == 4
 
 
+def test_an_empty_file_is_called_empty(exhume_cli: Cli, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.touch()
+    assert exhume_cli("identify", empty).text == f"{empty}: not recognized: the file is empty\n"
+    ran = exhume_cli("info", empty)
+    assert (ran.code, ran.err.startswith(f"exhume: {empty}: format not recognized (the file is empty); ")) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["zs/words-none.zs", "kv_ir/small.clp", "clp_ir/small.clp"])
+def test_cat_takes_one_target(name: str, exhume_cli: Cli, samples: Path) -> None:
+    ran = exhume_cli("cat", samples / name, samples / name)
+    assert (ran.code, ran.out) == (2, b"")
+    assert f"one TARGET at a time: {samples / name} is another file" in " ".join(ran.err.split())
+    assert "have no names" in exhume_cli("cat", samples / name, "no-such-name").err
+
+
 def test_the_folder_above_an_archive_gets_a_hint(exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
     for number, name in enumerate(("zs/words-none.zs", "caf/sorted.caf", "leveldb/small", "zs/words-lzma.zs")):
         target = tmp_path / "box" / f"{number}-{Path(name).name}"

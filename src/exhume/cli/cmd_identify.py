@@ -36,11 +36,13 @@ def command(run: Run, targets: tuple[str, ...], many: ManyOptions, recursive: bo
 
 def identify_one(run: Run, target: str) -> ExitCode:
     """Say what one target looks like.  Raises `SourceError` when reading fails."""
-    from exhume.engines.identify import identify_source, inside
+    from exhume.engines.identify import identify_source, inside, is_empty
 
     with run.take_source(target) as source:
         candidates = identify_source(source)
         within = "" if candidates else inside(source)
+        hint = f"; inside it: {printable(within)} (--recursive takes each)" if within else ""
+        hint = hint or (": the file is empty" if is_empty(source) else "")
     if run.as_format:
         candidates = [c for c in candidates if c.format == run.as_format]
     if run.ndjson:
@@ -49,7 +51,6 @@ def identify_one(run: Run, target: str) -> ExitCode:
     elif run.json:
         run.document("identify", {"target": target, "candidates": [c.to_dict() for c in candidates]})
     elif not candidates:
-        hint = f"; inside it: {printable(within)} (--recursive takes each)" if within else ""
         run.print_wrapped(f"{shown(target)}: not recognized{hint}")
     else:
         for candidate in candidates:

@@ -41,6 +41,20 @@ class UnsuitedOptionError(click.UsageError):
     """An option was given that the format of a target does not take; one of several targets fails by it."""
 
 
+def refuse_names(names: Sequence[str], what: str, instead: str = "") -> None:
+    """Raise `click.UsageError` for names where `what` have none; `instead` says how to choose them.
+
+    A name that is a file was meant as a second target.
+    """
+    from pathlib import Path
+
+    file = next((name for name in names if Path(name).exists()), None)
+    if file is not None:
+        raise click.UsageError(f"one TARGET at a time: {file} is another file, and {what} have no names")
+    if names:
+        raise click.UsageError(f"{what} have no names" + (f": {instead}" if instead else ""))
+
+
 class VerbOptions:
     """The values of a format's own options for one verb; read-only.
 

@@ -115,7 +115,7 @@ def recognize(source: Source | Tree) -> str:
     span = Span(source.name, 0, 0)
     if not candidates:
         within = inside(source)
-        hint = f" (but inside it: {within})" if within else ""
+        hint = f" (but inside it: {within})" if within else " (the file is empty)" if is_empty(source) else ""
         raise UnrecognizedFormatError(f"format not recognized{hint}", span=span)
     guesses = ", ".join(f"{c.format} ({c.confidence:.0%}: {', '.join(c.evidence)})" for c in candidates)
     doubt = "ambiguous format" if len(candidates) > 1 else "format not certain"
@@ -163,6 +163,11 @@ def _directory_format(tree: Tree) -> str | None:
     """The format that a directory is an archive of."""
     candidates = _candidates(tree)
     return candidates[0].format if candidates and candidates[0].confidence >= SURE else None
+
+
+def is_empty(source: Source | Tree) -> bool:
+    """Whether it is a file without any bytes, which no format has."""
+    return not isinstance(source, Tree) and source.size == 0
 
 
 def inside(source: Source | Tree) -> str:

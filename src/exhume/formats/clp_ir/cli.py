@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
+from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions, refuse_names
 from exhume.cli.params import Choice as ChoiceType
 from exhume.cli.params import Time
 from exhume.cli.runtime import Run
@@ -73,8 +73,7 @@ def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: CatOpt
 
     Raises `click.UsageError` for names, which events do not have.
     """
-    if names:
-        raise click.UsageError("events of an IR stream have no names")
+    refuse_names(names, "events of an IR stream")
     left_out = LeftOut(run, [archive])
     _cat(run, archive, options)
     return left_out.outcome(None)

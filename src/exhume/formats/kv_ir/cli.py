@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exhume.cli.formatcli import FormatCli, VerbOptions
+from exhume.cli.formatcli import FormatCli, VerbOptions, refuse_names
 from exhume.cli.params import Choice, Jobs
 from exhume.cli.runtime import Run
 from exhume.formats.clp_s import cli_options
@@ -125,8 +125,7 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: CatOpti
 
     Raises `click.UsageError` for names, which events do not have.
     """
-    if names:
-        raise click.UsageError("events of a KV-IR stream have no names")
+    refuse_names(names, "events of a KV-IR stream")
     left_out = LeftOut(run, [archive])
     _cat(run, archive, options)
     return left_out.outcome(None)

@@ -9,7 +9,7 @@ import click
 
 from exhume.archive import no_progress
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
+from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions, refuse_names
 from exhume.cli.params import BYTES, SIZE, Choice, Jobs
 from exhume.cli.runtime import Run
 
@@ -92,8 +92,7 @@ def cat(run: Run, archive: ZsArchive, names: tuple[str, ...], options: CatOption
 
     Raises `click.UsageError` for names, which records do not have.
     """
-    if names:
-        raise click.UsageError("records of a ZS file have no names: choose them with --start, --stop or --prefix")
+    refuse_names(names, "records of a ZS file", "choose them with --start, --stop or --prefix")
     bounds = {"start": options.start_record, "stop": options.stop_record, "prefix": options.prefix}
     _print(run, archive, bounds, options)
     return None
