@@ -22,12 +22,12 @@ class LayoutError(ValueError):
 
     def __init__(self, path: str, offset: int, stop: int, expected: Any, found: Any, *, short: bool = False) -> None:
         super().__init__(path, offset, stop, expected, found)
-        self.path = path
-        self.offset = offset
-        self.stop = stop
-        self.expected = expected
-        self.found = found
-        self.short = short
+        self.path: str = path
+        self.offset: int = offset
+        self.stop: int = stop
+        self.expected: Any = expected
+        self.found: Any = found
+        self.short: bool = short
 
     def within(self, path: str) -> None:
         """Puts the path of what encloses the field before its own."""
@@ -74,7 +74,7 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-SOURCE = "18a9ee96890aa300"
+SOURCE = "d5e22a41ec58b991"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '18a9ee96890aa300'
+SOURCE = 'd5e22a41ec58b991'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

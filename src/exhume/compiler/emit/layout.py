@@ -28,12 +28,12 @@ class LayoutError(ValueError):
 
     def __init__(self, path: str, offset: int, stop: int, expected: Any, found: Any, *, short: bool = False) -> None:
         super().__init__(path, offset, stop, expected, found)
-        self.path = path
-        self.offset = offset
-        self.stop = stop
-        self.expected = expected
-        self.found = found
-        self.short = short
+        self.path: str = path
+        self.offset: int = offset
+        self.stop: int = stop
+        self.expected: Any = expected
+        self.found: Any = found
+        self.short: bool = short
 
     def within(self, path: str) -> None:
         """Puts the path of what encloses the field before its own."""

@@ -26,9 +26,10 @@ from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, EventForm, Wildcard, parse_wildcard
 from exhume.formats.kv_ir.layout import Preamble
 from exhume.formats.kv_ir.model import StreamInfo
-from exhume.formats.kv_ir.passes import UnitError, printed, read_preamble
+from exhume.formats.kv_ir.passes import printed, read_preamble
 from exhume.formats.kv_ir.reader import StreamArchive
 from exhume.formats.kv_ir.stream import Stream
+from exhume.formats.kv_ir.units import UnitError
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

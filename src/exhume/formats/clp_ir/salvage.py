@@ -35,9 +35,8 @@ from exhume.formats.clp_ir.layout import (
 from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import EventForm
 from exhume.formats.kv_ir.layout import END, build_preamble
-from exhume.formats.kv_ir.passes import UnitError
 from exhume.formats.kv_ir.salvage_stream import TRIALS, WINDOW, StreamSalvage
-from exhume.formats.kv_ir.units import Status
+from exhume.formats.kv_ir.units import Status, UnitError
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -16,7 +16,8 @@ from exhume.formats.clp_ir.layout import metadata_text, parse_metadata
 from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
 from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import EventForm
-from exhume.formats.kv_ir.passes import UnitError, Units
+from exhume.formats.kv_ir.passes import Units
+from exhume.formats.kv_ir.units import UnitError
 from exhume.formats.kv_ir.verify import rest
 from exhume.io.source import Source
 from exhume.io.tree import Tree

@@ -33,8 +33,8 @@ from exhume.errors import ExhumeError, LimitExceededError, SourceError
 from exhume.formats.kv_ir.chunks import make_ahead
 from exhume.formats.kv_ir.info import SPACES, escaped, paths, walk
 from exhume.formats.kv_ir.kernel import KvIrDecoder
-from exhume.formats.kv_ir.passes import UnitError, Units
-from exhume.formats.kv_ir.units import EventForm
+from exhume.formats.kv_ir.passes import Units
+from exhume.formats.kv_ir.units import EventForm, UnitError
 from exhume.tabular import wide
 from exhume.tabular.arrow import (
     BAD_TEXT,

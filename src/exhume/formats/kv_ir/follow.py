@@ -12,8 +12,9 @@ import zstandard
 from exhume.codecs.layout import FRAME_STARTS, ZSTD_MAGIC
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.kv_ir.checks import StreamRules
-from exhume.formats.kv_ir.passes import UnitError, Units, printed
+from exhume.formats.kv_ir.passes import Units, printed
 from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, new_engine
+from exhume.formats.kv_ir.units import UnitError
 from exhume.io.local import GrowingFile
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.chunks import decode_ahead
 from exhume.formats.kv_ir.layout import NODES, Tags
 from exhume.formats.kv_ir.model import KeyedStream, StreamInfo
-from exhume.formats.kv_ir.passes import UnitError, Units
-from exhume.formats.kv_ir.units import EventForm
+from exhume.formats.kv_ir.passes import Units
+from exhume.formats.kv_ir.units import EventForm, UnitError
 
 EVENTS = 1 << 20
 """Events that are counted at once."""

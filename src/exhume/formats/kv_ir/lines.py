@@ -13,9 +13,9 @@ from exhume.counts import counted
 from exhume.errors import Span, UnsupportedOperationError, WriterError
 from exhume.formats.clp_s.write.inputs import Input, InputKind, name_of, read_pieces, recognized
 from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, original, text_log
-from exhume.formats.kv_ir.passes import Event, UnitError, Units
+from exhume.formats.kv_ir.passes import Event, Units
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import AUTO, USER
+from exhume.formats.kv_ir.units import AUTO, USER, UnitError
 from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource
 from exhume.io.values import Gathering

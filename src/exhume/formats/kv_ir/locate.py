@@ -10,9 +10,9 @@ from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import NOT_CHECKED, CappedFindings, Finding, Rule, deduplicated
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
-from exhume.formats.kv_ir.passes import UnitError, Units
+from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import EventForm
+from exhume.formats.kv_ir.units import EventForm, UnitError
 from exhume.formats.kv_ir.verify import EVENTS, walk
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -22,7 +22,7 @@ from exhume.formats.kv_ir.layout import (
 )
 from exhume.formats.kv_ir.pytokens import Read, StopError, pass_event
 from exhume.formats.kv_ir.stream import HEAD, PIECE, Stream
-from exhume.formats.kv_ir.units import EventForm, Status
+from exhume.formats.kv_ir.units import EventForm, HeldError, Status, UnitError
 from exhume.io.values import MANY, Gathering
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -34,18 +34,6 @@ TOKEN = 9
 
 MOST_STATED = 1 << 62
 """More than a token can state as its size."""
-
-
-class UnitError(Exception):
-    """A unit that is rejected: `error` says why; it starts at `at` and ends at `after` (-1 if that is unknown)."""
-
-    def __init__(self, error: ExhumeError, status: Status, at: int, after: int) -> None:
-        super().__init__(str(error))
-        self.error, self.status, self.at, self.after = error, status, at, after
-
-
-class HeldError(Exception):
-    """A key is declared, and the decoder was asked to stop there."""
 
 
 class Units:

@@ -14,9 +14,9 @@ from exhume.choices import check_choice, check_keywords
 from exhume.errors import ExhumeError, QueryError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import Preamble, parse_metadata
-from exhume.formats.kv_ir.passes import Event, UnitError, Units, lines, printed, read_preamble
+from exhume.formats.kv_ir.passes import Event, Units, lines, printed, read_preamble
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import EventForm
+from exhume.formats.kv_ir.units import EventForm, UnitError
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -39,10 +39,10 @@ from exhume.formats.kv_ir.layout import (
     parse_metadata,
     parse_token,
 )
-from exhume.formats.kv_ir.passes import HeldError, UnitError, Units
+from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.salvage_stream import TRIALS, WINDOW, StreamSalvage
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import EventForm, Status
+from exhume.formats.kv_ir.units import EventForm, HeldError, Status, UnitError
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -12,8 +12,9 @@ import zstandard
 from exhume.archive import Progress
 from exhume.errors import LimitExceededError
 from exhume.findings import Rule
-from exhume.formats.kv_ir.passes import UnitError, Units
+from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.stream import Stream
+from exhume.formats.kv_ir.units import UnitError
 from exhume.io.source import Source
 from exhume.limits import Limits
 from exhume.recovery import Outcome, SalvageReport, VerifiedBy

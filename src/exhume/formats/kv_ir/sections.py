@@ -12,9 +12,9 @@ from exhume.codecs.zstd import zstd_checksum
 from exhume.errors import ExhumeError
 from exhume.findings import Check
 from exhume.formats.kv_ir.layout import Preamble
-from exhume.formats.kv_ir.passes import UnitError, Units
+from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import EventForm
+from exhume.formats.kv_ir.units import EventForm, UnitError
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap

@@ -7,6 +7,8 @@ import json
 import re
 from typing import Any
 
+from exhume.errors import ExhumeError
+
 _NOT_JSON = {"nan": "NaN", "-nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf)\b')
 
@@ -98,3 +100,18 @@ AUTO, USER = "auto_generated_kv_pairs", "user_generated_kv_pairs"
 
 MAX_DEPTH = 1000
 """Objects within objects."""
+
+
+class UnitError(Exception):
+    """A unit that is rejected: `error` says why; it starts at `at` and ends at `after` (-1 if that is unknown)."""
+
+    def __init__(self, error: ExhumeError, status: Status, at: int, after: int) -> None:
+        super().__init__(str(error))
+        self.error: ExhumeError = error
+        self.status: Status = status
+        self.at: int = at
+        self.after: int = after
+
+
+class HeldError(Exception):
+    """A key is declared, and the decoder was asked to stop there."""

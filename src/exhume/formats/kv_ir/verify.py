@@ -14,9 +14,9 @@ from exhume.findings import CappedFindings, Finding, deduplicated
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.chunks import decode_ahead
 from exhume.formats.kv_ir.layout import parse_metadata
-from exhume.formats.kv_ir.passes import UnitError, Units
+from exhume.formats.kv_ir.passes import Units
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import EventForm
+from exhume.formats.kv_ir.units import EventForm, UnitError
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
