@@ -219,7 +219,7 @@ def slow_shell(terminal: Terminal, shell: str) -> None:
     folder = terminal.folder / "bin"
     folder.mkdir()
     real = Path(sys.executable).parent / "exhume"
-    (folder / "exhume").write_text(f'#!/bin/sh\n"{real}" "$@"\ntouch "{terminal.folder}/asked"\n')
+    (folder / "exhume").write_text(f'#!/bin/sh\n"{real}" "$@"\ntouch "{terminal.folder}/requested"\n')
     (folder / "exhume").chmod(0o755)
     path = f'"{folder}"'
     terminal.type((f"set -gx PATH {path} $PATH" if shell == "fish" else f"PATH={path}:$PATH") + "\r")

@@ -25,6 +25,7 @@ from exhume.formats.leveldb.layout import (
     whole_handle,
     whole_number,
 )
+from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, MAGIC_SIZE, ROCKSDB_FOOTER
 from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key
 from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
 from exhume.formats.leveldb.wire import MAX_U64, BlockIndex, Handle, InternalKey, build_bytes, build_varint
@@ -33,6 +34,11 @@ META, INDEX = Handle(100, 20), Handle(125, 30)
 HANDLES = META.build() + INDEX.build()
 LEVELDB, ROCKSDB = bytes.fromhex("57fb808b247547db"), bytes.fromhex("f7cff485b741e288")
 AT = 7000
+
+
+def test_sizes_of_footers_are_those_of_the_formats() -> None:
+    """Spec: LevelDB doc/table_format.md (48 bytes, the last 8 a magic number); RocksDB format.h (53)."""
+    assert (MAGIC_SIZE, LEVELDB_FOOTER, ROCKSDB_FOOTER) == (8, 48, 53)
 
 
 def where(data: bytes) -> Span:

@@ -46,13 +46,14 @@ def refuse_names(names: Sequence[str], what: str, instead: str = "") -> None:
 
     A name that is a file was meant as a second target.
     """
+    if not names:
+        return
     from pathlib import Path
 
     file = next((name for name in names if Path(name).exists()), None)
     if file is not None:
         raise click.UsageError(f"one TARGET at a time: {file} is another file, and {what} have no names")
-    if names:
-        raise click.UsageError(f"{what} have no names" + (f": {instead}" if instead else ""))
+    raise click.UsageError(f"{what} have no names" + (f": {instead}" if instead else ""))
 
 
 class VerbOptions:

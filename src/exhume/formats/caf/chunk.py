@@ -340,7 +340,10 @@ class Chunk:
                     write_all(self._fd, memoryview(b"".join(pieces))[done:])
 
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
-        """Append up to `size` bytes of another file, in the kernel where possible; return how many it copied."""
+        """Append up to `size` bytes of another file, in the kernel where possible; return how many it copied.
+
+        Raises `SourceError` where no space is left for them.
+        """
         self.flush()
         try:
             done = copy_between(fd, self._fd, size, offset)

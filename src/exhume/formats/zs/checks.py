@@ -8,6 +8,7 @@ import json
 from math import isinf
 from typing import Any
 
+from exhume.counts import counted
 from exhume.errors import (
     ChecksumError,
     CodecError,
@@ -216,7 +217,7 @@ def _integer(text: str) -> int:
     try:
         return int(text)
     except ValueError as error:
-        raise _TooLargeError(f"a number of {len(text):,} digits") from error
+        raise _TooLargeError(f"a number of {counted(len(text), 'digits')}") from error
 
 
 def _float(text: str) -> float:
