@@ -8,7 +8,6 @@ import json
 from math import isinf
 from typing import Any
 
-from exhume.counts import counted
 from exhume.errors import (
     ChecksumError,
     CodecError,
@@ -217,7 +216,7 @@ def _integer(text: str) -> int:
     try:
         return int(text)
     except ValueError as error:
-        raise _TooLargeError(f"a number of {counted(len(text), 'digits')}") from error
+        raise _TooLargeError(f"a number with this many digits: {len(text):,}") from error
 
 
 def _float(text: str) -> float:
