@@ -44,7 +44,11 @@ PIECES = st.sampled_from(
     + [b"\n", b"\n", b"\n", b"\r\n", b" ", b" INFO took 1.50 ms id=a1", b"\tat a.b(C.java:1)", b"\0", b"\x11\x12\x13\\"]
     + [b"\xff", b"\xe2\x82", b"\xef\xbf\xbd", "caf\u00e9 \U0001f600".encode(), b'"', b"{", b"2015-02-01 01:0", b"9"]
 )
+COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", *(bytes((low, 0x2A, 0x4D, 0x18)) for low in range(0x50, 0x60)))
+"""How files begin that are decompressed first: gzip, and zstd frames, also skippable ones."""
+
 LINES = st.lists(PIECES, max_size=30).map(b"".join) | st.binary(max_size=40)
+LINES = LINES.filter(lambda data: not data.startswith(COMPRESSED))
 
 
 def events(log: TextLog, data: bytes) -> list[dict[str, Any]]:
