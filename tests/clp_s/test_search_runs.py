@@ -103,7 +103,7 @@ def test_damage_is_that_of_each_table(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_tables_that_are_gathered_take_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if KERNEL is None:
-        pytest.skip("the twin leaves every table to its caller")
+        pytest.skip("the pure-Python kernel leaves every table to its caller")
     data = kinds(tmp_path)
     expected = {name: results(data[name], "n > 20 OR k7: 7") for name in ("mixed", "wide")}
     monkeypatch.setattr(evaluate, "LEAST", 1)

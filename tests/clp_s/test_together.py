@@ -97,7 +97,7 @@ def test_times(tmp_path: Path) -> None:
 
 def test_most_tables_take_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if KERNEL is None:
-        pytest.skip("the twin leaves every table to its caller")
+        pytest.skip("the pure-Python kernel leaves every table to its caller")
     archive = written(tmp_path, SOME)
     expected = one_by_one(archive)
     monkeypatch.setattr("exhume.formats.clp_s.read.tables.Table.load", None)
@@ -108,7 +108,7 @@ def test_most_tables_take_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("ordered", [False, True])
 def test_a_wide_table_takes_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ordered: bool) -> None:
     if KERNEL is None:
-        pytest.skip("the twin leaves every table to its caller")
+        pytest.skip("the pure-Python kernel leaves every table to its caller")
     archive = written(tmp_path, [{f"k{number}": number for number in range(300)}] * 2)
     assert len(archive.tables) == 1
     expected = one_by_one(archive)

@@ -89,7 +89,7 @@ def test_damage_in_a_stream_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_sound_tables_take_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if KERNEL is None:
-        pytest.skip("the twin leaves every table to its caller")
+        pytest.skip("the pure-Python kernel leaves every table to its caller")
     for found in (SOME, TIMES, [{f"k{number}": number for number in range(300)}]):
         data = stored(tmp_path, found, timestamp_key="ts")
         monkeypatch.setattr("exhume.formats.clp_s.read.tables.Table.load", None)

@@ -53,7 +53,7 @@ def test_strides_contain_all_blocks(sizes: list[int], size: int) -> None:
         assert held == sum(sizes[: int(key) + 1])
 
 
-@pytest.mark.skipif(not kernel.COMPILED, reason="the twin reads block by block")
+@pytest.mark.skipif(not kernel.COMPILED, reason="the pure-Python kernel reads block by block")
 def test_no_object_is_made_for_a_block_that_is_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
@@ -75,7 +75,7 @@ def test_no_object_is_made_for_a_block_that_is_sound(tmp_path: Path, monkeypatch
     assert 0 < len(made) < blocks / 4
 
 
-@pytest.mark.skipif(not kernel.COMPILED, reason="the twin reads block by block")
+@pytest.mark.skipif(not kernel.COMPILED, reason="the pure-Python kernel reads block by block")
 def test_places_of_blocks_are_made_when_they_are_requested() -> None:
     file = BytesIO()
     writer = TableWriter(file, block_size=1)

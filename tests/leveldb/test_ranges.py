@@ -130,7 +130,7 @@ def reported(tree: MemoryTree, jobs: int) -> tuple[list[tuple[bytes, bytes]], ob
     return rows, error, versions + list(map(str, found))
 
 
-@pytest.mark.skipif(not kernel.COMPILED, reason="the twin reads block by block")
+@pytest.mark.skipif(not kernel.COMPILED, reason="the pure-Python kernel reads block by block")
 def test_an_index_that_does_not_separate_its_blocks_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     file = BytesIO()
     writer = TableWriter(file, "none", block_size=64)
