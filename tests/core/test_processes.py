@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from exhume.errors import FormatError
+from exhume.io import activity
+from exhume.io.local import FileSource
 from exhume.io.processes import map_processes
 
 
@@ -38,6 +40,24 @@ def test_results_come_in_order_and_from_other_processes(tmp_path: Path) -> None:
     assert list(map_processes(partial(worked, str(tmp_path)), items, 3)) == [item * item for item in items]
     assert os.getpid() in by_whom(tmp_path)
     assert 2 <= len(by_whom(tmp_path)) <= 3
+
+
+def read_by(folder: str, item: int) -> int:
+    """Read a file of `item` bytes, and note by which process."""
+    worked(folder, item)
+    name = Path(folder, "data")
+    with FileSource(name) as source:
+        return len(source.read_at(0, item))
+
+
+def test_reads_of_all_processes_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(tmp_path, "data").write_bytes(bytes(100))
+    sizes: list[int] = []
+    monkeypatch.setattr(activity, "counted", sizes.append)
+    items = range(20, 80)
+    assert list(map_processes(partial(read_by, str(tmp_path)), items, 2)) == list(items)
+    assert sum(sizes) == sum(items)
+    assert len(by_whom(tmp_path)) == 2
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any, Generic, TypeVar
 
 from exhume.errors import ExhumeError
+from exhume.io import activity
 from exhume.io.parallel import map_ordered
 from exhume.limits import cpu_count
 
@@ -89,7 +90,8 @@ class _Workers(Generic[T, R]):
             if self._closed:
                 raise InterruptedError("the map was left")
             return self._function(item)
-        result, error = answer
+        result, error, read = answer
+        activity.count(read)
         if error is not None:
             raise error
         return result  # type: ignore[no-any-return]
@@ -131,8 +133,8 @@ class _Worker:
         with contextlib.suppress(OSError):  # it has died: the thread that waits for its answer will notice
             self._socket.sendall(len(message).to_bytes(LENGTH, "little") + message)
 
-    def ask(self, item: Any) -> tuple[Any, ExhumeError | None] | None:
-        """The result or the error of one item; None if the process cannot return either."""
+    def ask(self, item: Any) -> tuple[Any, ExhumeError | None, int] | None:
+        """The result or the error of one item, and the bytes read for it; None if the process cannot return either."""
         message = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
         mine = threading.Lock()
         with self._sending:
@@ -180,6 +182,8 @@ def _exactly(from_: socket.socket, size: int) -> bytearray | None:
 
 def serve() -> None:
     """The life of a worker process: answers until its socket closes."""
+    read = _BytesRead()
+    activity.counted = read.add
     gc.set_threshold(20_000)  # as the command line does: what a worker holds are values without cycles
     with socket.socket(fileno=os.dup(0)) as line:
         first = _receive(line)
@@ -188,17 +192,35 @@ def serve() -> None:
         except Exception:  # what cannot be loaded here is done there
             function = None
         while function is not None and (item := _receive(line)) is not None:
-            answer = _answer(function, pickle.loads(item))  # noqa: S301 - the same
+            answer = _answer(function, pickle.loads(item), read)  # noqa: S301 - the same
             line.sendall(len(answer).to_bytes(LENGTH, "little") + answer)
 
 
-def _answer(function: Callable[[Any], Any], item: Any) -> bytes:
-    """The pickled result and error of one item, or None if the caller has to compute it."""
+class _BytesRead:
+    """Counts the bytes that a worker process reads, for the progress that the caller shows."""
+
+    def __init__(self) -> None:
+        self._size, self._lock = 0, threading.Lock()
+
+    def add(self, size: int) -> None:
+        """Count a read; called from any thread."""
+        with self._lock:
+            self._size += size
+
+    def take(self) -> int:
+        """The bytes since the last call."""
+        with self._lock:
+            size, self._size = self._size, 0
+        return size
+
+
+def _answer(function: Callable[[Any], Any], item: Any, read: _BytesRead) -> bytes:
+    """The pickled result and error of one item, and the bytes read for it, or None if the caller has to compute it."""
     try:
-        return pickle.dumps((function(item), None), pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps((function(item), None, read.take()), pickle.HIGHEST_PROTOCOL)
     except ExhumeError as error:
         error.__cause__ = error.__context__ = None
-        answer: Any = None, error.with_traceback(None)
+        answer: Any = None, error.with_traceback(None), read.take()
     except Exception:  # done again by the caller, who raises it
         answer = None
     try:
