@@ -9,14 +9,20 @@ import random
 import tracemalloc
 from collections.abc import Iterator
 
+import cramjam
 import pytest
 
-from exhume.codecs import compress, decompress
-from exhume.codecs.passing import PIECE, SEQUENTIAL, PayloadStream
+from exhume import codecs
+from exhume.codecs import decompress
+from exhume.codecs.passing import PIECE, PayloadStream
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
 from tests.sizes import some
 
-CODECS = sorted(SEQUENTIAL)
+CODECS = sorted(codecs.CODECS)
+
+
+def compress(codec: str, content: bytes) -> bytes:
+    return bytes(cramjam.lz4.compress(content)) if codec == "lz4-frame" else codecs.compress(codec, content)
 
 
 def contents() -> list[bytes]:
@@ -68,7 +74,7 @@ def test_damage_is_found_as_in_one_piece(codec: str) -> None:
 
 
 def test_what_follows_may_be_left() -> None:
-    for codec in some(sorted(SEQUENTIAL - {"none", "lz4", "zstd", "lzma"})):
+    for codec in some(sorted({*CODECS} - {"none", "lz4", "lz4-frame", "zstd", "lzma"})):
         stored = compress(codec, b"content" * 99)
         stream = PayloadStream(codec, cut(stored + b"behind", 50), max_size=1 << 20, trailing=True)
         assert b"".join(stream) == b"content" * 99
@@ -114,6 +120,21 @@ def test_copies_from_further_back_than_is_kept() -> None:
         list(PayloadStream("snappy", cut(stored, 1 << 16), max_size=1 << 30))
 
 
-def test_codecs_that_are_not_read_in_pieces() -> None:
-    with pytest.raises(UnsupportedFeatureError):
-        PayloadStream("lz4-frame", [], max_size=1)
+def test_frames_of_lz4_with_linked_blocks() -> None:
+    """Blocks that refer back into those before them, compared with the library that wrote them."""
+    lz4 = pytest.importorskip("lz4.frame")
+    content = contents()[3] * 3
+    for block_size in (4, 5, 6, 7):
+        for checked in (False, True):
+            stored = lz4.compress(
+                content, block_size=block_size, block_linked=True, block_checksum=checked, content_checksum=checked
+            )
+            assert b"".join(PayloadStream("lz4-frame", cut(stored, 1 << 12), max_size=1 << 30)) == content
+            skippable = b"\x5e\x2a\x4d\x18\x03\0\0\0any"
+            several = stored + skippable + stored
+            assert decompress("lz4-frame", several, max_size=1 << 30) == content * 2
+
+
+def test_unknown_codecs() -> None:
+    with pytest.raises(UnsupportedFeatureError, match="unknown codec 'lz5'"):
+        PayloadStream("lz5", [], max_size=1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from io import BytesIO
 from typing import Any
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
@@ -118,50 +120,127 @@ def primed_lz4(dictionary: bytes) -> Decoder:
         raw = bytes(data)
         if size is None or not raw or size == 0:
             return lz4_block(data, max_size, size)
-        literals, at = raw[0] >> 4, 1
-        if literals == 15:
-            while at < len(raw):
-                literals += raw[at]
-                at += 1
-                if raw[at - 1] != 255:
-                    break
-        more, rest = divmod(max(0, literals + len(prefix) - 15), 255)
-        length = b"\xff" * more + bytes((rest,)) if literals + len(prefix) >= 15 else b""
-        token = bytes((min(15, literals + len(prefix)) << 4 | raw[0] & 15,))
-        found = lz4_block(token + length + prefix + raw[at:], max_size + len(prefix), size + len(prefix))
+        found = lz4_block(_with_prefix(raw, prefix), max_size + len(prefix), size + len(prefix))
         return Decoded(found.data[len(prefix) :], len(raw))
 
     return decode
+
+
+def _with_prefix(raw: bytes, prefix: bytes) -> bytes:
+    """Return a block that decodes to `prefix` and then to what `raw` does, which may refer back into the prefix."""
+    literals, at = raw[0] >> 4, 1
+    if literals == 15:
+        while at < len(raw):
+            literals += raw[at]
+            at += 1
+            if raw[at - 1] != 255:
+                break
+    more, rest = divmod(max(0, literals + len(prefix) - 15), 255)
+    length = b"\xff" * more + bytes((rest,)) if literals + len(prefix) >= 15 else b""
+    token = bytes((min(15, literals + len(prefix)) << 4 | raw[0] & 15,))
+    return token + length + prefix + raw[at:]
 
 
 LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"
 LZ4_NAMES_DICTIONARY = 1
 """The flag of a frame, in the byte after the magic number, that says that it names the dictionary it needs."""
 
-LZ4_MOST = 255
-"""The largest possible ratio of decompressed to stored size of LZ4."""
-
 
 def lz4_frame(data: Buffer, max_size: int, size: int | None) -> Decoded:
     """The LZ4 frames that fill `data`.
 
-    The sizes that they state are not believed: the output buffer is as large as their stored bytes can become.  Raises
-    `CodecError`, `LimitExceededError` beyond `max_size`, or `UnsupportedFeatureError` if the first one needs a
+    Raises `CodecError`, `LimitExceededError` beyond `max_size`, or `UnsupportedFeatureError` if a frame needs a
     dictionary.
     """
-    raw = bytes(data)
-    if not raw.startswith(LZ4_FRAME_MAGIC):
+    found = bytearray()
+    for block in lz4_frames(BytesIO(data).read):
+        found += block
+        if len(found) > max_size:
+            raise over_budget("lz4", max_size)
+    return Decoded(bytes(found), len(data))
+
+
+_LZ4_BLOCK_SIZES = {4: 1 << 16, 5: 1 << 18, 6: 1 << 20, 7: 1 << 22}
+"""The decompressed size of a block at most, by the number in the second byte of a frame's descriptor."""
+
+
+def lz4_frames(take: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Yield the content of consecutive LZ4 frames block by block: at most 4 MiB, whatever the size of the frame.
+
+    `take(size)` returns the next bytes, fewer only at the end. Every checksum and size that a frame states is compared.
+    Raises `CodecError` for damage, and `UnsupportedFeatureError` if a frame needs a dictionary.
+    """
+    magic = take(4)
+    if magic != LZ4_FRAME_MAGIC:
         raise CodecError("lz4: not a frame")
-    if len(raw) > len(LZ4_FRAME_MAGIC) and raw[len(LZ4_FRAME_MAGIC)] & LZ4_NAMES_DICTIONARY:
+    while magic:
+        if magic == LZ4_FRAME_MAGIC:
+            yield from _lz4_frame_blocks(take)
+        elif len(magic) == 4 and magic[0] & 0xF0 == 0x50 and magic[1:] == b"\x2a\x4d\x18":  # to be skipped
+            left = int.from_bytes(_exactly(take, 4), "little")
+            while left:
+                left -= len(_exactly(take, min(left, 1 << 20)))
+        else:
+            raise CodecError("lz4: bytes after the last frame", actual=magic)
+        magic = take(4)
+
+
+def _lz4_frame_blocks(take: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Yield the blocks of a frame whose magic number has been read."""
+    from exhume.codecs.checksums import RunningChecksum, xxhash32
+
+    head = _exactly(take, 2)
+    flags = head[0]
+    linked, checked, sized, summed = not flags & 0x20, flags & 0x10, flags & 0x08, flags & 0x04
+    if flags & LZ4_NAMES_DICTIONARY:
         raise UnsupportedFeatureError("lz4: the frame needs a dictionary")
-    out = bytearray(min(max_size, LZ4_MOST * len(raw)))
+    head += _exactly(take, 8) if sized else b""
+    most = _LZ4_BLOCK_SIZES.get(head[1] >> 4, 0)
+    # The version is 1; two bits of the flags and five of the next byte are zero.
+    if flags >> 6 != 1 or flags & 2 or not most or head[1] & 0x8F:
+        raise CodecError("lz4: corrupt frame", actual=f"descriptor {head.hex()}")
+    if _exactly(take, 1)[0] != xxhash32(head) >> 8 & 0xFF:
+        raise CodecError("lz4: the checksum of the frame's descriptor does not match")
+    content = RunningChecksum("xxhash32")
+    total, window = 0, b""
+    while size := int.from_bytes(_exactly(take, 4), "little"):
+        is_plain, size = size >> 31, size & 0x7FFFFFFF
+        if size > most:
+            raise CodecError("lz4: corrupt frame", expected=f"a block of at most {most} bytes", actual=size)
+        raw = _exactly(take, size)
+        if checked and int.from_bytes(_exactly(take, 4), "little") != xxhash32(raw):
+            raise CodecError("lz4: the checksum of a block does not match")
+        block = raw if is_plain else _lz4_up_to(raw, most, window)
+        total += len(block)
+        if summed:
+            content.update(block)
+        if linked:
+            window = (window + block)[-_LZ4_REACH:] if len(block) < _LZ4_REACH else block[-_LZ4_REACH:]
+        yield block
+    if sized and total != int.from_bytes(head[2:], "little"):
+        stated = counted(int.from_bytes(head[2:], "little"), "bytes")
+        raise CodecError("lz4: wrong decompressed size", expected=stated, actual=counted(total, "bytes"))
+    if summed and int.from_bytes(_exactly(take, 4), "little") != content.value():
+        raise CodecError("lz4: the checksum of the frame's content does not match")
+
+
+def _lz4_up_to(raw: bytes, most: int, window: bytes) -> bytes:
+    """Decode a raw block of at most `most` bytes that may refer back into `window`.  Raises `CodecError`."""
+    out = bytearray(len(window) + most)
     try:
-        written = _cramjam().lz4.decompress_into(raw, out)
+        whole = _with_prefix(raw, window) if window and raw else raw
+        written = _cramjam().lz4.decompress_block_into(whole, out, output_len=len(out))
     except Exception as error:  # cramjam.DecompressionError is not a stable name
-        if len(out) == max_size and "write whole buffer" in str(error):
-            raise over_budget("lz4", max_size) from error
         raise CodecError("lz4: corrupt frame", actual=str(error)) from error
-    return Decoded(bytes(memoryview(out)[:written]), len(raw))
+    return bytes(memoryview(out)[len(window) : written])
+
+
+def _exactly(take: Callable[[int], bytes], size: int) -> bytes:
+    """Return the next `size` bytes.  Raises `CodecError` if there are fewer."""
+    found = take(size)
+    if len(found) != size:
+        raise CodecError("lz4: truncated frame", expected=counted(size, "bytes"), actual=counted(len(found), "bytes"))
+    return found
 
 
 @functools.cache

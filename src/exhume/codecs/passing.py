@@ -1,8 +1,6 @@
 """Payloads that are decompressed piece by piece: memory for one chunk, whatever their size.
 
 `decompress` of the package holds a payload as a whole; here stored bytes come in chunks, and so does the content.
-
-Decoding a stream only as far as its output is needed.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ class PayloadStream:
 
     `stored` are its stored bytes in chunks; `max_size` and `size` are those of `decompress`. Iterating raises
     `CodecError` for damage, another size, or bytes after the stream; `LimitExceededError` beyond `max_size`; and
-    `UnsupportedFeatureError` for codecs that are not read in chunks.
+    `UnsupportedFeatureError` for an unknown codec or a missing dictionary.
     """
 
     def __init__(
@@ -48,19 +46,18 @@ class PayloadStream:
         self._codec, self._max_size, self._size, self._trailing = codec, max_size, size, trailing
         self._stored = iter(stored)
         if codec not in _READERS:
-            raise UnsupportedFeatureError(
-                f"{codec}: cannot be decompressed in chunks", expected=f"one of {', '.join(_READERS)}"
-            )
+            raise UnsupportedFeatureError(f"unknown codec {codec!r}", expected=f"one of {', '.join(_READERS)}")
 
     def __iter__(self) -> Iterator[bytes]:
         total = 0
-        for piece in _READERS[self._codec](self):
-            total += len(piece)
+        for content in _READERS[self._codec](self):
+            total += len(content)
             if total > self._max_size:
                 raise over_budget(self._codec, self._max_size)
             if self._size is not None and total > self._size:
                 raise self._wrong("more")
-            yield piece
+            for at in range(0, len(content), PIECE):
+                yield content[at : at + PIECE]
         if self._size is not None and total != self._size:
             raise self._wrong(counted(total, "bytes"))
         left = 0 if self._trailing else sum(map(len, self._stored))
@@ -120,17 +117,22 @@ class PayloadStream:
         from exhume.codecs.zstd import zstd_stream
 
         for used, content, is_end in zstd_stream(self._fed(), FEED):
-            for at in range(0, len(content), PIECE):
-                yield content[at : at + PIECE]
+            yield content
             if one and is_end:
                 self.end(self.consumed - used)
                 return
         if one:
             raise CodecError(_CUT.format(self._codec), actual=f"{counted(self.consumed, 'bytes')} without an end")
 
-    def elements(self, codec: str) -> Iterator[bytes]:
+    def block(self, decode: Callable[[Iterator[bytes], PayloadStream], Iterator[bytes]]) -> Iterator[bytes]:
         """The content of a block of Snappy or LZ4."""
-        return (_snappy if codec == "snappy" else _lz4)(self._fed(), self)
+        return decode(self._fed(), self)
+
+    def lz4_frames(self) -> Iterator[bytes]:
+        """The content of LZ4 frames.  Raises `CodecError`."""
+        from exhume.codecs.blocks import lz4_frames
+
+        return lz4_frames(ForwardReader(self._fed()).take)
 
     @property
     def size(self) -> int | None:
@@ -395,12 +397,10 @@ _READERS: Final[dict[str, Callable[[PayloadStream], Iterator[bytes]]]] = {
     "bz2": lambda stream: stream.engine(_from_xz("bz2_decoder")),
     "zstd": lambda stream: stream.frames(False),
     "zstd-frame": lambda stream: stream.frames(True),
-    "snappy": lambda stream: stream.elements("snappy"),
-    "lz4": lambda stream: stream.elements("lz4"),
+    "snappy": lambda stream: stream.block(_snappy),
+    "lz4": lambda stream: stream.block(_lz4),
+    "lz4-frame": PayloadStream.lz4_frames,
 }
-
-SEQUENTIAL: Final = frozenset(_READERS)
-"""The codecs whose payloads are read in chunks."""
 
 
 class Stepwise:

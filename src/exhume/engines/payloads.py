@@ -93,7 +93,7 @@ class Payloads:
             for piece in pieces:
                 size += len(piece)
         except UnsupportedFeatureError:
-            return 0  # of a codec that is not read in chunks
+            return 0  # it needs a dictionary
         except ExhumeError as error:
             self._failures[number] = f"decompressed up to byte {size}: {error}"
         return size

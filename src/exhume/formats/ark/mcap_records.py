@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import IntEnum
 from itertools import chain
@@ -19,8 +20,9 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import zstandard
 
 from exhume import codecs
+from exhume.codecs.blocks import lz4_frames
 from exhume.codecs.zstd import zstd_partial
-from exhume.errors import FormatError, MissingDependencyError, UnsupportedFeatureError, shorten
+from exhume.errors import CodecError, FormatError, MissingDependencyError, UnsupportedFeatureError, shorten
 from exhume.io.output.scratch import Spool
 from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -117,11 +119,13 @@ def _beginning(codec: str, data: bytes, most: int) -> bytes:
         return data
     if codec == "zstd":
         return zstd_partial(data, max_size=most)[0]
-    try:
-        out: bytes = importlib.import_module("lz4.frame").LZ4FrameDecompressor().decompress(data, max_length=most)
-    except (ImportError, RuntimeError):
-        return b""
-    return out
+    found = bytearray()
+    with suppress(CodecError, UnsupportedFeatureError):
+        for block in lz4_frames(io.BytesIO(data).read):
+            found += block
+            if len(found) >= most:
+                break
+    return bytes(found[:most])
 
 
 def read_head(file: BinaryIO) -> tuple[int, int]:

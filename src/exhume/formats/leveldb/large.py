@@ -205,12 +205,12 @@ def large_content(
     `CodecError` for a size of Snappy that cannot be read.
     """
     from exhume.codecs.blocks import snappy_size
-    from exhume.codecs.passing import SEQUENTIAL, StoredContent
+    from exhume.codecs.passing import StoredContent
 
     offset, size = place
     size_of_all = found.size or (snappy_size(head)[0] if found.codec == "snappy" else 0)
     least = min(LARGE_AND_SLOW if found.codec in SLOW else LARGE, limits.payload_size)
-    if found.dictionary or found.codec not in SEQUENTIAL or (max(size, size_of_all) <= least and not forced):
+    if found.dictionary or (max(size, size_of_all) <= least and not forced):
         return None
 
     def chunks(start: int, stop: int) -> Iterator[bytes]:
