@@ -129,11 +129,25 @@ def test_closed_streams_are_no_trouble(verb: list[str], closed: str) -> None:
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("verb", [["cat", DEMO], ["search", DEMO, "*: *"]], ids=["cat", "search"])
+@pytest.mark.parametrize(
+    "verb", [["cat", DEMO], ["search", DEMO, "*: *"], ["info", DEMO], ["--help"]], ids=["cat", "search", "info", "help"]
+)
 def test_a_full_disk_is_an_error(verb: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, "-m", "exhume", *verb]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
-    assert b"No space left" in done.stderr
-    assert b"Traceback" not in done.stderr
+    assert done.stderr == b"exhume: standard output: No space left on device [EX-601]\n"
+
+
+@pytest.mark.parametrize("verb", ["recode", "salvage"])
+def test_a_full_disk_names_the_output(verb: str, tmp_path: Path) -> None:
+    """Not the temporary file that was written when the space ended."""
+    out = tmp_path / "out.clps"
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); import exhume.cli.main as c; c.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", limited, verb, DEMO, "-o", str(out)], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"exhume: {out}: File too large".encode())
+    assert not list(tmp_path.iterdir())

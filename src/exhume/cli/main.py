@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib.util
 import os
@@ -19,6 +20,8 @@ from exhume.errors import ExhumeError, QueryError
 from exhume.redaction import redact
 
 ALIASES = {"ls": "list"}
+
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class CarriedError(Exception):
@@ -154,6 +157,11 @@ def ending(error: BaseException, argv: list[str]) -> ExitCode:
     except OSError as failure:
         if isinstance(failure, BrokenPipeError) and output_is_closed():
             return _reader_left()
+        if failure.filename is None and failure.errno in _DISK_ERRORS:  # errors of other outputs name them
+            from exhume.io.source import source_error
+
+            _print_error(source_error(failure, "standard output"), argv)
+            return ExitCode.FAILED
         from exhume.cli.render import shown
 
         click.echo(shown(f"exhume: {failure.filename or 'error'}: {failure.strerror or failure}"), err=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 from exhume.archive import Archive, Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.engines.identify import open_archive
-from exhume.errors import ExhumeError, Span, WriterError
+from exhume.errors import Span, WriterError
 from exhume.findings import Severity
 from exhume.io.files import naming
 from exhume.io.opening import Target
@@ -92,27 +90,14 @@ def recode(
         check_keywords(f"recode() of {described.id} archives", options, hook, recode)
         with ScratchDirectory(path) as scratch:
             made = scratch / path.name
-            with _named_as(made, path):
-                hook(archive, made, stored=stored, limits=limits, progress=progress, jobs=jobs, **options)
-                digest = _compare_digests(archive, made, limits, jobs)
+            hook(archive, made, stored=stored, limits=limits, progress=progress, jobs=jobs, **options)
+            digest = _compare_digests(archive, made, limits, jobs)
             report = RecodeReport(archive.format, str(path), digest, _size(archive), _size_on_disk(made))
             with naming(path):
                 made.rename(path)
             report_output(path)
             sync_directory(path.parent)
     return report
-
-
-@contextlib.contextmanager
-def _named_as(made: Path, path: Path) -> Iterator[None]:
-    """Errors about an unfinished archive name what it was to become."""
-    try:
-        yield
-    except ExhumeError as error:
-        if error.span is not None and Path(error.span.source).is_relative_to(made):
-            inside = Path(error.span.source).relative_to(made)
-            error.span = error.span._replace(source=str(path / inside))
-        raise
 
 
 def _compare_digests(archive: Archive, made: Path, limits: Limits, jobs: int) -> str:

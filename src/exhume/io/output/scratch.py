@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from exhume.counts import counted
+from exhume.errors import ExhumeError, Span
 from exhume.io.files import BINARY, CLOEXEC, RawFile, naming
 from exhume.io.source import STREAM_CHUNK
 
@@ -141,7 +142,8 @@ def _discard_ours(path: Path, process: int) -> None:
 class ScratchDirectory:
     """A context manager: a temporary directory next to `target`, removed with its content in the end.
 
-    Entering it returns its path, or raises `SourceError`.
+    Entering it returns its path, or raises `SourceError`.  Errors about files in it name the target: a file with the
+    target's name is the unfinished target, and others are only needed to make it.
     """
 
     def __init__(self, target: Path) -> None:
@@ -157,6 +159,12 @@ class ScratchDirectory:
             raise
         return self._path
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, exc_type: object = None, error: object = None, *traceback: object) -> None:
         discard(self._path)
         self._watch.detach()
+        if isinstance(error, ExhumeError) and error.span is not None:
+            place = Path(error.span.source)
+            if place.is_relative_to(unfinished := self._path / self._target.name):
+                error.span = error.span._replace(source=str(self._target / place.relative_to(unfinished)))
+            elif place.is_relative_to(self._path):
+                error.span = Span(str(self._target), 0, 0)
