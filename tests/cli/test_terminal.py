@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 import exhume.zs
 from exhume.cli.advice import ADVICE, SYNONYMS, edits, options_of
 from exhume.cli.main import main
+from exhume.cli.progress import ProgressBar
 from exhume.io.opening import open_target
 from tests.conftest import ROOT
 
@@ -314,6 +317,8 @@ READ = re.compile(r"[0-9.]+ (B|KiB|MiB) (of [0-9.]+ (B|KiB|MiB) )?read, ")
         ["search", "--count", "leveldb/small", ""],
         ["cat", "zs/words-none.zs"],
         ["info", "--stats", "zs/words-none.zs"],
+        ["list", "--sections", "zs/words-none.zs"],
+        ["payload", "zs/words-none.zs", "data-1"],
     ],
     ids=" ".join,
 )
@@ -323,6 +328,25 @@ def test_what_is_read_is_shown_while_a_file_is_written(words: list[str], samples
     stated, printed = progress_of(*named)
     assert READ.search(stated), stated
     assert printed == exhume_cli(*named).out
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_appears_without_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that reports nothing for a while, such as copying one large file, is not silent."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("exhume.cli.progress.PROGRESS_AFTER", 0.01)
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    with ProgressBar("extract", shown=True) as report:
+        report(0, 3, "members")
+        while "0 of 3 members" not in terminal.getvalue():
+            time.sleep(0.01)
+    before = terminal.getvalue()
+    report(1, 3, "members")
+    assert terminal.getvalue() == before, "it has ended"
 
 
 def test_the_bar_ends_before_output_to_the_terminal(samples: Path) -> None:

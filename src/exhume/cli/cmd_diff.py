@@ -40,8 +40,9 @@ def command(run: Run, left: str, right: str, content: bool, jobs: int) -> ExitCo
 
     run.reject_subrange()
     problems: list[Finding] = []
-    one, first = _side(run, left, content, jobs, problems)
-    other, second = _side(run, right, content, jobs, problems)
+    with run.reading("diff"):
+        one, first = _side(run, left, content, jobs, problems)
+        other, second = _side(run, right, content, jobs, problems)
     if not (first or second):
         raise click.UsageError("neither is a bundle")
     found = [] if one is None or other is None else list(compare(one, other, user_data=first and second))

@@ -78,10 +78,10 @@ def list_one(
     """List one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
     cli, mine, opening, jobs = _options(run, target, sections=sections, values=values, given=given)
     if sections:
-        with run.inspect(target, **opening) as inspected:
+        with run.reading("list"), run.inspect(target, **opening) as inspected:
             return _list_sections(run, target, inspected, jobs if isinstance(jobs, int) else 1)
     options = cli.verb_options("list", mine)
-    with run.open(target, **opening) as archive:
+    with run.reading("list"), run.open(target, **opening) as archive:
         if long and not run.machine:
             _list_long(run, _chosen(run, archive, options, glob))
         elif (lines := cli.listed(run, archive, options) if cli.listed and glob is None else None) is None:

@@ -31,7 +31,7 @@ def command(
 
     if svg is None and png is None:
         raise click.UsageError("give --svg FILE or --png FILE (or both)")
-    with run.inspect(target) as archive:
+    with run.reading("map"), run.inspect(target) as archive:
         format = archive.format
         drawing = draw_map(archive, None if no_verify else archive.verify(jobs=jobs), jobs=jobs)
         outcome, verdict = run.report_problems(archive), archive.verdict

@@ -30,7 +30,7 @@ def command(run: Run, target: str, section: str, output: str | None, overwrite: 
     """
     from exhume.io.output.atomic import AtomicFile
 
-    with run.open(target) as archive:
+    with run.reading("payload"), run.open(target) as archive:
         body = {"target": target, "format": archive.format, "section": section}
         if run.machine and output is None:
             data = archive.read_section(section)

@@ -24,35 +24,61 @@ PROGRESS_AFTER = 1.0
 
 
 class ProgressBar:
-    """A rich progress bar that appears after `PROGRESS_AFTER` seconds; a context manager that returns the callback."""
+    """A rich progress bar that appears after `PROGRESS_AFTER` seconds, also if nothing is reported until then.
+
+    A context manager that returns the callback, which any thread may call.
+    """
 
     def __init__(self, label: str, *, shown: bool) -> None:
-        """Prepare a bar; it appears with the first report, and only if `shown`."""
+        """Prepare a bar, which appears only if `shown`."""
         self._shown = shown
         self._label = label
         self._start = time.monotonic()
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
         self._bar: Any = None
         self._task: Any = None
         self._last = 0.0
+        self._latest: tuple[int, int | None, str] | None = None
 
     def __enter__(self) -> Progress:
-        return self._update if self._shown else no_progress
+        if not self._shown:
+            return no_progress
+        self._timer = threading.Timer(PROGRESS_AFTER, self._appear)
+        self._timer.daemon = True
+        self._timer.start()
+        return self._update
 
     def __exit__(self, *error: object) -> None:
         self.end()
 
     def end(self) -> None:
         """Remove the bar for good."""
-        self._shown = False
-        if self._bar is not None:
-            self._bar.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            self._shown = False
+            if self._bar is not None:
+                self._bar.stop()
+
+    def _appear(self) -> None:
+        """Show the bar with the latest report, if there is one."""
+        with self._lock:
+            self._show()
 
     def _update(self, done: int, total: int | None, unit: str) -> None:
         """Show the progress, at most ten times a second; `total` is None if it is unknown."""
+        self._latest = done, total, unit
         now = time.monotonic()
-        if not self._shown or now - self._start < PROGRESS_AFTER or now - self._last < 0.1:
+        if now - self._start < PROGRESS_AFTER or now - self._last < 0.1:
             return
-        self._last = now
+        with self._lock:
+            self._last = now
+            self._show()
+
+    def _show(self) -> None:
+        if not self._shown:
+            return
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -67,9 +93,11 @@ class ProgressBar:
                 redirect_stdout=sys.stdout.isatty(),  # a file would lose output
             )
             self._bar.start()
-            self._task = self._bar.add_task(self._label, total=total, text_shown="")
-        text = f"{format_progress(done, total, unit)}, {rate(done, now - self._start, unit)}"
-        self._bar.update(self._task, completed=done, total=total, text_shown=text)
+            self._task = self._bar.add_task(self._label, total=None, text_shown="")
+        if self._latest is not None:
+            done, total, unit = self._latest
+            text = f"{format_progress(done, total, unit)}, {rate(done, time.monotonic() - self._start, unit)}"
+            self._bar.update(self._task, completed=done, total=total, text_shown=text)
 
 
 def format_progress(done: int, total: int | None, unit: str) -> str:

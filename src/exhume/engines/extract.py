@@ -124,6 +124,7 @@ def extract(
         else:
             read = threads.enter_context(closing(read_ahead(archive, chosen, jobs)))
             found = map(alone, range(len(chosen)), read, repeat(jobs))
+        progress(0, len(chosen), "members")
         for result in found:
             written, size, failed = alone(result.place, None, jobs) if isinstance(result, _LargeMember) else result
             report.extracted += written

@@ -151,8 +151,8 @@ class _ReportBuild:
             try:
                 image = stack.enter_context(self.opened(name))
                 assert isinstance(image, Source)
-                hashed = _hashed(image)
-                shown = self.progress if not self.several or hashed.size >= LARGE else no_progress
+                shown = self.progress if not self.several or image.size >= LARGE else no_progress
+                hashed = _hashed(image, shown)
                 finds = list(carve(image, limits=self.limits, progress=shown, jobs=self.jobs, **self.carving))
                 matches = self.check is None or self.check(image, shown)
             except (SourceError, MissingDependencyError) as error:
@@ -193,7 +193,8 @@ class _ReportBuild:
         if self.carving["only"] and entry.format not in self.carving["only"]:
             self._other(entry.name, UNRECOGNIZED, f"{entry.format}, which was not requested")
             return
-        checked = Verification(entry.tree, format=entry.format, limits=self.limits, jobs=self.jobs)
+        shown = no_progress if self.several else self.progress
+        checked = Verification(entry.tree, format=entry.format, limits=self.limits, jobs=self.jobs, progress=shown)
         try:
             findings = list(islice(checked, MOST_FINDINGS))
             verdict = checked.verdict  # of all that are left
@@ -301,15 +302,17 @@ def _why(error: ExhumeError) -> str:
     return error.message if error.actual is None else f"{error.message}: {error.actual}"
 
 
-def _hashed(source: Source | Tree) -> Hashed:
+def _hashed(source: Source | Tree, progress: Progress = no_progress) -> Hashed:
     assert isinstance(source, Source)
-    return Hashed(source.name, source.size, _sha256(source))
+    return Hashed(source.name, source.size, _sha256(source, progress))
 
 
-def _sha256(source: Source) -> str:
-    hashed = hashlib.sha256()
+def _sha256(source: Source, progress: Progress = no_progress) -> str:
+    hashed, done = hashlib.sha256(), 0
     for piece in source.chunks(0, source.size):
         hashed.update(piece)
+        done += len(piece)
+        progress(done, source.size, "bytes hashed")
     return hashed.hexdigest()
 
 
