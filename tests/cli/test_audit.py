@@ -338,7 +338,7 @@ def test_what_goes_to_standard_output_has_its_digest(tmp_path: Path, archive: Pa
     record = records(log)[-1]
     assert record["stdin"] == {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     ran = exhume_cli("audit", log)
-    assert "; 3 not checked (remote, or a stream)" in ran.text
+    assert "; not checked: standard input, standard output\n" in ran.text
     assert {one["name"] for one in json.loads(exhume_cli("audit", log, "--json").text)["files"]} == {str(archive), "-"}
 
 

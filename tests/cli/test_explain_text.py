@@ -223,6 +223,14 @@ def test_a_long_section_is_shown_before_its_end_is_known(
         assert [one.name for one in tokens.children] == [f"[{number}]" for number in range(3 + 2 * 1500 + 1)]
 
 
+def test_a_summary_contains_numbers_of_variable_length(samples: Path, exhume_cli: Cli) -> None:
+    """`{ofs_block.value}` of a number that is shown as one line, without its `value`."""
+    ran = exhume_cli("explain", samples / "zs/words-none.zs", "--section", "index-0")
+    with exhume.open(samples / "zs/words-none.zs") as archive:
+        (data,) = (one.span for one in archive.sections() if one.name == "data-0")
+    assert re.search(rf"\[0\] +entry +'.*' at {data.start}\b", ran.text)
+
+
 def test_what_fails_at_the_end_of_a_long_section_is_shown(
     tmp_path: Path, tight: None, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

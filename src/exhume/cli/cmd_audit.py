@@ -102,10 +102,13 @@ def _lines(run: Run, found: _RecordsFile, ok: bool) -> Iterator[str]:
     for one in found.files:
         if one["state"] not in ("unchanged", "not_checked"):
             yield f"record {one['record']}: {one['role']} {printable(str(one['name']))}: {one['state']}"
-    apart = sum(one["state"] == "not_checked" for one in found.files)
+    unchecked = [one for one in found.files if one["state"] == "not_checked"]
     same = sum(one["state"] == "unchanged" for one in found.files)
-    kept = f"{same} of {counted(len(found.files) - apart, 'files')} unchanged"
-    kept += f"; {apart:,} not checked (remote, or a stream)" if apart else ""
+    kept = f"{same} of {counted(len(found.files) - len(unchecked), 'files')} unchanged"
+    remote = sum(one["name"] != "-" for one in unchecked)
+    streams = sorted({f"standard {one['role']}" for one in unchecked if one["name"] == "-"})
+    apart = [*([counted(remote, "remote objects")] if remote else []), *streams]
+    kept += f"; not checked: {', '.join(apart)}" if apart else ""
     yield f"{'ok' if ok else 'NOT ok'}: {counted(found.count, 'records')}; {kept}"
     if found.last is not None:
         yield f"last: {found.last}"

@@ -45,5 +45,5 @@ def command(run: Run, target: str, output: str, stored: bool, jobs: int, **value
         run.document("recode", {"target": target, **report.to_dict()})
     else:
         run.print(f"{printable(output)}: {human_size(report.size_before)} -> {human_size(report.size_after)}")
-        run.print(f"content {report.content_digest}, the same in both; verified")
+        run.print_wrapped(f"content verified, the same in both: {report.content_digest}")
     return ExitCode.DONE

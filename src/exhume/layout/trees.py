@@ -174,11 +174,14 @@ def is_one_line(made: Field, kind: FieldDoc) -> bool:
 
 def _represented(made: Field, path: str, form: str | None) -> Any:
     """The value that a placeholder of a representation stands for; None when it is absent."""
-    at: Field | None = made
+    at = made
     for name in path.split("."):
-        at = next((child for child in at.children if child.name == name), None) if at is not None else None
-    if at is None:
-        return None
+        if at is not made and not at.children:
+            break  # a structure of one line has the value of what follows in the path
+        child = next((child for child in at.children if child.name == name), None)
+        if child is None:
+            return None
+        at = child
     value = at.value
     if isinstance(value, (bytes, bytearray)):
         return value.hex() if form == "hex" else shorten(bytes(value), 80) if value else ""
