@@ -171,6 +171,22 @@ def test_invalid_text_and_repeated_keys_verify_nothing(keys: list[str]) -> None:
     assert filled(registry, "T", schema, [message.replace(b"--", b"\xc3-")]) is None
 
 
+@pytest.mark.parametrize("large", [("name",), ("data",), ("list",), ("name", "data", "list")])
+def test_large_buffers_are_passed_on_without_a_copy(large: tuple[str, ...]) -> None:
+    numbers = Field("list", "arraylist", value=Field("", "uint8", optional=True))
+    fields = (Field("data", "byte_buffer"), numbers, Field("name", "string"), Field("last", "string"))
+    registry = Registry({"T": Schema("T", fields)}, {})
+    size = (1 << 20) + 5
+    value = {
+        "data": b"ab" * size if "data" in large else b"ab",
+        "list": [None if one % 7 else one % 251 for one in range(size if "list" in large else 9)],
+        "name": "né" * size if "name" in large else "é",
+        "last": "z",
+    }
+    messages = [encoder_for(registry, "T").encode(one) for one in (value, {**value, "name": "n", "last": "y"})]
+    assert compare(registry, "T", schema_of(registry, "T"), messages) == (KERNEL is not None)
+
+
 def test_absent_values_take_no_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     large = Field("a", "array", array_size=1 << 20, value=Field("", "double"), optional=True)
     registry = Registry({"T": Schema("T", (large,))}, {})

@@ -311,6 +311,18 @@ def test_hostile_bytes(name: str, raw: bytes, code: str, start: int) -> None:
     assert error.span.start == 10 + start
 
 
+@pytest.mark.parametrize("name", ["S", "L"])
+def test_a_long_string_is_read_as_a_short_one(name: str) -> None:
+    registry = parse_idl("schema S { string s; } schema L { arraylist<string> s; }")
+    text = "aé" * (1 << 20)
+    raw = encoder_for(registry, name).encode({"s": text if name == "S" else ["b", text, "c"]})
+    assert decoder_for(registry, name).decode(raw) == {"s": text if name == "S" else ["b", text, "c"]}
+    errors = [fail(registry, name, raw[:-40] + b"\xff" + raw[-39:]), fail(registry, name, raw[:-40])]
+    assert [error.code for error in errors] == ["ARK-310", "ARK-309"]
+    assert errors[0].span is not None
+    assert 10 + len(raw) - 40 - errors[0].span.start in (0, 1)  # the byte, or the character that it breaks
+
+
 def test_field_path_names_the_place() -> None:
     registry = parse_idl("schema In { string s; } schema Out { arraylist<In> items; dictionary<string, In> map; }")
     error = fail(registry, "Out", b"\xd1\2\0\0\0\xd1\0\0\0\0\xd1\1\0\0\0\xff")

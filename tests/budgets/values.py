@@ -131,7 +131,7 @@ VALUES: dict[str, tuple[str, Callable[[Path, int], None], Cases]] = {
         "cat": 0, "verify": 0, EXTRACT: 0,
     }),
     "ark": ("a message, not compressed", _ark("none"), {
-        "cat": 2, "cat --raw": 0, "verify": 1, JSONL: 2, CSV: 3, ARROW: 3, PARQUET: 4,
+        "cat": 2, "cat --raw": 0, "verify": 1, JSONL: 2, CSV: 2, ARROW: 2, PARQUET: 4,
     }),
     "ark zstd": ("a message, zstd", _ark("zstd"), {"cat": 2, "cat --raw": 1.5, "verify": 2}),
     "kv-ir": ("a string", _kv_ir, {"cat": 2, "verify": 2, JSONL: 2, CSV: 2, ARROW: 2, PARQUET: 4}),

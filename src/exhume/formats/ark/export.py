@@ -207,18 +207,24 @@ class ExportRows(NamedTuple):
     def made(self, messages: Iterable[ArkMessage]) -> tuple[tuple[bytes | bytearray, int, int], int]:
         """The text of the rows, how many cells hold nested values and how many are escaped; and the number of rows."""
         rows, nested = [], 0
-        for message in messages:
-            row: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
-            if message.value is None:
-                row["data"] = message.data.hex()
-            else:
-                for name, path in self.leaves[message.identifier].items():
-                    value = pick(message.value, path)
-                    row[name] = cell(value)
-                    nested += isinstance(value, (Mapping, list, tuple)) and name in self.names
-            rows.append([row.get(name, "") for name in self.names])
+        for row, lists in map(self._row, messages):  # a message is released once its row is made
+            rows.append(row)
+            nested += lists
         text, escaped = _csv(rows)
         return (text, nested, escaped), len(rows)
+
+    def _row(self, message: ArkMessage) -> tuple[list[Any], int]:
+        """The cells of a message, and how many of them hold nested values."""
+        row: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
+        nested = 0
+        if message.value is None:
+            row["data"] = message.data.hex()
+        else:
+            for name, path in self.leaves[message.identifier].items():
+                value = pick(message.value, path)
+                row[name] = cell(value)
+                nested += isinstance(value, (Mapping, list, tuple)) and name in self.names
+        return [row.get(name, "") for name in self.names], nested
 
 
 def leaf_paths(registry: Registry, type_name: str) -> Iterator[tuple[str, ...]]:

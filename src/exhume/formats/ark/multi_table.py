@@ -65,6 +65,7 @@ class _TablesQuery(Query):
         parts = [(*part[:4], head) for part, head in zip(gathered.parts, heads, strict=True)]
         columns = [rows.columns for rows in self._rows]
         tables = ark_tables(numbers, parts, [(one.packed, one.texts) for one in columns if one is not None], ROOM)
+        del gathered, parts
         unread: list[int] = []
         for number, (rows, made) in enumerate(zip(self._rows, tables, strict=True)):
             if made is None:

@@ -32,6 +32,7 @@ from exhume.formats.ark.rbuf.layout import (
 )
 from exhume.formats.ark.rbuf.registry import Field, Schema
 from exhume.formats.ark.rbuf.wire import (
+    LARGE,
     MAX_DEPTH,
     SIZE_CAP,
     DecodeFailure,
@@ -46,6 +47,7 @@ from exhume.formats.ark.rbuf.wire import (
     failed,
     guid,
     is_fixed,
+    large_text,
     letter_of,
     list_reader,
     number_reader,
@@ -414,7 +416,7 @@ def _text_step(name: str) -> Step:
     def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
         """Read one string."""
         try:
-            out[name], pos = read_text(buf, pos, end)
+            out[name], pos = read_text(buf, pos, end) if end - pos < LARGE else large_text(buf, pos, end)
         except LayoutError as error:
             failure = failed(error, "length of a string")
             failure.path.append(name)

@@ -5,6 +5,7 @@
 
 cdef enum:
     ALIGNED = 16  # bytes: what a buffer of Arrow begins at a multiple of
+    LARGE_OUT = 0x100000  # bytes of a buffer that is passed on as it is: a copy would take as much memory again
 
 cdef struct RbufTable:
     RbufColumn* columns
@@ -110,18 +111,22 @@ cdef bint fill_columns(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted,
     return not w.is_full
 
 
+cdef inline int64_t in_copy(Out* out) noexcept nogil:
+    """The bytes of a buffer in the copy; 0 for a large one."""
+    return aligned(out.size) if out.size < LARGE_OUT else 0
+
+
 cdef int64_t table_size(RbufTable* table) noexcept nogil:
-    """The bytes of its messages' times and sizes and of its columns."""
+    """The bytes of its messages' times and sizes and of its columns, without large buffers."""
     cdef int64_t size = 2 * aligned((table.last - table.first) * sizeof(uint64_t))
     cdef Py_ssize_t at
     for at in range(table.count):
-        size += aligned(table.columns[at].bits.size) + aligned(table.columns[at].ends.size)
-        size += aligned(table.columns[at].data.size)
+        size += in_copy(&table.columns[at].bits) + in_copy(&table.columns[at].ends) + in_copy(&table.columns[at].data)
     return size
 
 
 cdef void copy_table(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted, char* to) noexcept nogil:
-    """Copy the rows of a table to `to`: times, sizes, then the buffers of each column, each aligned."""
+    """Copy the rows of a table to `to`: times, sizes, then the buffers of each column that are not large, each aligned."""
     cdef uint64_t* times = <uint64_t*>to
     cdef Py_ssize_t at, rows = table.last - table.first
     cdef int64_t* sizes = <int64_t*>(to + aligned(rows * sizeof(uint64_t)))
@@ -137,31 +142,38 @@ cdef void copy_table(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted, c
 
 
 cdef inline char* copy_out(char* to, Out* out) noexcept nogil:
-    if out.size:
+    if 0 < out.size < LARGE_OUT:
         memcpy(to, out.data, out.size)
-    return to + aligned(out.size)
+    return to + in_copy(out)
 
 
 cdef object table_parts(RbufTable* table, bytes held):
-    """What `ark_columns` returns: views of the copy."""
+    """What `ark_columns` returns: views of the copy, and the large buffers, which the table loses."""
     cdef object view = PyMemoryView_FromObject(held)
     cdef Py_ssize_t number, size = (table.last - table.first) * sizeof(uint64_t), at = 2 * aligned(size)
     cdef RbufColumn* c
-    cdef Py_ssize_t ends, data
     cdef list out = []
     for number in range(table.count):
         c = &table.columns[number]
-        ends = at + aligned(c.bits.size)
-        data = ends + aligned(c.ends.size)
-        out.append((c.length, c.nulls, view[at : at + c.bits.size], view[ends : ends + c.ends.size],
-                    view[data : data + c.data.size]))
-        at = data + aligned(c.data.size)
+        bits = part_of(view, &at, &c.bits)
+        ends = part_of(view, &at, &c.ends)
+        out.append((c.length, c.nulls, bits, ends, part_of(view, &at, &c.data)))
     return view[:size], view[aligned(size) : aligned(size) + size], table.lost, out
 
 
+cdef object part_of(object view, Py_ssize_t* at, Out* out):
+    """The next buffer: from the copy, or itself."""
+    cdef Py_ssize_t first = at[0]
+    if out.size >= LARGE_OUT:
+        return hold(out)
+    at[0] += aligned(out.size)
+    return view[first : first + out.size]
+
+
 cdef list rbuf_tables(list order, list pieces, list described, bint is_named, int64_t room):
-    """The messages of several channels as tables, `described` by shapes and names: for each the bytes that `copy_table`
-    makes. Raises `MemoryError` if they take more than `room`.
+    """The messages of several channels as tables, `described` by shapes and names: what `table_parts` returns.
+
+    Raises `MemoryError` if they take more than `room`.
     """
     cdef Py_ssize_t count = len(order), number, tables = len(described)
     cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))

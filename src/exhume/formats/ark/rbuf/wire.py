@@ -5,6 +5,7 @@ Spec: rbuf wire format.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import sys
 from collections.abc import Callable, Mapping
@@ -51,6 +52,9 @@ MAX_ELEMENTS: Final = 1 << 24
 
 SIZE_CAP: Final = 1 << 40
 """Computed sizes stop growing here: types of types of arrays can request any number."""
+
+LARGE: Final = 1 << 20
+"""Bytes of a message above which its strings are decoded without a copy."""
 
 NATIVE = sys.byteorder == "little"
 
@@ -165,9 +169,16 @@ def check_header(head: int, position: int, state: State) -> None:
 def text(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
     """The string at `pos` and the offset after it; raises `DecodeFailure` if it passes `end`."""
     try:
-        return read_text(buf, pos, end)
+        return read_text(buf, pos, end) if end - pos < LARGE else large_text(buf, pos, end)
     except LayoutError as error:
         raise failed(error, "length of a string") from None
+
+
+def large_text(buf: bytes, pos: int, end: int) -> tuple[str, int]:
+    """The same without a copy of its bytes."""
+    with contextlib.suppress(LayoutError):
+        return read_text(memoryview(buf), pos, end)
+    return read_text(buf, pos, end)  # whose error has the bytes
 
 
 def byte_buffer(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
