@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.real import REAL, ROOT, RealSamples
+from tests.served import on_path
 from tests.sizes import PROFILE
 
 settings.register_profile(
@@ -80,6 +81,13 @@ def real_samples() -> RealSamples:
 def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What mypy keeps from one test of the group `mypy` for the next: most of its time goes to what is imported."""
     return tmp_path_factory.mktemp("mypy")
+
+
+@pytest.fixture(scope="session")
+def served_path() -> Iterator[str]:
+    """The value of PATH with an `exhume` that starts soon, see `tests/served.py`."""
+    with on_path() as path:
+        yield path
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import doctest
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,12 +34,14 @@ def examples(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_the_python_examples_of_the_arrow_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_examples_of_the_arrow_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served_path: str
+) -> None:
     for module in ("pyarrow", "duckdb", "polars", "pandas"):
         pytest.importorskip(module)
     text = (ROOT / "docs/arrow.md").read_text(encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": served_path}
     for command, _ in 2 * examples("docs/arrow.md"):  # a page can be followed again
         if "exhume create " in command:
             subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, check=True)
@@ -55,9 +56,9 @@ def test_the_python_examples_of_the_arrow_page(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.slow
-def test_the_examples_print_what_the_page_states(page: str, tmp_path: Path) -> None:
+def test_the_examples_print_what_the_page_states(page: str, tmp_path: Path, served_path: str) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
+    environment = {**os.environ, "PATH": served_path, "COLUMNS": "100"}
     commands = examples(page)
     assert commands
     for command, expected in commands:

@@ -102,8 +102,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("group", ["catalog", "c", "[abd-l]", "[m-z]"])
 @pytest.mark.slow
-def test_the_examples_work(group: str, place: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+def test_the_examples_work(group: str, place: Path, tmp_path: Path, served_path: str) -> None:
+    environment = {**os.environ, "PATH": served_path}
     chosen = {name: lines for name, lines in EXAMPLES.items() if belongs(name, group)}
     assert chosen
     for name, line in ((name, line) for name, lines in chosen.items() for line in lines if name not in INTERACTIVE):

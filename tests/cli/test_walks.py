@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +38,7 @@ def store() -> Iterator[dict[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("walk", WALKS)
-def test_a_walk_goes_as_the_page_states(walk: str, tmp_path: Path, store: dict[str, str]) -> None:
+def test_a_walk_goes_as_the_page_states(walk: str, tmp_path: Path, store: dict[str, str], served_path: str) -> None:
     page = f"docs/{walk}.md"
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     files = FILE.findall((ROOT / page).read_text(encoding="utf-8"))
@@ -49,7 +48,7 @@ def test_a_walk_goes_as_the_page_states(walk: str, tmp_path: Path, store: dict[s
     environment = {
         **os.environ,
         **store,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": served_path,
         "COLUMNS": "100",
     }
     commands = examples(page)

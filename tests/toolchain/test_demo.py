@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,9 @@ from tools import nodejs
 ROOT = nodejs.ROOT
 
 
-def demo(root: Path, out: Path, *parts: str) -> subprocess.CompletedProcess[str]:
-    """Run the demo of a project with this Python's `exhume`."""
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "DEMO_DIR": str(out),
-    }
+def demo(root: Path, out: Path, path: str, *parts: str) -> subprocess.CompletedProcess[str]:
+    """Run the demo of a project with the `exhume` of a PATH."""
+    environment = {**os.environ, "PATH": path, "DEMO_DIR": str(out)}
     script = root / "examples" / "demo.sh"
     return subprocess.run(["bash", str(script), *parts], capture_output=True, text=True, check=False, env=environment)
 
@@ -32,8 +27,8 @@ PARTS = sorted(path.stem for path in (ROOT / "examples" / "demo").glob("*.sh"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
-def test_the_demo_runs_to_its_end(tmp_path: Path, part: str) -> None:
-    done = demo(ROOT, tmp_path / "demo", part)
+def test_the_demo_runs_to_its_end(tmp_path: Path, part: str, served_path: str) -> None:
+    done = demo(ROOT, tmp_path / "demo", served_path, part)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "(chapters: 1)" in done.stdout
     assert done.stdout.count("$ exhume ") > 3
@@ -57,15 +52,16 @@ def test_the_demo_shows_every_common_verb() -> None:
 
 
 def test_the_demo_ends_at_the_first_surprise(tmp_path: Path) -> None:
+    out, path = tmp_path / "out", os.environ["PATH"]
     (tmp_path / "examples" / "demo").mkdir(parents=True)
     (tmp_path / "examples" / "demo.sh").write_bytes((ROOT / "examples" / "demo.sh").read_bytes())
     part = tmp_path / "examples" / "demo" / "x.sh"
     for line, status in (("run false", 1), ("run_for 4 true", 1), ("run_for 4 'exit_with 4'", 0), ("run true", 0)):
         part.write_text(f'exit_with() {{ return "$1"; }}\n{line}\n')
-        assert demo(tmp_path, tmp_path / "out").returncode == status, line
+        assert demo(tmp_path, out, path).returncode == status, line
     (tmp_path / "examples" / "demo" / "y.sh").write_text("title Y\n")
-    both, one = demo(tmp_path, tmp_path / "out"), demo(tmp_path, tmp_path / "out", "y")
+    both, one = demo(tmp_path, out, path), demo(tmp_path, out, path, "y")
     assert ("(chapters: 2)" in both.stdout, "(chapters: 1)" in one.stdout) == (True, True)
     for part in (tmp_path / "examples" / "demo").iterdir():
         part.unlink()
-    assert demo(tmp_path, tmp_path / "out").returncode == 1
+    assert demo(tmp_path, out, path).returncode == 1
