@@ -532,6 +532,7 @@ FORMS: dict[str, list[Form]] = {
             "lost!": "counts",
             "notes!": "texts",
             "omitted": "object",
+            "unread": "object",
         }
     ],
     "extract": [{"target!": "text", "output": "text", "extracted!": "int", "bytes!": "int", "refused!": [REFUSED]}],

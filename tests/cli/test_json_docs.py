@@ -123,7 +123,8 @@ def test_every_key_of_documents_by_a_specification_is_reported(tmp_path: Path, e
     spec, file = tmp_path / "rows.ksy", tmp_path / "rows.bin"
     spec.write_text(
         "{meta: {id: rows, title: Rows, endian: le}, seq: [{id: n, type: u1}, {id: rows, type: row, repeat: eos}],"
-        " types: {row: {seq: [{id: mark, contents: [7]}, {id: size, type: u1}]}}}"
+        " types: {row: {seq: [{id: mark, contents: [7]}, {id: size, type: u1}],"
+        " instances: {of: {value: 4 / (size - 1)}}}}}"
     )
     file.write_bytes(bytes([3, 7, 1, 7, 2]))
     info = json.loads(exhume_cli("info", "--ksy", spec, file, "--json").out)
@@ -131,8 +132,9 @@ def test_every_key_of_documents_by_a_specification_is_reported(tmp_path: Path, e
     args = ("export", "--ksy", spec, file, "--path", "rows", "--to", "jsonl", "-o", tmp_path / "rows.jsonl", "--json")
     exported = json.loads(exhume_cli(*args).out)
     assert exported["omitted"] == {"mark": "always the same"}
+    assert list(exported["unread"]) == ["of"]
     for body in (info, exported):
-        assert unreported(body, FREE | {"fields", "lists", "omitted"}) == set()
+        assert unreported(body, FREE | {"fields", "lists", "omitted", "unread"}) == set()
         validate(body)
 
 

@@ -60,6 +60,21 @@ CONSTANT = """types:
   row: {seq: [{id: n, type: u1}, {id: marks, contents: [1, 2], repeat: expr, repeat-expr: n % 3},
     {id: equal, size: 2, valid: '[1, 2]', repeat: expr, repeat-expr: n % 2}, {id: last, type: u1}]}
 """
+NESTED = """types:
+  row: {seq: [{id: n, type: u1}, {id: groups, type: group, repeat: expr, repeat-expr: n % 4},
+    {id: few, type: group, repeat: expr, repeat-expr: 2, if: n > 99}]}
+  group: {seq: [{id: kind, type: u1}, {id: members, type: member, repeat: until, repeat-until: _.kind % 3 == 0},
+    {id: own, type: {switch-on: kind % 4, cases: {0: pair, 1: texts, 2: u2, 3: far}}}]}
+  member: {seq: [{id: kind, type: u1},
+    {id: body, type: {switch-on: kind % 5, cases: {0: pair, 1: texts, 2: u1, _: s4}}},
+    {id: inner, type: {switch-on: kind % 2, cases: {0: pair, _: numbers}}, repeat: expr, repeat-expr: kind % 3}]}
+  pair: {seq: [{id: a, type: u1}, {id: b, type: s2, if: a > 50}]}
+  numbers: {seq: [{id: m, type: u1}, {id: list, type: u2, repeat: expr, repeat-expr: m % 4}]}
+  texts: {seq: [{id: len, type: u1}, {id: text, type: str, encoding: latin1, size: len % 5}]}
+  far: {seq: [{id: pairs, type: pair, repeat: expr, repeat-expr: 3}, {id: z, type: u1}],
+    instances: {sum: {value: z + 1}}}
+"""
+"""Lists of lists of structures with choices within them."""
 SIZED = """types:
   row: {seq: [{id: a, type: u1}, {id: text, size: 8, type: strz, encoding: latin1, if: a < 200}, {id: padded,
     size: 4, type: str, terminator: 0, pad-right: 32, encoding: latin1},
@@ -102,7 +117,14 @@ types:
     enums: {tags: {3: last}}
 enums: {tags: {9: last}}
 """
-EVERY = {"cases": CASES, "sized cases": SIZED_CASES, "optional": OPTIONAL, "lists": LISTS, "ended": SIZED}
+EVERY = {
+    "cases": CASES,
+    "sized cases": SIZED_CASES,
+    "optional": OPTIONAL,
+    "lists": LISTS,
+    "nested": NESTED,
+    "ended": SIZED,
+}
 
 
 def compiled(text: str, folder: Path, *, native: bool = False) -> Specification:

@@ -6,8 +6,10 @@ import gc
 import importlib
 import json
 import multiprocessing
+import re
 import struct
 import tracemalloc
+import warnings
 import zlib
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 
 from exhume.errors import EntryNotFoundError, LimitExceededError, QueryError, StructureError, TruncatedError
 from exhume.layout.foreign import Specification, compile_ksy
+from exhume.layout.foreign_rows import UnreadWarning
 
 pa = pytest.importorskip("pyarrow")
 
@@ -306,3 +309,62 @@ def test_large_files_are_mapped(tmp_path: Path) -> None:
     specification.module.One.from_file(file)
     assert tracemalloc.get_traced_memory()[1] < 600_000  # of 1.3 million bytes
     tracemalloc.stop()
+
+
+DIVIDED = """
+meta: {id: one, endian: le}
+seq: [{id: rows, type: row, repeat: eos}]
+types:
+  row:
+    seq: [{id: a, type: u1}, {id: inner, type: inner}]
+    instances: {q: {value: 10 / a}}
+  inner: {seq: [{id: b, type: u1}], instances: {r: {value: 10 % b}}}
+"""
+DIVIDED_DATA = bytes((1, 3, 2, 0, 0, 4))
+DIVIDED_ROWS = [
+    {"a": 1, "inner": {"b": 3, "r": 1}, "q": 10},
+    {"a": 2, "inner": {"b": 0, "r": None}, "q": 5},
+    {"a": 0, "inner": {"b": 4, "r": 2}, "q": None},
+]
+UNREAD = ["inner.r", "q"]
+
+
+def test_a_computed_value_that_fails_is_null_and_named(tmp_path: Path) -> None:
+    specification = compiled(DIVIDED, tmp_path)
+    table = specification.to_arrow(DIVIDED_DATA, "rows")
+    assert table.to_pylist() == DIVIDED_ROWS
+    stated = json.loads(table.schema.metadata[b"exhume.unread"])
+    assert list(stated) == UNREAD
+    assert all(re.match(r"cannot be read: [rq] at \d: .*ZeroDivisionError", why) for why in stated.values())
+    with warnings.catch_warnings():  # all of them are named by the schema
+        warnings.simplefilter("error")
+        assert specification.batches(DIVIDED_DATA, "rows", rows=3).read_all().to_pylist() == DIVIDED_ROWS
+    batches = specification.batches(DIVIDED_DATA, "rows", rows=2)
+    assert list(json.loads(batches.schema.metadata[b"exhume.unread"])) == ["inner.r"]
+    with pytest.warns(UnreadWarning, match=r"^null: q: cannot be read: q at ") as found:
+        assert batches.read_all().to_pylist() == DIVIDED_ROWS
+    assert len(found) == 1
+
+
+def test_computed_values_beyond_the_budget_are_no_nulls(tmp_path: Path) -> None:
+    text = DIVIDED.replace("10 / a", "(1 << 8000) << 8000")
+    with pytest.raises(LimitExceededError):
+        compiled(text, tmp_path).to_arrow(DIVIDED_DATA, "rows")
+
+
+def test_commands_name_computed_values_that_fail(tmp_path: Path, exhume_cli: Any) -> None:
+    compiled(DIVIDED, tmp_path)
+    file = tmp_path / "file.bin"
+    file.write_bytes(DIVIDED_DATA)
+    ksy = ("--path", "rows", "--ksy", tmp_path / "one.ksy", file)
+    ran = exhume_cli("export", "--to", "parquet", "-o", tmp_path / "out", *ksy)
+    assert ran.code == 3
+    assert [ran.err.count(f"null: {name}: cannot be read: ") for name in UNREAD] == [1, 1]
+    assert importlib.import_module("pyarrow.parquet").read_table(tmp_path / "out").to_pylist() == DIVIDED_ROWS
+    ran = exhume_cli("export", "--json", "--to", "jsonl", "-o", tmp_path / "lines", *ksy)
+    document = json.loads(ran.out)
+    assert (ran.code, document["lost"]) == (3, {"values that cannot be read": 2})
+    assert list(document["unread"]) == UNREAD
+    ran = exhume_cli("cat", *ksy)
+    assert (ran.code, ran.err.count("null: q: ")) == (3, 1)
+    assert [json.loads(line).get("q") for line in ran.out.splitlines()] == [10, 5, None]

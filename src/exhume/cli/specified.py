@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +20,7 @@ NAMED = 20
 """Fields without a column that are named on standard error; the schema's metadata names all of them."""
 
 WITHOUT = "fields without a column"
+UNREAD = "values that cannot be read"
 SAME = "always the same"
 
 
@@ -39,23 +40,28 @@ class _Table:
         self.rows = rows
         self.path = path
         self.omitted: dict[str, str] = {}
+        self.unread: dict[str, str] = {}
 
     def arrow_tables(self, *, columns: list[str] | None, losses: Any, jobs: int = 1) -> dict[str, Callable[[], Any]]:
         """Return the only table, by the path of its list."""
 
         def make() -> Any:
-            """Return a reader of the rows with the requested columns; count the fields that do not fit in a table."""
+            """Return a reader of the rows with the requested columns; count what is missing or null in the table."""
             from exhume.tabular.arrow import choose, import_pyarrow
 
             reader = self.rows.reader()
-            self.omitted = self.rows.tabulator.omitted
+            tabulator = self.rows.tabulator
+            self.omitted, self.unread = tabulator.omitted, tabulator.unread
             losses[WITHOUT] += sum(why != SAME for why in self.omitted.values())
-            if columns is None:
-                return reader
-            names = choose(reader.schema.names, columns)
+            names = reader.schema.names if columns is None else choose(reader.schema.names, columns)
             schema = import_pyarrow().schema([reader.schema.field(name) for name in names], reader.schema.metadata)
-            batches = (batch.select(names) for batch in reader)
-            return import_pyarrow().RecordBatchReader.from_batches(schema, batches)
+
+            def batches() -> Iterator[Any]:
+                for batch in reader:
+                    yield batch.select(names)
+                losses[UNREAD] += tabulator.unread_values
+
+            return import_pyarrow().RecordBatchReader.from_batches(schema, batches())
 
         return {self.path: make}
 
@@ -81,12 +87,14 @@ def export_specified(
             "output": output,
             **report.to_dict(),
             "omitted": table.omitted,
+            "unread": table.unread,
         }
         run.document("export", body)
     else:
         for line in report.lines(unsaid=WITHOUT):
             run.note(line)
         _print_omitted(run, table.omitted)
+        _print_omitted(run, table.unread, "null")
     return ExitCode.DONE if report.complete else ExitCode.LOSS
 
 
@@ -143,6 +151,7 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
     if path is not None:
         report, table = _exported(run, target, "-", ksy, imports, path, "jsonl", False, [])
         _print_omitted(run, table.omitted)
+        _print_omitted(run, table.unread, "null")
         return ExitCode.DONE if report.complete else ExitCode.LOSS
     specification = specification_of(ksy, imports)
     omitted: dict[str, str] = {}

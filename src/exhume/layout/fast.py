@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["FAILURES", "RAISED", "LayoutError", "View", "numbers", "read", "reading", "refused", "short"]
+__all__ = ["FAILURES", "RAISED", "LayoutError", "View", "numbers", "read", "reading", "refused", "short", "unread"]
 
 FAILURES = (LayoutError, IndexError, TypeError, AttributeError, OverflowError, RecursionError, UnicodeDecodeError)
 """What generated readers raise on hostile input: mostly the first; the others come from expressions over absent fields
@@ -96,6 +96,11 @@ def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeEr
     if error.short:
         return TruncatedError("the data ends in the middle of a structure", span=span, **facts)
     return StructureError("a value breaks the layout", span=span, **facts)
+
+
+def unread(error: Exception) -> str:
+    """Why a value that is read on request is null."""
+    return f"cannot be read: {shorten(error, 200)}"
 
 
 def claimed(schema: str, size: int, most: int, read: Callable[[], bytes]) -> bool:

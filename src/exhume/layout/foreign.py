@@ -161,9 +161,10 @@ class Specification:
     def to_arrow(self, target: Target, path: str, *arguments: Any) -> Any:
         """A `pyarrow.Table` with a row for each element of the repeated field at a path such as `tables[2].rows`.
 
-        See `foreign_table` for the columns; what has none is in the schema's metadata (`exhume.omitted`).  Raises what
-        `read` raises; `EntryNotFoundError` when the path leads to no repeated field; `MissingDependencyError` without
-        pyarrow (extra `arrow`).
+        See `foreign_table` for the columns; what has none is in the schema's metadata (`exhume.omitted`), and so are
+        columns in which a computed value is null because it fails (`exhume.unread`).  Raises what `read` raises;
+        `EntryNotFoundError` when the path leads to no repeated field; `MissingDependencyError` without pyarrow (extra
+        `arrow`).
         """
         from exhume.layout.foreign_rows import SpecificationRows
 
@@ -174,11 +175,13 @@ class Specification:
         """The same as a `pyarrow.RecordBatchReader` with batches of at most `rows` rows; raises the same errors.
 
         A list that the end of the file or of a substream ends, or that nothing else requests, takes the memory of one
-        batch, whatever its length; others are read as a whole first.  Later batches raise what their rows raise.
+        batch, whatever its length; others are read as a whole first.  Later batches raise what their rows raise.  The
+        schema is made with the first batch: an `UnreadWarning` after the last one names other columns in which a
+        computed value is null because it fails.
         """
         from exhume.layout.foreign_rows import SpecificationRows
 
-        return SpecificationRows(self, one_file(open_target(target)), path, arguments).reader(rows)
+        return SpecificationRows(self, one_file(open_target(target)), path, arguments).reader(rows, warns=True)
 
     def columns(self, target: Target, path: str, *arguments: Any) -> Any:
         """The columns of the repeated field at a path, read without an object for a row.

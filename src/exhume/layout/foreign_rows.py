@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -20,6 +21,10 @@ from exhume.layout.tracing import slot
 from exhume.tabular.arrow import check_rows
 
 _STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
+
+
+class UnreadWarning(UserWarning):
+    """Values of a table are null because they cannot be computed."""
 
 
 class Readers(Protocol):
@@ -70,8 +75,12 @@ class SpecificationRows:
         tabulator = Tabulator(field, self.where.size)
         return tabulator.pa.Table.from_batches([self._batch(tabulator, rows)])
 
-    def reader(self, rows: int = BATCH_ROWS) -> Any:
-        """The rows as a `pyarrow.RecordBatchReader`; the source is closed after the last."""
+    def reader(self, rows: int = BATCH_ROWS, *, warns: bool = False) -> Any:
+        """The rows as a `pyarrow.RecordBatchReader`; the source is closed after the last.
+
+        With `warns`, an `UnreadWarning` names columns with values that cannot be computed and that the schema, which is
+        made with the first batch, does not name.
+        """
         check_rows(rows)
         tabulator, batches = self._streamed(rows) or self._sliced(rows)
         self.tabulator = tabulator
@@ -82,15 +91,18 @@ class SpecificationRows:
             raise
         if first is None:
             first = self._batch(tabulator, [])
-        return tabulator.pa.RecordBatchReader.from_batches(tabulator.schema, self._closing(first, batches))
+        return tabulator.pa.RecordBatchReader.from_batches(tabulator.schema, self._closing(first, batches, warns))
 
-    def _closing(self, first: Any, batches: Iterator[Any]) -> Iterator[Any]:
+    def _closing(self, first: Any, batches: Iterator[Any], warns: bool) -> Iterator[Any]:
         """Yield the first batch and the others, and close the source at the end."""
+        stated = len(self.tabulator.unread)
         with self.source:
             held = [first]
             del first
             yield held.pop()
             yield from batches
+        for path, why in list(self.tabulator.unread.items())[stated:] if warns else ():
+            warnings.warn(f"null: {path}: {why}", UnreadWarning, stacklevel=2)
 
     def _streamed(self, rows: int) -> tuple[Tabulator, Iterator[Any]] | None:
         """Batches of a list at which the reader stops; None for a list that is read as a whole."""

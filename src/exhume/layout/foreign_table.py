@@ -3,7 +3,8 @@
 Each field is a column with its name and width.  Bytes and strings are kept as they are; a value of an enum becomes its
 name (or its number as text, if it has none), a structure becomes a struct, everything repeated a list.  A field that is
 one of several (`switch-on`) becomes a struct with a field for each of them, null but for the one that it is; numbers of
-different widths share one.  Computed instances are columns, too.  What has no column is in `Tabulator.omitted`.
+different widths share one.  Computed instances are columns, too; a value that cannot be computed is null, and named in
+`Tabulator.unread`.  What has no column is in `Tabulator.omitted`.
 """
 
 from __future__ import annotations
@@ -33,12 +34,16 @@ from exhume.compiler.front.model import Type
 from exhume.counts import counted
 from exhume.errors import LimitExceededError, SpecificationError
 from exhume.io.jsonout import dumps
+from exhume.layout.fast import RAISED, unread
 from exhume.layout.foreign_columns import ArrowColumns, computes
 from exhume.layout.tracing import slot
 from exhume.tabular.arrow import import_pyarrow
 
 OMITTED = "exhume.omitted"
 """The key of the schema's metadata that has what has no column, as JSON: why, by path."""
+
+UNREAD = "exhume.unread"
+"""The key of the schema's metadata that has the columns with values that cannot be computed, likewise."""
 
 DEEPEST = 16
 """Levels of structures, lists and choices within each other that get columns."""
@@ -78,7 +83,9 @@ class _TableBudget:
 class Tabulator:
     """Makes the batches of a table from the elements of one repeated field of a file of a size.
 
-    `omitted` has what has no column, by its path, and why.  The schema of the first batch is that of all.
+    `omitted` has what has no column, by its path, and why; `unread` the columns in which values are null because they
+    cannot be computed, and why the first cannot, and `unread_values` how many these are.  The schema of the first batch
+    is that of all.
     """
 
     def __init__(self, field: Described, size: int) -> None:
@@ -87,6 +94,8 @@ class Tabulator:
         self.field = field
         self.size = size
         self.omitted: dict[str, str] = {}
+        self.unread: dict[str, str] = {}
+        self.unread_values = 0
         self.schema: Any = None
         self.room: _TableBudget = _TableBudget(size)
         self._around: list[Type] = []
@@ -96,7 +105,7 @@ class Tabulator:
         """A `pyarrow.RecordBatch` of elements, columns or a list.
 
         Raises `SpecificationError` when no field of the elements has a column or a column changes its type,
-        `LimitExceededError` for a batch that is too large for the file, and what instances raise.
+        `LimitExceededError` for a batch that is too large for the file, and `BudgetError` of the readers.
         """
         pa, kind = self.pa, self.field.one
         self.room = _TableBudget(self.size)
@@ -115,8 +124,8 @@ class Tabulator:
             raise SpecificationError("nothing of its elements has a column", field_path=self.field.where)
         batch = pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
         if self.schema is None:
-            metadata = {OMITTED: dumps(self.omitted)} if self.omitted else None
-            self.schema = batch.schema.with_metadata(metadata)
+            stated = {OMITTED: self.omitted, UNREAD: self.unread}
+            self.schema = batch.schema.with_metadata({key: dumps(one) for key, one in stated.items() if one} or None)
         try:
             return batch.cast(self.schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
@@ -158,10 +167,27 @@ class Tabulator:
         found: dict[str, Any] = {}
         for field in fields:
             self.room.take(rows)
-            values = [None if row is None else getattr(row, slot(field.id)) for row in rows]
+            if field.instance:
+                values = self._computed(rows, field, f"{path}{field.id}")
+            else:
+                values = [None if row is None else getattr(row, slot(field.id)) for row in rows]
             made = self.array(field.kind, values, f"{path}{field.id}", depth)
             if made is not None:
                 found[field.id] = made
+        return found
+
+    def _computed(self, rows: Sequence[Any], field: Described, path: str) -> list[Any]:
+        """The values of an instance, None where it cannot be computed.  Raises `BudgetError`."""
+        name, found = slot(field.id), []
+        for row in rows:
+            try:
+                found.append(None if row is None else getattr(row, name))
+            except RAISED as error:
+                if getattr(error, "budget", False):
+                    raise
+                self.unread.setdefault(path, unread(error))
+                self.unread_values += 1
+                found.append(None)
         return found
 
     def array(self, kind: Kind, values: list[Any], path: str, depth: int) -> Any:

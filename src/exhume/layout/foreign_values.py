@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.errors import shorten
 from exhume.io.jsonout import dump_pieces, dumps
-from exhume.layout.fast import RAISED
+from exhume.layout.fast import RAISED, unread
 from exhume.layout.tracing import slot
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _value(read: Callable[[], Any], omitted: dict[str, str], path: str) -> Any:
     try:
         return read()
     except RAISED as error:
-        omitted.setdefault(path, f"cannot be read: {shorten(error, SHOWN)}")
+        omitted.setdefault(path, unread(error))
         return None
 
 
@@ -88,7 +88,7 @@ def _describe(specification: Specification, value: Any, path: str, found: dict[s
         try:
             one = getattr(value, slot(field.id))
         except RAISED as error:
-            found["fields"][name] = f"cannot be read: {shorten(error, SHOWN)}"
+            found["fields"][name] = unread(error)
             whole = False
             continue
         if one is None:
