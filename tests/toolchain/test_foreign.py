@@ -482,6 +482,23 @@ def test_the_tree_goes_as_far_as_the_file(compiled: Any, data: bytes, broken: st
     assert found[known].span is not None
 
 
+def test_a_refused_value_has_its_place(compiled: Any) -> None:
+    found = tree(compiled(TREE.replace("size: len}", "contents: [1, 2]}")), b"\x01\x05\x00\x02\x01\x03")
+    span = found["rows[0].data"].span
+    assert span is not None
+    assert (span.start - 100, span.end - 100) == (4, 6)
+    (place,) = [node.span for path, node in tree(compiled(TREE), b"\1\5\0\x09").items() if path == "rows[0].len"]
+    assert place is not None
+    assert (place.start - 100, place.end - 100) == (3, 4)
+
+
+def test_unnamed_fields_have_types_and_leave_the_text_of_their_structure(compiled: Any) -> None:
+    text = TREE.replace("id: flag, type: b1", "type: b1, doc: Nothing.").replace("seq:", "seq:\n  - {size: 1}", 1)
+    found = tree(compiled(text), b"\0\0\x81\3\3")
+    assert found["one"].doc == "A file of others."
+    assert (found["_unnamed0"].type, found["_unnamed3"].type, found["_unnamed3"].doc) == ("bytes", "b1", "Nothing.")
+
+
 def test_explain_by_a_specification(tmp_path: Path, exhume_cli: Any) -> None:
     spec, file, cut = tmp_path / "one.ksy", tmp_path / "file.bin", tmp_path / "cut.bin"
     spec.write_text(TREE, encoding="utf-8")

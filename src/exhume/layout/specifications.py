@@ -102,7 +102,7 @@ def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
     scalar = content.get("-scalar")
     line = f"{{{scalar}}}" if scalar else _text(content.get("-webide-representation"))
     described[""] = dataclasses.replace(described[""], representation=line, is_scalar=bool(scalar))
-    attributes = [(item.get("id", ""), item) for item in content.get("seq", [])]
+    attributes = [(item.get("id", f"_unnamed{number}"), item) for number, item in enumerate(content.get("seq", []))]
     attributes += list(content.get("instances", {}).items())
     for name, item in attributes:
         described[name] = FieldDoc(

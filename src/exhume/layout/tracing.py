@@ -204,11 +204,21 @@ def keep_instance(value: Traced, error: Exception, id: str, kept: str) -> None:
     error.partial = None  # type: ignore[attr-defined]
 
 
+def _refused_end(value: Traced, error: Exception, id: str) -> int | None:
+    """Where a field ends whose value the specification does not allow; None for one whose bytes were not all read."""
+    if not isinstance(error, LayoutError) or error.short or error.path != id:
+        return None
+    has_rule = not {"contents", "valid"}.isdisjoint(type_of(value).field(id).raw)
+    return error.stop if has_rule and error.expected != "a size of at least 0" else None
+
+
 def _begun(value: Traced, error: Exception, id: str, begun: Any) -> None:
     """Note why the field `id` of `value` was not read completely, and keep the part of it (`begun`) that was."""
     places, partials = value.PLACES, value.PARTIALS
     if not hasattr(error, "partial") and id in places:
         problem = f"expected {error.expected}, found {error.found}" if isinstance(error, LayoutError) else str(error)
+        if places[id][2] is None:
+            places[id][2] = _refused_end(value, error, id)
         places[id].append(shorten(problem, 160))
     partial = partials.get(id, getattr(error, "partial", None))
     if isinstance(begun, Lazily):
