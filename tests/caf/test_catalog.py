@@ -320,6 +320,14 @@ def test_no_other_database_becomes_a_catalog(tmp_path: Path, chunks: list[str]) 
         open_catalog(str(tmp_path / "fifo"))
 
 
+def test_a_chunk_whose_name_is_not_utf8_is_named(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    chunk = pack(Path(os.fsdecode(bytes(tmp_path / "n") + b"\xff.caf")), {"a": b"x"})
+    ran = exhume_cli("catalog", "build", tmp_path / "c.db", chunk)
+    assert ran.code == 1
+    assert "c.db: a catalog cannot contain a name that is not UTF-8: " in ran.err
+    assert "n\\udcff.caf [EX-606]" in ran.err
+
+
 def test_names_that_databases_cannot_contain() -> None:
     for name in [*ODD, "plain", "\udc80", "a\\b"]:
         path, exact = encode_path(name)

@@ -121,6 +121,14 @@ def test_advice_is_about_errors_and_options_that_there_are(code: str) -> None:
         assert text.startswith(f"use {option}")
 
 
+@pytest.mark.parametrize("format", ["clp-s", "kv-ir"])
+def test_a_log_that_begins_as_json_does_is_advised_to_be_text(format: str, tmp_path: Path, exhume_cli: Cli) -> None:
+    (tmp_path / "a.log").write_text("{worker} starts\nline\n")
+    ran = exhume_cli("create", format, tmp_path / "a.log", "-o", tmp_path / "out")
+    assert (ran.code, "; use --input text if it is a plain-text log [EX-701]" in ran.err) == (1, True)
+    assert exhume_cli("create", format, "--input", "text", tmp_path / "a.log", "-o", tmp_path / "out").code == 0
+
+
 def test_an_output_that_is_there_is_replaced_only_where_that_can_be_requested(
     samples: Path, tmp_path: Path, exhume_cli: Cli
 ) -> None:

@@ -319,3 +319,4 @@ def test_filler_of_a_log_is_not_lost(tmp_path: Path) -> None:
         (tmp_path / "hurt").mkdir(exist_ok=True)
         report = salvage(MemoryTree(build_database() | {LOG: hurt}), tmp_path / "hurt" / str(hurt.count(0)))
         assert report.lost == {"spans": 1}
+    assert [s.reason for s in report.spans if s.outcome == "lost"] == ["zeros: never written, or overwritten"]

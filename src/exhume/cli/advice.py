@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -28,8 +29,13 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
 """The remedy for an error code, by the option that it names; "" where it names none."""
 
 
+_NOT_JSON = re.compile(r"line \d+: not (valid |a )?JSON")
+
+
 def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> str:
     """The remedies for an error, such as `use --overwrite to replace it`, with options of this verb; "" without any."""
+    if _NOT_JSON.match(error.message) and "--input" in options_of(main, arguments):
+        return "use --input text if it is a plain-text log"
     where = error.span.source if error.span is not None else ""
     return advice_on(error.code, options_of(main, arguments), where) if error.code in ADVICE else ""
 

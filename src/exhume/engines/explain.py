@@ -197,7 +197,7 @@ def _explain(
 
     `findings` are noted at their fields.  `unchecked`: why no checksum is computed; empty if they are.
     """
-    noted = _FindingsByPlace(findings)
+    noted = FindingsByPlace(findings)
     shown: Counter[tuple[object, ...]] = Counter()
     omitted: dict[tuple[object, ...], ExplainedSection] = {}
     begun: set[str] = set()
@@ -250,7 +250,7 @@ def explain_one(
     `payload` unset, none is decompressed.  `page` is that of `exhume.layout.schema.Explainer`, and `looked` that of
     `explain_section`.
     """
-    near = _FindingsByPlace(finding for finding in findings if finding.span is not None).near(section.span, first=first)
+    near = FindingsByPlace(finding for finding in findings if finding.span is not None).near(section.span, first=first)
     marked = [*marks, *(span for _, span in near if span.size)]
     explained = explain_section(
         found, section, marks=marked, page=page, payload=payload, unchecked=unchecked, looked=looked
@@ -274,7 +274,7 @@ def _judge(
 def _selected_sections(
     found: SectionMap,
     selection: Selection,
-    noted: _FindingsByPlace,
+    noted: FindingsByPlace,
     shown: Mapping[tuple[object, ...], int],
     omitted: dict[tuple[object, ...], ExplainedSection],
 ) -> Iterator[Section]:
@@ -343,7 +343,7 @@ def _leave_out(summed: ExplainedSection, section: Section) -> None:
     summed.note = f"{summed.section.name} to {section.name}" if summed.skipped > 1 else ""
 
 
-class _FindingsByPlace:
+class FindingsByPlace:
     """Findings by the place that they are about."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:

@@ -11,14 +11,14 @@ import base64
 import html
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 from exhume import __version__
 from exhume.archive import Archive, Progress, no_progress
 from exhume.codecs import compress
-from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
+from exhume.engines.explain import UNBOUNDED, FindingsByPlace, Selection, explain_archive
 from exhume.engines.explained import ExplainedSection
 from exhume.engines.verify import describe_verdict
 from exhume.errors import Span, shorten
@@ -99,9 +99,9 @@ class PageWriter:
                 self._stored(source, source.origin, source.origin + source.size, damaged=False)
         unchecked = "" if findings is not None else "the page was made without verifying"
         explained = explain_archive(archive, self._selection, findings or (), unchecked=unchecked)
-        sections = []
+        sections, noted = [], FindingsByPlace(findings or ())
         for done, item in enumerate(explained, 1):
-            sections.append(self._section(found, item, findings or ()))
+            sections.append(self._section(found, item, noted))
             self._progress(done, None, "sections")
         # The contents, as the script of the page reads them.
         counts = None if findings is None else Counter(finding.severity for finding in findings)
@@ -146,7 +146,7 @@ class PageWriter:
         self._chunks += 1
         return self._chunks - 1
 
-    def _section(self, found: SectionMap, item: ExplainedSection, findings: Sequence[Finding]) -> dict[str, Any]:
+    def _section(self, found: SectionMap, item: ExplainedSection, noted: FindingsByPlace) -> dict[str, Any]:
         """Embed bytes and field trees of one section, as far as `_room` allows; return its entry in the contents."""
         section = item.section
         self.complete = self.complete and item.complete
@@ -155,7 +155,7 @@ class PageWriter:
         if item.skipped:
             return out
         damaged = bool(item.findings) or any(node.note for tree in item.trees() for _, node in tree.walk())
-        near = [f.span for f in findings if damaged and f.span is not None and f.span.source == section.span.source]
+        near = [span for _, span in noted.near(section.span, first=False)] if damaged else []
         self._bytes_of(found.sources[section.span.source], item, near, damaged=damaged)
         if item.stored is not None and self._room[damaged] > 0:
             out["tree"] = self._tree(item.stored, out["space"], damaged=damaged)

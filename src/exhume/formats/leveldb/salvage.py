@@ -426,4 +426,5 @@ def _account_rest(source: Source, start: int, end: int, rest: Outcome, kind: str
         report.add_span(source.span(start, end), rest, "index and other structure of the file")
         return
     report.add_lost("spans")
-    report.add_span(source.span(start, end), Outcome.LOST, kind, "no block or record is found here")
+    why = "zeros: never written, or overwritten" if source.is_zero(start, end) else "no block or record is found here"
+    report.add_span(source.span(start, end), Outcome.LOST, kind, why)
