@@ -186,3 +186,34 @@ def test_rows_of_columns_outlive_what_they_are_in(tmp_path: Path, monkeypatch: p
     run(3000)
     gc.collect()
     assert sys.getallocatedblocks() - before < 1500
+
+
+@compiler
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the size of a process is read from /proc")
+def test_memory_of_structures_goes_back_to_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but a few blocks, after the last structure of a tree is freed; structures that a program keeps are intact."""
+    monkeypatch.setenv("EXHUME_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("EXHUME_NATIVE_FLAGS", os.environ.get("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv"))
+    text = ROWS.replace("point: {seq: [", "point: {seq: [{id: part, type: head}, ")
+    (tmp_path / "rows.ksy").write_text(text, encoding="utf-8")
+    read = compile_ksy(tmp_path / "rows.ksy", native=True).module.Rows.from_bytes
+    data = b"\3" + b"".join(n.to_bytes(4, "little") + b"\7" for n in range(200_000))
+
+    def size() -> int:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGESIZE")
+
+    kept = [row.part for row in list(read(data[:50_001]).points)[::1000]]
+    start = size()
+    rows = list(read(data).points)
+    assert size() - start > 30 << 20
+    del rows
+    gc.collect()
+    assert size() - start < 16 << 20
+    for turn in range(3):
+        rows = list(read(data).points)
+        assert [row.part.scale for row in rows[turn::50_000]] == [n % 256 for n in range(turn, 200_000, 50_000)]
+        part = rows[-1].part
+        del rows
+        assert (part._parent.x, part._parent.y) == (199_999 >> 8, 0x700)
+        assert len(part._parent._parent.points) == 200_000
+    assert [(one.scale, one._parent.x) for one in kept] == [(n % 256, n >> 8) for n in range(0, 10_000, 1000)]

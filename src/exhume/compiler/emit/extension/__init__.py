@@ -175,7 +175,7 @@ _TEXTS = frozenset(("''",))
 WORDS = frozenset(
     """
     def cdef return if else while for in range try except as pass break and or not is
-    None True False const tuple rest F G M refuse put_word put_unsigned list b object
+    None True False const tuple rest F G M refuse put_word put_unsigned put_float list b object
     uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t Py_ssize_t double bint
     Stream Run Column TypeError PyTypeObject NULL K O
     l1 l2 l4 l8 b1 b2 b4 b8 as_float as_double fits spans sliced text_of seek sat satu near place

@@ -37,26 +37,19 @@ static inline int is_owned(PyObject *one) { return Py_TYPE(one)->tp_dealloc == t
 #define FIELDS(self, type, p) for (p = AT(self, sizeof(Owned)); p < AT(self, (type)->tp_basicsize); p++)
 #define IS_AT(self, p, offset) ((offset) && (char *)(p) == (char *)(self) + (offset))
 static inline int is_list(PyObject *one) { return PyList_CheckExact(one) || Py_TYPE(one) == elements_type; }
-/* A class whose structures are made here, and which of its first 64 fields hold structures or lists: a bit for each. */
-typedef struct { PyTypeObject *type; uint64_t examined; } Maker;
+/* A class whose structures are made here, whether they are in blocks, and which of its first 64 fields hold */
+/* structures or lists: a bit for each. */
+typedef struct { PyTypeObject *type; uint64_t examined; int in_blocks; } Maker;
 static Maker *M = NULL;
-/* Structures that were freed, by size, to be used again. */
 #define NESTED 60
-#define SIZES 40
-#define SPARES 128
-static PyObject *spares[SIZES][SPARES];
-static int spare_many[SIZES];
 static PyObject *slot_make(Maker *maker) {
     PyTypeObject *type = maker->type;
-    size_t size = type->tp_basicsize / sizeof(PyObject *);
     PyObject *made;
     if (type->tp_dealloc != tree_dealloc) return PyType_GenericAlloc(type, 0);
-    if (size < SIZES && spare_many[size]) {
-        made = spares[size][--spare_many[size]];
-        PyObject_Init(made, type);
+    if (maker->in_blocks) {
+        if ((made = block_make(type)) == NULL) return NULL;
     } else {
-        made = PyObject_GC_New(PyObject, type);
-        if (made == NULL) return NULL;
+        if ((made = PyObject_GC_New(PyObject, type)) == NULL) return NULL;
         memset((char *)made + sizeof(PyObject), 0, type->tp_basicsize - sizeof(PyObject));
     }
     ((Owned *)made)->loose = 1;
@@ -64,7 +57,8 @@ static PyObject *slot_make(Maker *maker) {
     return made;
 }
 static inline uint64_t examined_in(Owned *of) { return of->maker ? M[of->maker].examined : ~(uint64_t)0; }
-#define AFTER(fields) ((fields) >> 1 | (uint64_t)1 << 63)
+/* The fields after the first of some: where bit 63 is set, all after it are examined. */
+#define AFTER(fields) ((uint64_t)((int64_t)(fields) >> 1))
 static int make_room(Py_ssize_t many) {
     M = many <= UINT16_MAX ? (Maker *)calloc(many, sizeof(Maker)) : NULL;
     return M != NULL;
@@ -72,14 +66,14 @@ static int make_room(Py_ssize_t many) {
 static void make_of(int number, PyObject *cls, uint64_t examined) {
     M[number].type = (PyTypeObject *)cls;
     M[number].examined = examined;
+    M[number].in_blocks = fits_block((PyTypeObject *)cls);
 }
 /* Free a structure whose fields are NULL. */
 static void slot_free(PyObject *self) {
-    Owned *of = (Owned *)self;
     PyTypeObject *type = Py_TYPE(self);
-    size_t size = type->tp_basicsize / sizeof(PyObject *);
+    int maker = ((Owned *)self)->maker, in_block = maker && M[maker].in_blocks;
     memset((char *)self + sizeof(PyObject), 0, sizeof(Owned) - sizeof(PyObject));
-    if (is_owned(self) && size < SIZES && spare_many[size] < SPARES) spares[size][spare_many[size]++] = self;
+    if (in_block) block_free(self);
     else type->tp_free(self);
     Py_DECREF(type);
 }
@@ -99,12 +93,22 @@ static int has_owned(PyObject *one, int deep) {
     }
     return 0;
 }
-static int is_alone_in(PyObject *one, int deep) {
+/* Count the references of a loose structure to what it is in. */
+static inline void meet_above(PyObject *self) {
+    Owned *of = (Owned *)self;
+    if (of->parent) ((Owned *)SLOT(self, of->parent))->met++;
+    if (of->root) ((Owned *)SLOT(self, of->root))->met++;
+}
+static inline int is_alone_in(PyObject *one, int deep) {
     Py_ssize_t i;
     if (one == NULL) return 1;
     if (is_owned(one)) {
-        if (!((Owned *)one)->loose) return 1;
-        return Py_REFCNT(one) == 1 && is_alone(one, deep + 1);
+        Owned *of = (Owned *)one;
+        if (!of->loose) return 1;
+        if (Py_REFCNT(one) != 1) return 0;
+        if (of->lent || examined_in(of)) return is_alone(one, deep + 1);
+        meet_above(one); /* nothing is in it */
+        return 1;
     }
     if (!is_list(one)) return 1;
     if (Py_REFCNT(one) != 1) return !has_owned(one, deep) && Py_TYPE(one) != elements_type;
@@ -118,14 +122,13 @@ static int is_alone_in(PyObject *one, int deep) {
 /* Whether only a loose structure itself refers to what is in it, and what is in it alone refers to it uncounted. */
 static int is_alone(PyObject *self, int deep) {
     Owned *of = (Owned *)self;
-    PyObject **p;
+    PyObject **p = AT(self, sizeof(Owned)), **end = AT(self, Py_TYPE(self)->tp_basicsize);
     uint64_t fields = examined_in(of);
     if (deep >= NESTED) return 0;
     of->met = 0;
-    if (of->parent) ((Owned *)SLOT(self, of->parent))->met++;
-    if (of->root) ((Owned *)SLOT(self, of->root))->met++;
+    meet_above(self);
     /* What a program put into another field is not examined: if it is in this tree, it is met too rarely. */
-    FIELDS(self, Py_TYPE(self), p) {
+    for (; fields && p < end; p++) {
         if (fields & 1 && !IS_AT(self, p, of->parent) && !IS_AT(self, p, of->root) && !is_alone_in(*p, deep)) return 0;
         fields = AFTER(fields);
     }

@@ -183,6 +183,13 @@ static inline int put_unsigned(PyObject *object, Py_ssize_t offset, unsigned lon
     Py_DECREF(made);
     return 0;
 }
+static inline int put_float(PyObject *object, Py_ssize_t offset, double value) {
+    PyObject *made = PyFloat_FromDouble(value);
+    if (made == NULL) return -1;
+    slot_put(object, offset, made);
+    Py_DECREF(made);
+    return 0;
+}
 /* Whether an object equals a number; a number, or one of an enum, is compared as a word of the machine. */
 static int equals(PyObject *one, int64_t word) {
     PyObject *other, *found;

@@ -365,12 +365,12 @@ def give(values, slots, makers):
 
 
 cdef uint64_t examined(owner, plain) except? 1:
-    """The fields of a class that may hold structures, or lists of them, a bit for each of the first 64."""
+    """The fields of a class that may hold structures, or lists of them: a bit for each, and the last for all others."""
     cdef uint64_t found = 0
     cdef Py_ssize_t place
     for name in owner.__slots__:
         place = (slot_offset(owner, name) - OWNED) // <Py_ssize_t> sizeof(PyObject *)
-        if name not in plain and place < 64:
-            found |= <uint64_t> 1 << place
+        if name not in plain:
+            found |= <uint64_t> 1 << min(place, 63)
     return found
 '''

@@ -215,9 +215,9 @@ class Statements(TextStatements):
                     lines.add(f"{owner}.{name} = {self.as_place(text, kind)}")
                 elif into == RUN:
                     lines.add(f"{owner}.{name} = {self.as_word(text, kind)}")
-                elif isinstance(into, ReaderObject) and (isinstance(kind, MachineWord) or kind == UNSIGNED):
+                elif isinstance(into, ReaderObject) and (isinstance(kind, MachineWord) or kind in (UNSIGNED, FLOAT)):
                     self._note(into, name, kind)
-                    put = "put_unsigned" if kind == UNSIGNED else "put_word"
+                    put = {UNSIGNED: "put_unsigned", FLOAT: "put_float"}.get(str(kind), "put_word")
                     lines.add(f"{put}({owner}, {self._slot(of, name)}, {text})")
                 elif isinstance(into, ReaderObject):
                     self._note(into, name, kind)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 
 from exhume.compiler import refusal
+from exhume.compiler.emit.extension.c_blocks import BLOCKS_C
 from exhume.compiler.emit.extension.c_ownership import OWNERSHIP_C
 from exhume.compiler.emit.extension.c_support import COLUMNS_C, COLUMNS_NAMES, C
 from exhume.compiler.emit.extension.depth import DEPTH, DEPTH_C, DEPTH_NAMES
@@ -80,6 +81,7 @@ cdef extern from *:
     void slot_clear "slot_put"(object, Py_ssize_t, PyObject *)
     int put_word(object, Py_ssize_t, int64_t) except -1
     int put_unsigned(object, Py_ssize_t, uint64_t) except -1
+    int put_float(object, Py_ssize_t, double) except -1
     Py_ssize_t slot_offset(object, object) except -1
 <names>    bint bytes_of(object, const uint8_t **, Py_ssize_t *)
     bint is_utf8(const uint8_t *, const uint8_t *) nogil
@@ -369,6 +371,6 @@ cdef inline Run run_of(int64_t size):
 '''
 for _name, _value in vars(refusal).items():
     SUPPORT = SUPPORT.replace(f"<{_name}>", str(_value))
-SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C + COLUMNS_C + DEPTH_C + OWNERSHIP_C, "    ").rstrip())
+SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C + COLUMNS_C + DEPTH_C + BLOCKS_C + OWNERSHIP_C, "    ").rstrip())
 _NAMES = "".join(one.lstrip("\n") for one in (DEPTH_NAMES, COLUMNS_NAMES, OWNERSHIP_NAMES))
 SUPPORT = SUPPORT.replace("<names>", _NAMES) + DEPTH
