@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import json
 import marshal
 import os
@@ -22,7 +23,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -210,7 +210,7 @@ def _import(package: str, id: str) -> ModuleType:
         raise SpecificationError(f"its code is nested too deeply for Python ({type(error).__name__})") from None
 
 
-UNUSABLE = (OSError, extensions.NotBuiltError, metadata.PackageNotFoundError)
+UNUSABLE = (OSError, extensions.NotBuiltError)
 
 
 @dataclass(frozen=True)
@@ -249,11 +249,19 @@ class LazySpecs(Mapping[str, Mapping[str, Any]]):
 
 @cache
 def _compiler() -> str:
-    """Return an identifier of the compiler's files, from their times and sizes."""
-    folder = Path(exhume.compiler.__file__).parent
-    files = sorted([*folder.rglob("*.py"), Path(extensions.__file__), Path(__file__)])
-    found = [(str(one), one.stat().st_mtime_ns, one.stat().st_size) for one in files]
-    return f"{exhume.__version__} {sys.version} {metadata.version('cython')} {found}"
+    """Return an identifier of the compiler's and of Cython's files, from their times and sizes.
+
+    Their versions alone would take longer to find than the rest of a load.  Raises `NotBuiltError` without Cython.
+    """
+    cython = importlib.util.find_spec("Cython")
+    if cython is None or cython.origin is None:
+        raise extensions.NotBuiltError("Cython is not installed")
+    folder = os.path.dirname(exhume.compiler.__file__)  # noqa: PTH120 - paths as text are faster by a factor of 10
+    files = [f"{where}{os.sep}{name}" for where, _, names in os.walk(folder) for name in names if name.endswith(".py")]
+    shadow = f"{os.path.dirname(cython.origin)}{os.sep}Shadow.py"  # noqa: PTH120 - it has the version of Cython
+    every = sorted([*files, extensions.__file__, __file__, cython.origin, shadow])
+    found = [(one, stat.st_mtime_ns, stat.st_size) for one, stat in zip(every, map(os.stat, every), strict=True)]
+    return f"{exhume.__version__} {sys.version} {found}"
 
 
 def _place(path: Path, folders: Sequence[Path]) -> Path:
@@ -283,15 +291,7 @@ def find_kept(path: Path, folders: Sequence[Path]) -> CachedSpecification | None
         return CachedSpecification(
             kept["id"], kept["reader"], LazySpecs(kept["specs"]), kept["texts"], (made, module), kept["codes"]
         )
-    except (
-        OSError,
-        extensions.NotBuiltError,
-        metadata.PackageNotFoundError,
-        ValueError,
-        EOFError,
-        TypeError,
-        KeyError,
-    ):
+    except (*UNUSABLE, ValueError, EOFError, TypeError, KeyError):
         return None
 
 
