@@ -30,7 +30,11 @@ VERSION = 1
 LARGE = 125_000
 """Characters of source from which on building it with care takes too long."""
 SECONDS = 300
-"""For one run of the compiler."""
+"""CPU time of one run of a compiler, which does not depend on what else the machine does."""
+PATIENCE = 12 * SECONDS
+"""Seconds on the clock, after which a compiler that does nothing is ended."""
+LIMITED = ("/bin/sh", "-c", f'ulimit -t {SECONDS} && exec "$@"', "sh")
+"""Runs what follows with a limit of its CPU time."""
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX") or ".so")
 
 
@@ -139,7 +143,7 @@ def _run(command: list[str], folder: Path, what: str) -> None:
     """Run a compiler. Raises `NotBuiltError` with its first error line; `what` names it."""
     try:
         done = subprocess.run(  # noqa: S603 - the compiler that built this Python
-            command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
+            [*LIMITED, *command], cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotBuiltError(f"{what} did not run ({type(error).__name__})") from None
