@@ -324,8 +324,7 @@ def test_a_chunk_whose_name_is_not_utf8_is_named(tmp_path: Path, exhume_cli: Cal
     chunk = pack(Path(os.fsdecode(bytes(tmp_path / "n") + b"\xff.caf")), {"a": b"x"})
     ran = exhume_cli("catalog", "build", tmp_path / "c.db", chunk)
     assert ran.code == 1
-    assert "c.db: a catalog cannot contain a name that is not UTF-8: " in ran.err
-    assert "n\\udcff.caf [EX-606]" in ran.err
+    assert "n\\udcff.caf: a catalog cannot contain names that are not UTF-8 [EX-606]" in ran.err
 
 
 def test_names_that_databases_cannot_contain() -> None:

@@ -177,8 +177,8 @@ def load_sqlite(data: bytes, name: str) -> Store:
 
 def _failed(name: str, error: BaseException) -> SourceError:
     if isinstance(error, UnicodeEncodeError):
-        message = "a catalog cannot contain a name that is not UTF-8"
-        return SourceError(message, code="EX-606", span=Span(name, 0, 0), actual=error.object)
+        message = "a catalog cannot contain names that are not UTF-8"
+        return SourceError(message, code="EX-606", span=Span(error.object, 0, 0))
     text = str(error).strip().splitlines() or [type(error).__name__]
     return SourceError(
         "cannot use the catalog database", code="EX-606", span=Span(name, 0, 0), actual=shorten(text[0], 200)
