@@ -6,6 +6,7 @@ Kaitai's compiler for the same.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import io
 import json
@@ -888,6 +889,26 @@ def test_imports_lead_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("KSPATH", f"{tmp_path / 'none'}{os.pathsep}{tmp_path / 'path'}")
     r = compile_ksy(tmp_path / "a/b/one.ksy").read(bytes([1, 2, 3]))
     assert (r.p.x.x, r.q.x, r.r.x) == (1, 2, 3)
+
+
+# Names.
+
+
+@pytest.mark.parametrize(("id", "types"), [("none", "None_"), ('"true"', "True_"), ("tag", "Tag"), ("tag_", "Tag")])
+def test_types_and_enums_of_one_name_are_two_classes(tmp_path: Path, id: str, types: str) -> None:
+    """Kaitai's compiler makes Python that does not run of the first two, and of the others loses the enum."""
+    names = f"types: {{{id}: {{seq: [{{id: x, type: u1}}]}}}}\nenums: {{{id}: {{1: first}}}}"
+    text = f"meta: {{id: one}}\nseq: [{{id: a, type: {id}}}, {{id: b, type: u1, enum: {id}}}]\n{names}"
+    (tmp_path / "one.ksy").write_text(text, encoding="utf-8")
+    specification = compile_ksy(tmp_path / "one.ksy")
+    one = specification.module.One
+    found = one.from_bytes(b"\2\1")
+    assert (found.a.x, found.b.name, type(found.a)) == (2, "first", getattr(one, types))
+    assert type(found.b) is getattr(one, f"{types}2" if types.endswith("_") else f"{types}_")
+    stub = ast.parse(specification.package["one.pyi"])
+    (root,) = [node for node in stub.body if isinstance(node, ast.ClassDef)]
+    classes = [node.name for node in root.body if isinstance(node, ast.ClassDef)]
+    assert len(set(classes)) == len(classes) == 2
 
 
 # The interface.

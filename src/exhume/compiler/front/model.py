@@ -22,7 +22,7 @@ _SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "
 _MORE = ("if", "size", "size-eos", "terminator", "pad-right", "process", "valid")
 _REPEATS = ("repeat", "repeat-expr", "repeat-until", "if")
 _PLACES = ("pos", "io", "value", "parent")
-RESERVED = frozenset(("None", "True", "False", "LayoutError", "View", "UnicodeDecodeError", "AttributeError", "Run"))
+RESERVED = frozenset(("LayoutError", "View", "UnicodeDecodeError", "AttributeError", "Run"))
 """Names of classes that readers use."""
 
 KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS, "doc", "doc-ref", *_PLACES))
@@ -103,6 +103,12 @@ INTEGER = Integer()
 BYTE = Integer(size=1)
 
 
+def _class_word(id: str) -> str:
+    """An id as the name of a class; `none`, `true` and `false` would be constants of Python."""
+    name = "".join(part[:1].upper() + part[1:] for part in id.split("_"))
+    return f"{name}_" if name in ("None", "True", "False") else name
+
+
 @dataclass(eq=False, slots=True)
 class Enum:
     """Names of integers."""
@@ -113,8 +119,11 @@ class Enum:
 
     @property
     def class_name(self) -> str:
-        """The name of its class, within that of the type."""
-        return "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
+        """The name of its class within that of the type, apart from those of the types in it."""
+        name = _class_word(self.id)
+        if all(one.plain_name != name for one in self.type.types.values()):
+            return name
+        return f"{name}2" if name.endswith("_") else f"{name}_"
 
     @property
     def names(self) -> str:
@@ -330,7 +339,7 @@ class Type:
     @property
     def plain_name(self) -> str:
         """The name of its class within that of the type around it, as Kaitai's compiler forms it."""
-        return "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
+        return _class_word(self.id)
 
     @property
     def reader_name(self) -> str:
