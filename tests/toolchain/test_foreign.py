@@ -113,7 +113,17 @@ def test_specifications_drawn_from_a_grammar_are_read_as_kaitai_reads_them(tmp_p
         ),
         (
             INSTANCES + "{a: {value: b}, b: {value: a}}",
-            "{file}: refers to itself, or is nested too deeply, line 1, field one [EX-404]",
+            "{file}: refers to itself, or is nested too deeply, line 2, field one.a: value [EX-404]",
+        ),
+        (SEQ + "{id: a}", "{file}: a list is expected, line 2, field one: seq [EX-404]"),
+        (SEQ + "[{id: a, type: u2l}]", "{file}: no type u2l (did you mean 'u2le'?), line 2, field one.a [EX-404]"),
+        (
+            INSTANCES + "{a: {valu: 1}}",
+            "{file}: `valu` is not a key here: did you mean `value`?, line 2, field one.a: valu [EX-404]",
+        ),
+        (
+            SEQ + "[{id: a, size: 1, process: xr(1)}]",
+            "{file}: `process: xr(1)` is not supported (did you mean 'xor'?), line 2, field one.a [EX-404]",
         ),
         (
             INSTANCES + f"{{a: {{value: {DEEP}}}}}",

@@ -46,6 +46,10 @@ from exhume.compiler.front.model import (
 )
 from exhume.compiler.refusal import UnsupportedError, meant
 
+_WIDE = ("u2", "u4", "u8", "s2", "s4", "s8", "f4", "f8")
+_OWN_TYPES = ("str", "strz", "u1", "s1", *(f"{one}{order}" for one in _WIDE for order in ("", "le", "be")))
+"""The types of the language, as advice for misspelt ones."""
+
 
 class Model(Specifications):
     """All specifications of one compilation; `specs` by their ids.
@@ -127,7 +131,7 @@ class Model(Specifications):
                     seen.add(name)
                     waiting.append(self.schemas[name])
         known = [one for type in importing.above() for one in type.types]
-        raise UnsupportedError(f"no type {id:.60}{meant(id, [*known, *self.schemas])}")
+        raise UnsupportedError(f"no type {id:.60}{meant(id, [*known, *self.schemas, *_OWN_TYPES])}")
 
     def kind_of(self, expr: ex.Expr, here: Type, item: Kind) -> Kind:
         """Kind of an expression's value in a type; `item` is the kind of `_`."""
@@ -229,12 +233,17 @@ def check(model: Model) -> None:
                 _field(type, field)
 
 
+_PROCESSES = ("zlib", "xor", "rol", "ror")
+
+
 @contextmanager
 def _place(where: str) -> Iterator[None]:
     try:
         yield
     except UnsupportedError as error:
         raise error.within(where) from None
+    except RecursionError:
+        raise UnsupportedError("refers to itself, or is nested too deeply", where) from None
 
 
 def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
@@ -359,8 +368,9 @@ def _process(type: Type, field: Field) -> None:
         found = combined(kind(one, type))
     if call.name in type.root.model.given.process:
         return
-    if call.name not in ("zlib", "xor", "rol", "ror"):
-        raise UnsupportedError(f"`process: {field.raw['process']}` is not supported")
+    if call.name not in _PROCESSES:
+        known = meant(call.name, [*_PROCESSES, *type.root.model.given.process])
+        raise UnsupportedError(f"`process: {field.raw['process']}` is not supported{known}")
     if len(call.arguments) != (call.name != "zlib"):
         raise UnsupportedError(f"`{call.name}` takes {'no arguments' if call.name == 'zlib' else 'one argument'}")
     if call.name == "xor":

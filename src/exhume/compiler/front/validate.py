@@ -139,11 +139,11 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
         raise UnsupportedError(f"a representation is a string of at most {refusal.REPRESENTATION} characters", where)
     _meta(_mapping(raw.get("meta", {}), where), where)
     taken: set[str] = set()
-    for number, item in enumerate(_list(raw.get("params", []), where)):
+    for number, item in enumerate(_list(raw.get("params", []), f"{where}: params")):
         param = _mapping(item, f"{where}: params[{number}]")
         own = f"{where}.{name(param.get('id'), f'{where}: params[{number}]')}"
         _field(param, own, taken, _PARAM_KEYS)
-    for number, item in enumerate(_list(raw.get("seq", []), where)):
+    for number, item in enumerate(_list(raw.get("seq", []), f"{where}: seq")):
         field = _mapping(item, f"{where}: seq[{number}]")
         own = f"{where}.{name(field['id'], f'{where}: seq[{number}]') if 'id' in field else f'_unnamed{number}'}"
         _field(field, own, taken, _keys_of(field))
@@ -240,7 +240,7 @@ def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
 def _keys_of_instance(raw: Any) -> frozenset[str]:
     if not isinstance(raw, Mapping):
         return KNOWN
-    return _VALUE_KEYS if "value" in raw else _keys_of(raw) | _PLACE_KEYS
+    return _VALUE_KEYS if "value" in raw else _keys_of(raw) | _PLACE_KEYS | {"value"}
 
 
 def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset[str]) -> None:
