@@ -4,7 +4,9 @@
 
 makes a file of each format, reads all of it into objects, frees them, and prints medians of CPU and wall seconds, and
 how many times as fast as Kaitai's class that is.  `columns` is the time until the rows are typed arrays, in formats
-whose list has columns.  construct (compiled) and dissect.cstruct read the formats that they have a definition for
+whose list has columns.  `first compile` is the CPU time until a new extension module is built and loaded, with that of
+the C compiler, and `later load` that of another process until it has loaded the module.  A table for
+`benchmarks/README.md` comes last.  construct (compiled) and dissect.cstruct read the formats that have a definition
 below, if they are installed (`pip install construct dissect.cstruct`).
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import operator
 import os
 import platform
 import random
@@ -25,6 +28,7 @@ import time
 import warnings
 from collections.abc import Callable
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +56,11 @@ SPECS = {
 }
 MANY_FILES = {"dns": 60, "java_class": 200_000}
 """Formats of small files, many of them in a run: bytes of one file."""
+STRING = operator.attrgetter("str")
 ASKED: dict[str, Callable[[Any], Any]] = {
     "utmp": lambda value: value.records,
     "elf": lambda value: value.header.section_headers[1].body.entries,
-    "gettext_mo": lambda value: [one.str for one in (*value.mo.originals, *value.mo.translations)],
+    "gettext_mo": lambda value: list(map(STRING, chain(value.mo.originals, value.mo.translations))),
 }
 """The value to request, for specifications that are read lazily, or in columns that are turned into objects."""
 
@@ -64,6 +69,25 @@ COLUMNS = {"pcap": "packets", "utmp": "records", "stl": "triangles", "zip": "sec
 """The lists that become columns."""
 LONG_ENOUGH = 0.5
 """CPU seconds that all readings of a format together take at least."""
+LOAD = """
+import sys, time
+from exhume.layout.foreign import compile_ksy
+start = time.process_time()
+compile_ksy(sys.argv[1], imports=[sys.argv[2]], native=True).module
+print(time.process_time() - start)
+"""
+"""Loads an extension module that was built before, and prints the CPU seconds that this takes."""
+TABLE = {
+    "kaitai": "Kaitai's class, CPU s",
+    "python": "objects, Python",
+    "native": "objects, native",
+    "columns": "columns, native",
+    "construct": "construct",
+    "dissect": "dissect.cstruct",
+    "first compile": "first compile, CPU s",
+    "later load": "later load, CPU ms",
+}
+"""Columns of the last table, by the names of the measurements."""
 
 
 def _flat(file: Path, folder: Path, out: Path) -> None:
@@ -127,6 +151,38 @@ def measured(work: Callable[[], Any], repeat: int) -> tuple[float, float]:
     return statistics.median(cpu), statistics.median(wall)
 
 
+def _cpu() -> float:
+    """CPU seconds of this process and of all that it has waited for."""
+    return sum(os.times()[:4])
+
+
+def loaded(file: Path, folder: Path) -> tuple[float, float]:
+    """Median seconds of CPU and of the clock in which other processes load an extension module; these start as well."""
+    cpu: list[float] = []
+    wall: list[float] = []
+    for _ in range(5):
+        clock = time.perf_counter()
+        command = [sys.executable, "-c", LOAD, str(file), str(folder)]
+        cpu.append(float(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+        wall.append(time.perf_counter() - clock)
+    return statistics.median(cpu), statistics.median(wall)
+
+
+def row(found: dict[str, tuple[float, float]]) -> list[str]:
+    """The cells of the last table for one format."""
+    base = found.get("kaitai", (0.0, 0.0))[0]
+    cells = []
+    for label in TABLE:
+        cpu = found.get(label, (0.0, 0.0))[0]
+        if label == "later load":
+            cells.append(f"{cpu * 1000:.0f}")
+        elif label in ("kaitai", "first compile"):
+            cells.append(f"{cpu:.3f}" if label == "kaitai" else f"{cpu:.1f}")
+        else:
+            cells.append(f"{base / cpu:.1f}" if cpu and base else "")
+    return cells
+
+
 def compare(name: str, folder: Path, kaitai: Any, size: int, repeat: int) -> dict[str, tuple[float, float]]:
     """The seconds of each reader of one format."""
     draw = random.Random(name)
@@ -134,10 +190,10 @@ def compare(name: str, folder: Path, kaitai: Any, size: int, repeat: int) -> dic
     files = [FILES[name](draw, one) for _ in range(max(1, size // one))] if one else [FILES[name](draw, size)]
     file = folder / f"{SPECS[name]}.ksy"
     plain = compile_ksy(file, imports=[folder])
-    start = time.perf_counter()
+    start, clock = _cpu(), time.perf_counter()
     native = compile_ksy(file, imports=[folder], native=True)
     native.module  # noqa: B018 - loads it
-    out = {"compile": (0.0, time.perf_counter() - start)}
+    out = {"first compile": (_cpu() - start, time.perf_counter() - clock), "later load": loaded(file, folder)}
     ask: Callable[[Any], Any] = ASKED.get(name, lambda value: ())
 
     def objects(read: Callable[[bytes], Any]) -> Callable[[], Any]:
@@ -177,13 +233,18 @@ def main() -> int:
         except metadata.PackageNotFoundError:
             versions.append(f"no {package}")
     print(", ".join(versions), f"{options.mb} MB each", sep="; ")
+    rows = [["format", *TABLE.values()], ["---", *("---:" for _ in TABLE)]]
     print("| format | reader | CPU s | wall s | times as fast |\n| --- | --- | ---: | ---: | ---: |")
     for name in names:
-        found = compare(name, folder, official(folder, name), int(options.mb * 1e6), options.repeat)
+        with tempfile.TemporaryDirectory(prefix="exhume-bench-") as cache:
+            os.environ["EXHUME_CACHE"] = cache
+            found = compare(name, folder, official(folder, name), int(options.mb * 1e6), options.repeat)
         base = found.get("kaitai", (0.0, 0.0))[0]
         for label, (cpu, wall) in found.items():
-            ratio = f"{base / cpu:.1f}" if cpu and base else ""
-            print(f"| {name} | {label} | {cpu:.3f} | {wall:.3f} | {ratio} |", flush=True)
+            ratio = f"{base / cpu:.1f}" if cpu and base and label not in ("first compile", "later load") else ""
+            print(f"| {name} | {label} | {cpu:.4f} | {wall:.4f} | {ratio} |", flush=True)
+        rows.append([name, *row(found)])
+    print("", *(f"| {' | '.join(cells)} |" for cells in rows), sep="\n")
     return 0
 
 
