@@ -195,7 +195,7 @@ def run(*words: object, **streams: Any) -> subprocess.CompletedProcess[bytes]:
 @pytest.mark.parametrize("verb", sorted(PRINTING))
 @pytest.mark.slow
 def test_a_run_whose_output_has_no_reader_does_not_succeed(
-    verb: str, place: Path, samples: Path, closed: int, exhume_cli: Cli
+    verb: str, place: Path, samples: Path, closed: int, exhume_cli: Cli, served_path: str
 ) -> None:
     """Its exit code is that of a program that SIGPIPE ends, whatever the verb found."""
     for name in ("zs/words-none.zs", "caf/sorted.caf"):
@@ -217,7 +217,9 @@ def test_a_run_whose_output_has_no_reader_does_not_succeed(
     for made in [*place.glob("out*"), place / "ark"]:
         shutil.rmtree(made) if made.is_dir() else made.unlink()
     (place / "log of robot").rename(place / "ark")
-    without = run(verb, *words, stdout=closed, stderr=subprocess.PIPE)
+    command = ["exhume", verb, *words]
+    environment = {**os.environ, "PATH": served_path}
+    without = subprocess.run(command, env=environment, check=False, timeout=100, stdout=closed, stderr=subprocess.PIPE)
     assert without.returncode == 141, without.stderr
     assert b"Traceback" not in without.stderr
     assert b"Broken pipe" not in without.stderr

@@ -30,7 +30,8 @@ def on_terminal(*words: str | Path, **environment: str) -> str:
     """What `exhume` prints when standard output and standard error are a terminal."""
     ours, theirs = os.openpty()
     known = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm"} | environment
-    command = [sys.executable, "-m", "exhume", *map(str, words)]
+    command = ["exhume"] if "PATH" in environment else [sys.executable, "-m", "exhume"]
+    command += map(str, words)
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=known):
         os.close(theirs)
         stated = b""
@@ -78,7 +79,9 @@ def test_they_have_none_when_the_user_wants_none(damaged: Path, quiet: dict[str,
     ids=lambda words: " ".join(words[:3]),
 )  # fmt: skip
 @pytest.mark.slow
-def test_lines_fit_the_terminal(columns: int, words: list[str], damaged: Path, samples: Path, tmp_path: Path) -> None:
+def test_lines_fit_the_terminal(
+    columns: int, words: list[str], damaged: Path, samples: Path, tmp_path: Path, served_path: str
+) -> None:
     """Lines break between words, not where the window ends."""
     short = tmp_path / "bad.zs"
     damaged.rename(short)
@@ -86,7 +89,7 @@ def test_lines_fit_the_terminal(columns: int, words: list[str], damaged: Path, s
     (tmp_path / "in/other").write_bytes(b"of no format")
     shutil.copy(samples / "clp_s/tiny.clps", tmp_path / "in")
     named = {"BAD": short, "GOOD": samples / "zs/words-none.zs", "OUT": tmp_path / "out", "CLPS": tmp_path / "in"}
-    stated = on_terminal(*[named.get(word, word) for word in words], COLUMNS=str(columns))
+    stated = on_terminal(*[named.get(word, word) for word in words], COLUMNS=str(columns), PATH=served_path)
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stated).replace("\r", "").splitlines()
     wide = [line for line in lines if len(line) > columns]
     assert [line for line in wide if max(map(len, line.split())) < columns - 8] == [], "each has a path"

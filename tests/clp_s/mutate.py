@@ -59,7 +59,7 @@ def main(path: Path, thorough: bool) -> None:
             damaged = data[:offset] + bytes([value]) + data[offset + 1 :]
             start = time.process_time()
             try:
-                use(damaged, all_ways=thorough or offset % 4 < 2)  # with either of the masks
+                use(damaged, all_ways=thorough or offset % 8 < 2)  # with either of the masks
             except ExhumeError as error:
                 if "\n" in str(error):
                     failures.append(f"{offset}: {error!r}")

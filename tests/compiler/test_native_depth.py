@@ -13,6 +13,7 @@ import pytest
 
 from exhume.compiler.emit.extension.depth import EVERY, guarded
 from exhume.layout.foreign import compile_ksy
+from tests.sizes import THOROUGH
 
 compiler = pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="no C compiler")
 NESTED = """meta: {id: nested, endian: le, encoding: ASCII}
@@ -34,6 +35,7 @@ types:
 READ = """
 import gc, sys, threading
 from exhume.layout.foreign import compile_ksy
+from tests.sizes import THOROUGH
 
 nested, long = (compile_ksy(f"{sys.argv[1]}/{name}.ksy", native=True) for name in ("nested", "long"))
 failed = []
@@ -115,7 +117,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @compiler
-@pytest.mark.parametrize("kilobytes", [128, 256, 512, 8192])
+@pytest.mark.parametrize("kilobytes", [128, 256, 512, 8192] if THOROUGH else [128, 8192])
 def test_structures_within_structures_fit_any_stack(folder: Path, kilobytes: int) -> None:
     environment = {
         **os.environ,

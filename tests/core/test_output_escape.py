@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import exhume
@@ -71,6 +71,7 @@ ACTIONS = st.lists(
 )
 
 
+@settings(max_examples=size(30, 2000))
 @given(ACTIONS, st.booleans())
 @pytest.mark.slow
 def test_nothing_is_written_outside(actions: list[tuple[str, str]], overwrite: bool) -> None:

@@ -9,7 +9,7 @@ import hashlib
 import os
 import random
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -188,16 +188,22 @@ def _clp_s_texts(path: Path) -> None:
         writer.write({"text": "y " * 700_000})
 
 
+def _events() -> Iterator[tuple[int, str]]:
+    """Two events within the least limit, two above it, and two above both, of variables; most are long ones."""
+    for row, count in enumerate((1, 1_100, 11_000) * 2):
+        yield row, f"word{row} " * 5 + f"{'x' * 94}{row} " * count
+
+
 def _kv_ir(path: Path) -> None:
     with exhume.kvir.create(path) as writer:
-        for row, count in enumerate((5, 15_000, 150_000) * 2):
-            writer.write({"row": row, "text": f"word{row} " * count})
+        for row, text in _events():
+            writer.write({"row": row, "text": text})
 
 
 def _clp_ir(path: Path) -> None:
     with exhume.clpir.create(path) as writer:
-        for row, count in enumerate((5, 15_000, 150_000) * 2):
-            writer.write(1_700_000_000_000 + row, f"word{row} " * count)
+        for row, text in _events():
+            writer.write(1_700_000_000_000 + row, text)
 
 
 MEMBERS = {

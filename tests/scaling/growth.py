@@ -32,6 +32,7 @@ from exhume.formats.leveldb import files as table_files
 from exhume.tabular import wide
 from exhume.view.explored import ExploredArchive
 from tests.scaling import archives
+from tests.sizes import THOROUGH
 from tools.blocks import write_block
 
 MOST = 2.4
@@ -312,7 +313,8 @@ def grow(case: Case, verb: str, folder: Path, *, memory: bool = False) -> Growth
 
 
 def _grow(case: Case, verb: str, folder: Path, *, memory: bool) -> Growth:
-    sizes = [case.start << number for number in range(DOUBLINGS + 1)]
+    first = 0 if memory or THOROUGH else DOUBLINGS - 1  # the last doubling shows a square best
+    sizes = [case.start << number for number in range(first, DOUBLINGS + 1)]
     counted: list[int] = []
     peaks: list[int] = []
     for size in sizes:

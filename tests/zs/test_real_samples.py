@@ -13,6 +13,7 @@ import exhume
 from exhume.errors import ExhumeError
 from tests.conftest import Ran
 from tests.real import REAL, RealSamples
+from tests.sizes import size
 
 from .build import reader
 
@@ -66,7 +67,7 @@ def test_valid_file(real_samples: RealSamples, name: str) -> None:
         out = io.BytesIO()
         archive.dump(out, length_prefixed="uleb128")
         assert hashlib.sha256(out.getvalue()).hexdigest() == entry["sha256_of_payload"]
-        for record in records:
+        for record in records[:: max(1, len(records) // size(200, 100_000))]:
             assert list(archive.records(prefix=record)) == [r for r in records if r.startswith(record)]
             assert list(archive.records(start=record)) == [r for r in records if r >= record]
         assert archive.sections().gaps() == []
