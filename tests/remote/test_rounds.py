@@ -26,6 +26,7 @@ from tests.data_bundle.make_samples import add_history, write_bundle
 from tests.remote.server import serving
 from tests.remote.store import Store
 from tests.remote.wire import Wire
+from tests.sizes import size
 
 pytest.importorskip("s3fs", reason="the extra cloud (s3fs) is not installed")
 pytest.importorskip("moto.server", reason="moto[server] is not installed")
@@ -159,7 +160,7 @@ def test_verifying_a_bundle_reads_large_pieces(tmp_path: Path, store: Store) -> 
     assert len(store.wire.requests) <= 12, store.wire.requests  # 1,000 records, each examined twice
 
 
-@pytest.mark.parametrize("path", own_archives() + real_archives(), ids=label)
+@pytest.mark.parametrize("path", (own_archives() + real_archives())[:: size(2, 1)], ids=label)
 @pytest.mark.bulk
 def test_opening_and_describing_is_three_requests_at_most(path: Path, store: Store) -> None:
     """For every archive; and the output of `info` is then the same as locally, or omitted."""

@@ -213,9 +213,26 @@ ALIKE = {
 """Those that `make test` leaves out, and the one of the same kind that it tries."""
 
 
+@functools.cache
+def outcome(spec: Path) -> Any:
+    """The readers of a specification, or why there are none; the cost of compiling it is that of one step."""
+    import exhume
+
+    try:
+        return exhume.compile_ksy(spec)
+    except exhume.ExhumeError as error:
+        return error
+
+
+def compiled(spec: Path) -> Any:
+    """The readers of a specification; raises why there are none."""
+    if isinstance(found := outcome(spec), Exception):
+        raise found
+    return found
+
+
 def steps(spec: Path, data: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is done with a specification, by name; errors of ours are what it is about."""
-    import exhume
     from exhume.cli.main import invoke
     from exhume.errors import ExhumeError
     from exhume.layout.fast import RAISED
@@ -229,13 +246,9 @@ def steps(spec: Path, data: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
 
         return worked
 
-    @functools.cache
-    def compiled() -> Any:
-        return exhume.compile_ksy(spec)
-
     def read() -> None:
         """Read a file, and request everything in it."""
-        waiting = collections.deque([compiled().read(data)])
+        waiting = collections.deque([compiled(spec).read(data)])
         seen = 0
         while waiting and (seen := seen + 1) < 20_000:
             one = waiting.popleft()
@@ -249,7 +262,7 @@ def steps(spec: Path, data: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
                 waiting += found[:5000] if isinstance(found, list) else [found]
 
     def table() -> int:
-        made = compiled()
+        made = compiled(spec)
         repeated = [one.id for one in made.model.schemas["one"].fields() if one.repeat]
         return int(made.to_arrow(data, repeated[0]).num_rows) if repeated else 0
 
