@@ -351,11 +351,12 @@ def test_the_bar_appears_without_a_report(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("exhume.cli.progress.PROGRESS_AFTER", 0.01)
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    with ProgressBar("extract", shown=True) as report:
+    with ProgressBar("/very/long/path/of/an/[/archive]/words.zs", shown=True) as report:
         report(0, 3, "members")
         while "0 of 3 members" not in terminal.getvalue():
             time.sleep(0.01)
     before = terminal.getvalue()
+    assert "…/an/[/archive]/words.zs" in before
     report(1, 3, "members")
     assert terminal.getvalue() == before, "it has ended"
 

@@ -23,6 +23,10 @@ PROGRESS_AFTER = 1.0
 """Seconds before a progress bar appears: short work needs none."""
 
 
+LABEL_WIDTH = 24
+"""Characters of the label, such as the end of a path: 80 columns then have space for bar and numbers."""
+
+
 class ProgressBar:
     """A rich progress bar that appears after `PROGRESS_AFTER` seconds, also if nothing is reported until then.
 
@@ -32,7 +36,7 @@ class ProgressBar:
     def __init__(self, label: str, *, shown: bool) -> None:
         """Prepare a bar, which appears only if `shown`."""
         self._shown = shown
-        self._label = label
+        self._label = label if len(label) <= LABEL_WIDTH else f"…{label[1 - LABEL_WIDTH :]}"
         self._start = time.monotonic()
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
@@ -84,7 +88,7 @@ class ProgressBar:
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
             self._bar = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),  # a path may contain brackets
                 BarColumn(),
                 TextColumn("{task.fields[text_shown]}"),
                 TimeRemainingColumn(),
