@@ -160,6 +160,8 @@ def _named_by(output: str) -> str:
     ending = output.rpartition(".")[2]
     known = [name for name in all_targets() if name not in TARGETS or TARGETS[name].suffix == name]
     if "." not in output or ending not in known:
+        if output.endswith("/"):
+            raise click.UsageError(f"a directory needs --to: one of {', '.join(all_targets())}")
         raise click.UsageError(f"without --to, FILE has to end in one of {', '.join(known)}")
     return ending
 
