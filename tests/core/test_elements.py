@@ -15,7 +15,7 @@ import exhume
 from exhume.engines.explain import Selection
 from exhume.engines.explained import field_to_dict
 from exhume.errors import Span
-from exhume.layout import elements, kaitai, places, schema
+from exhume.layout import elements, kaitai, schema, tracing
 from exhume.layout.elements import Elements
 from exhume.layout.schema import Explainer
 
@@ -132,7 +132,7 @@ def test_fields_are_the_same_in_windows(shape: str, cut: int, starts: int, monke
     data = make()
     data = data[: len(data) - cut]
     found = tree(name, data, window=(0, len(data)))
-    monkeypatch.setattr(places, "STARTS", starts)
+    monkeypatch.setattr(tracing, "STARTS", starts)
     monkeypatch.setattr(elements, "WINDOW", 100)
     monkeypatch.setattr(elements, "MARGIN", 20)
     monkeypatch.setattr(kaitai, "WINDOW", 100)

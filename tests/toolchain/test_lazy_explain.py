@@ -17,7 +17,7 @@ import pytest
 from exhume.engines.explain import Selection, explain
 from exhume.engines.explained import innermost
 from exhume.errors import Span
-from exhume.layout import places
+from exhume.layout import tracing
 from exhume.layout.foreign import Specification, compile_ksy
 from exhume.layout.schema import Explainer
 from exhume.layout.trees import Field
@@ -123,11 +123,11 @@ def explained(specification: Specification, data: bytes, *, at_once: bool = Fals
     return explainer.explain_traced(specification.model.schemas["one"], read, data)
 
 
-@pytest.fixture(params=[places.STARTS, 2, 3], ids=["all starts", "2 starts", "3 starts"])
+@pytest.fixture(params=[tracing.STARTS, 2, 3], ids=["all starts", "2 starts", "3 starts"])
 def starts(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many starts of elements are kept; the others are found again."""
-    monkeypatch.setattr(places, "STARTS", request.param)
-    monkeypatch.setattr(places, "BLOCKS", min(places.BLOCKS, request.param))
+    monkeypatch.setattr(tracing, "STARTS", request.param)
+    monkeypatch.setattr(tracing, "BLOCKS", min(tracing.BLOCKS, request.param))
 
 
 @pytest.mark.parametrize("case", EACH, ids=lambda case: case.id)
@@ -243,8 +243,8 @@ def test_memory_is_where_each_element_begins(tmp_path: Path, how: dict[str, Any]
 def test_a_long_list_keeps_a_bounded_number_of_starts() -> None:
     width = 3
     walked = lambda index, at: count(at + width, width)  # noqa: E731
-    one, many = (places.Places(None, 5, 0, walked) for _ in range(2))
-    total = 3 * places.STARTS + 1
+    one, many = (tracing.Places(None, 5, 0, walked) for _ in range(2))
+    total = 3 * tracing.STARTS + 1
     for number in range(total):
         one.end(5 + width * (number + 1))
     for first in range(0, total, 5000):
@@ -252,7 +252,7 @@ def test_a_long_list_keeps_a_bounded_number_of_starts() -> None:
         many.extend([5 + width * number for number in range(first, last)], 5 + width * last)
     for found in (one, many):
         assert len(found) == total
-        assert len(found._starts) <= places.STARTS
+        assert len(found._starts) <= tracing.STARTS
         assert [found.start(at) for at in (0, 1, 77, total - 1, total)] == [
             5 + width * at for at in (0, 1, 77, total - 1, total)
         ]

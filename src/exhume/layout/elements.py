@@ -21,8 +21,8 @@ from exhume_ksy.debug._stream import PASSING, BytesIO, KaitaiStream
 from exhume.errors import shorten
 from exhume.layout.fast import FAILURES as FAST_FAILURES
 from exhume.layout.kaitai import FAILURES, WINDOW, Region
-from exhume.layout.places import Places
 from exhume.layout.specifications import camel
+from exhume.layout.tracing import Places
 
 KEPT = 64
 """Elements at the beginning of an array that stay parsed; a shorter array is never passed over."""

@@ -25,9 +25,8 @@ from exhume.layout import trees
 from exhume.layout.elements import STOPPED, Elements, Reading, debug_class, passing, read
 from exhume.layout.fast import RAISED, View
 from exhume.layout.kaitai import FAILURES, PARSED, Region
-from exhume.layout.places import Places
 from exhume.layout.specifications import FieldDoc, describe_traced, describe_type, reaches
-from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Traced, named, slot, type_of
+from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Places, Traced, named, slot, type_of
 from exhume.layout.trees import Field, Trees, held, instances_of, is_one_line, paged, qualified_name, summary_of
 
 ARRAY_SHOWN = 64
