@@ -28,9 +28,8 @@ from exhume.compiler.front.kinds import (
 )
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import takes
-from exhume.compiler.ir.fixed import scalar_of
+from exhume.compiler.ir.fixed import element_bits, kind_bits, scalar_of, type_bits
 from exhume.compiler.ir.needs import without_rest, words
-from exhume.compiler.ir.stated import element_bits, kind_bits, type_bits
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_TO_COMPARE = 32
