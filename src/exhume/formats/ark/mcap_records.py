@@ -27,22 +27,13 @@ from exhume.io.output.scratch import Spool
 from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS, Limits
 
+MAGIC: Final = b"\x89MCAP0\r\n"
 ENCODING: Final = "rbuf"
 LIBRARY: Final = "exhume"
 LOG_RECORD: Final = "ark.log"
 METADATA_RECORD: Final = "ark.metadata"
 CRC_SIZE: Final = 4
 """Bytes of the checksum of a footer or an attachment: its last field, which it does not cover."""
-
-
-def library(name: str) -> Any:
-    """A module of the library.  Raises `MissingDependencyError` without it."""
-    try:
-        return importlib.import_module(f"mcap.{name}")
-    except ImportError as error:
-        raise MissingDependencyError("MCAP needs the extra `mcap`: pip install 'exhume[mcap]'") from error
-
-
 HEAD_SIZE: Final = 9
 """Bytes before the content of a record."""
 SIZE_BYTES: Final = 8
@@ -54,7 +45,13 @@ ATTACHMENT_SIZE: Final = 32
 FOOTER_CHECKED: Final = 16
 """Bytes of a footer that its checksum covers."""
 
-MAGIC: Final = b"\x89MCAP0\r\n"
+
+def library(name: str) -> Any:
+    """A module of the library.  Raises `MissingDependencyError` without it."""
+    try:
+        return importlib.import_module(f"mcap.{name}")
+    except ImportError as error:
+        raise MissingDependencyError("MCAP needs the extra `mcap`: pip install 'exhume[mcap]'") from error
 
 
 class Kind(IntEnum):
