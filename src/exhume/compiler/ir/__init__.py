@@ -2,10 +2,9 @@
 
 Emitters write Python, Cython and tables; they ask here how a structure is traversed, and decide none of it themselves:
 
-    fixed      sizes, byte orders and contents that do not depend on the data
-    needs      what the reader of a type is given, and what its values remember
+    fixed      sizes, byte orders and contents that do not depend on the data; numbers of variable length
+    needs      what the reader of a type is given, what its values remember, and orders of bits that are refused
     rows       how each field of a row is read, and the columns that it becomes
-    varints    types that stand for one number
 
 Nothing here is text of a language, and `front` imports nothing of it.
 """
