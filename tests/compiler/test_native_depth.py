@@ -219,3 +219,20 @@ def test_memory_of_structures_goes_back_to_the_system(tmp_path: Path, monkeypatc
         assert (part._parent.x, part._parent.y) == (199_999 >> 8, 0x700)
         assert len(part._parent._parent.points) == 200_000
     assert [(one.scale, one._parent.x) for one in kept] == [(n % 256, n >> 8) for n in range(0, 10_000, 1000)]
+
+
+@compiler
+def test_the_collector_starts_for_structures_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Structures that only the collector frees start it, where a program makes nothing else that it counts."""
+    monkeypatch.setenv("EXHUME_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("EXHUME_NATIVE_FLAGS", os.environ.get("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv"))
+    text = "meta: {id: whole}\nseq: [{id: part, type: part}]\ntypes: {part: {seq: [{id: x, type: u1}]}}\n"
+    (tmp_path / "whole.ksy").write_text(text, encoding="utf-8")
+    module = compile_ksy(tmp_path / "whole.ksy", native=True).module
+    most = 0
+    for turn in range(20_001):
+        whole = module.Whole.from_bytes(b"\7")
+        whole.part._parent = whole
+        if turn % 2000 == 0:
+            most = max(most, sum(type(one) is module.Whole for one in gc.get_objects()))
+    assert 0 < most < 5000

@@ -68,10 +68,14 @@ static void make_of(int number, PyObject *cls, uint64_t examined) {
     M[number].examined = examined;
     M[number].in_blocks = fits_block((PyTypeObject *)cls);
 }
+static inline int is_in_block(PyObject *self) {
+    uint16_t maker = ((Owned *)self)->maker;
+    return maker && M[maker].in_blocks;
+}
 /* Free a structure whose fields are NULL. */
 static void slot_free(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    int maker = ((Owned *)self)->maker, in_block = maker && M[maker].in_blocks;
+    int in_block = is_in_block(self);
     memset((char *)self + sizeof(PyObject), 0, sizeof(Owned) - sizeof(PyObject));
     if (in_block) block_free(self);
     else type->tp_free(self);
@@ -223,6 +227,7 @@ static void settle_waiting(Owned *waiting) {
         waiting = of->next;
         of->next = NULL;
         PyObject_GC_Track(self);
+        if (is_in_block(self)) count_one(M[of->maker].type);
         FIELDS(self, Py_TYPE(self), p) settle_in(*p, &waiting, 0);
         if (of->lent > 0 && !of->kept) { of->kept = 1; Py_INCREF(self); }
     }
