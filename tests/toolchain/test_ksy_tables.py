@@ -368,3 +368,10 @@ def test_commands_name_computed_values_that_fail(tmp_path: Path, exhume_cli: Any
     ran = exhume_cli("cat", *ksy)
     assert (ran.code, ran.err.count("null: q: ")) == (3, 1)
     assert [json.loads(line).get("q") for line in ran.out.splitlines()] == [10, 5, None]
+
+
+def test_no_option_is_advised_for_the_budget_of_a_specification(tmp_path: Path, exhume_cli: Any) -> None:
+    compiled(DIVIDED.replace("10 / a", "(1 << 8000) << 8000"), tmp_path)
+    (tmp_path / "file.bin").write_bytes(DIVIDED_DATA)
+    ran = exhume_cli("cat", "--path", "rows", "--ksy", tmp_path / "one.ksy", tmp_path / "file.bin")
+    assert (ran.code, "[EX-501]" in ran.err, "--limit" in ran.err) == (1, True, False)

@@ -30,12 +30,16 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
 
 
 _NOT_JSON = re.compile(r"line \d+: not (valid |a )?JSON")
+_FIXED = re.compile(r"the specification (requests|describes) ")
+"""Errors about budgets of a specification, which no option changes."""
 
 
 def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> str:
     """The remedies for an error, such as `use --overwrite to replace it`, with options of this verb; "" without any."""
     if _NOT_JSON.match(error.message) and "--input" in options_of(main, arguments):
         return "use --input text if it is a plain-text log"
+    if _FIXED.match(error.message):
+        return ""
     where = error.span.source if error.span is not None else ""
     return advice_on(error.code, options_of(main, arguments), where) if error.code in ADVICE else ""
 
