@@ -39,6 +39,11 @@ SHORT = {
     "fixed": ("{id: a, contents: [1, 2, 3]}", "0102", "a", 0),
 }
 
+GROWING = ["m * 128", "m << 9", "m + m", "m - (0 - m)", "twice", "-m.as<u4> * -3", "(m > 0 ? m : 1) * 4", "own * 3"]
+"""Ways to compute a parameter of the next element from that of an element, each of which adds bits to it."""
+
+STEADY = ["m + 1", "1 + m", "m - x", "m / 2 + x * 3", "x * 128 << 2", "m % 7 * 5 - 1"]
+
 
 def _text() -> str:
     types = ["part: {seq: [{id: x, type: u1}]}"]
@@ -55,7 +60,17 @@ def _text() -> str:
         " h: {pos: 9, size-eos: true, type: str, encoding: ASCII},"
         " i: {pos: 9, type: f8, repeat: expr, repeat-expr: 0}, j: {pos: 9, type: u1}}}"
     )
-    uses = "".join(f"{{id: u{n}, type: {one.partition(':')[0]}, if: false}}, " for n, one in enumerate(types))
+    for number, how in enumerate(GROWING + STEADY):
+        own = f"own: {{value: m + x}}, twice: {{value: own + own}}, next: {{value: '{how}'}}"
+        part = f"params: [{{id: m, type: u8}}], seq: [{{id: x, type: u1}}], instances: {{{own}}}"
+        types.append(f"next{number}: {{{part}}}")
+        given = f"next{number}(_index == 0 ? 1 : g[_index - 1].next)"
+        types.append(f"growing{number}: {{seq: [{{id: g, repeat: eos, type: '{given}'}}]}}")
+    uses = "".join(
+        f"{{id: u{n}, type: {one.partition(':')[0]}, if: false}}, "
+        for n, one in enumerate(types)
+        if "params" not in one
+    )
     body = "".join(f"  {one}\n" for one in types)
     return f"meta: {{id: edges, endian: le, bit-endian: be}}\nseq: [{uses}]\ntypes:\n{body}"
 
@@ -123,3 +138,18 @@ def test_a_list_after_the_end_of_a_stream_is_empty(both: tuple[Specification, Sp
             value.j  # noqa: B018 - it is read now
         assert (caught.value.path, caught.value.offset) == ("j", 9)
     assert _refused(both, "after_end", b"")[:2] == ("a", 0)
+
+
+@compiler
+@pytest.mark.parametrize("number", range(len(GROWING + STEADY)), ids=GROWING + STEADY)
+def test_numbers_grow_to_a_limit(both: tuple[Specification, Specification], number: int) -> None:
+    found = []
+    for specification in both:
+        try:
+            elements = _reader(specification, f"growing{number}")(bytes(9000)).g
+            found.append((elements[-1].next.bit_length() < 8192, ""))
+        except LayoutError as error:
+            found.append((False, f"{error.path}: {error.expected}"))
+    assert found[0] == found[1]
+    assert found[0][0] == (number >= len(GROWING))
+    assert found[0][1].endswith("" if found[0][0] else ": a number of at most 8192 bits")

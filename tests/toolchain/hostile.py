@@ -53,6 +53,12 @@ def each(instances: str, seq: str = "") -> str:
     return f"seq: [{seq}{{id: e, type: t, repeat: eos}}]\ntypes: {{t: {{seq: [{{id: x, type: u1}}], instances: {instances}}}}}\n"
 
 
+def grown(how: str) -> str:
+    """Elements that each compute `m` of the next."""
+    part = f"params: [{{id: m, type: u8}}], seq: [{{id: x, type: u1}}], instances: {{next: {{value: '{how}'}}}}"
+    return f"seq: [{{id: g, type: 't(_index == 0 ? 1 : g[_index - 1].next)', repeat: eos}}]\ntypes: {{t: {{{part}}}}}\n"
+
+
 def value(text: str) -> str:
     """One computed instance."""
     return f"seq: [{{id: a, type: u1}}]\ninstances: {{v: {{value: '{text}'}}}}\n"
@@ -98,6 +104,8 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
     "texts that double": ("seq: [{id: s, type: str, size-eos: true}]\n" + chain("@ + @", 60, "s + s"), b"abcd" * 100),
     "formats that double": ("seq: [{id: s, type: str, size-eos: true}]\n" + chain('f"{@}{@}"', 60, "s + s"), b"abcd" * 100),
     "numbers that double": ("seq: [{id: s, type: u8}]\n" + chain("@ * @", 60, "s * s"), b"\xff" * 8),
+    "numbers from element to element": (grown("m * 128"), bytes(400_000)),
+    "sums from element to element": (grown("m + m"), bytes(400_000)),
     "sums that double": ("seq:\n  - {id: x, type: u1}\n" + listed("  - {id: y@, size: a0}\n", 300) + chain("@ + @", 11, "x"), bytes(5)),
     "rules that double":
         ("seq: [{id: a, type: u1, valid: {expr: 'a0 > 0'}, repeat: eos}]\n" + chain("@ + @", 40, "1"), bytes(2000)),
@@ -208,6 +216,7 @@ ALIKE = {
     "one list in every row": "one text in every row",
     "comparing all for each element": "the reverse of all for each element",
     "sums that double": "rules that double",
+    "sums from element to element": "numbers from element to element",
     "a format of many parts": "a long list",
 }
 """Those that `make test` leaves out, and the one of the same kind that it tries."""

@@ -206,7 +206,7 @@ def _lz4_frame_blocks(take: Callable[[int], bytes]) -> Iterator[bytes]:
     while size := int.from_bytes(_exactly(take, 4), "little"):
         is_plain, size = size >> 31, size & 0x7FFFFFFF
         if size > most:
-            raise CodecError("lz4: corrupt frame", expected=f"a block of at most {most} bytes", actual=size)
+            raise CodecError("lz4: corrupt frame", expected=f"a block of at most {counted(most, 'bytes')}", actual=size)
         raw = _exactly(take, size)
         if checked and int.from_bytes(_exactly(take, 4), "little") != xxhash32(raw):
             raise CodecError("lz4: the checksum of a block does not match")

@@ -29,7 +29,7 @@ from exhume.compiler.front.kinds import (
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import takes
 from exhume.compiler.ir.fixed import element_bits, kind_bits, scalar_of, type_bits
-from exhume.compiler.ir.needs import without_rest, words
+from exhume.compiler.ir.needs import is_bounded, without_rest, words
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_TO_COMPARE = 32
@@ -216,10 +216,11 @@ class Code(abc.ABC):
                 word = "in" if expr.op == "or" else "not in"
                 listed = ", ".join(self._code(one) for one in choices)
                 return bound(f"{self._code(value, BINDS['<'] + 1)} {word} ({listed})", BINDS["<"], level)
-            case ex.Binary("<<" | "*" | "+", left, right) if self.module.foreign and self._grows(expr):
-                helper = self.module.helper({"<<": "shifted", "*": "multiplied", "+": "joined"}[expr.op])
-                run = "run, " if expr.op == "+" else ""
-                return f"{helper}({run}{self._code(left)}, {self._code(right)})"
+            case ex.Binary("<<" | "*" | "+" | "-", left, right) if self.module.foreign and self._grows(expr):
+                helper = self.module.helper({"<<": "shifted", "*": "multiplied"}.get(expr.op, "joined"))
+                run = "run, " if expr.op in "+-" else ""
+                other = f"-{self._code(right, BINDS['~'])}" if expr.op == "-" else self._code(right)
+                return f"{helper}({run}{self._code(left)}, {other})"
             case ex.Binary(op, left, right) if self._is_long(left) and self._is_long(right):
                 return bound(f"{self.weighed(left)} {op} {self.weighed(right)}", BINDS[op], level)
             case ex.Binary(op, left, right):
@@ -286,10 +287,18 @@ class Code(abc.ABC):
         return f"{self.module.helper('weighed')}(run, {self._code(expr)}{many})"
 
     def _grows(self, expr: ex.Binary) -> bool:
-        """Whether the value of an expression may double from one instance to the next."""
-        if any(isinstance(one, ex.Literal) and isinstance(one.value, int) for one in (expr.left, expr.right)):
-            return expr.op == "<<" and not (isinstance(expr.right, ex.Literal) and 0 <= expr.right.value <= 64)
-        return expr.op != "+" or not all(isinstance(self.kind(one), (Integer, Bits)) for one in (expr.left, expr.right))
+        """Whether the value of an expression may double from one instance, or one element, to the next."""
+        both = expr.left, expr.right
+        bounded = [is_bounded(self.type, one) for one in both]
+        constant = any(isinstance(one, ex.Literal) and isinstance(one.value, int) for one in both)
+        match expr.op:
+            case "<<":
+                return not (isinstance(expr.right, ex.Literal) and 0 <= expr.right.value <= 64 and bounded[0])
+            case "*":
+                return not constant or not all(bounded)
+        if not all(isinstance(self.kind(one), (Integer, Bits)) for one in both):
+            return expr.op == "+" and not constant
+        return not any(bounded)
 
     def _stored_size(self, expr: ex.Expr) -> int:
         """Return how many bytes the field takes that the expression names.

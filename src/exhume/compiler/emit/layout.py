@@ -641,6 +641,8 @@ def joined(run: Run, first: Any, *others: Any) -> Any:
             if len(first) + len(other) > MOST_TEXT:
                 raise BudgetError("", 0, 0, f"at most {MOST_TEXT} characters put together", "more")
             run.hold(len(first) + len(other))
+        elif isinstance(first, int) and first.bit_length() > MOST_BITS:
+            raise BudgetError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
         first = first + other
     return first
 

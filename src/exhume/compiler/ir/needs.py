@@ -47,6 +47,35 @@ class ReaderNeeds:
     keeps_root: bool = False
 
 
+def is_bounded(type: Type, expr: ex.Expr, known: dict[str, bool] | None = None) -> bool:
+    """Whether the text of the specification bounds how many bits an integer may have.
+
+    It does not for a parameter and for an instance of another structure: a list may compute each from the one before.
+    `known` has the instances of the type that were examined.
+    """
+    known = {} if known is None else known
+    match expr:
+        case ex.Name(id) if not id.startswith("_"):
+            one = type.field(id)
+            if one.value is None:
+                return not one.parameter
+            if id not in known:
+                known[id] = False  # for an instance that uses itself
+                known[id] = is_bounded(type, one.value, known)
+            return known[id]
+        case ex.Member(of, name) if not name.startswith("_"):
+            found = combined(type.kind_of(of))
+            if isinstance(found, Structure) and not found.type.opaque:
+                one = found.type.field(name)
+                return one.value is None and not one.parameter
+            return not any(True for _ in structures(found)) and is_bounded(type, of, known)
+        case ex.Index(of, _) | ex.Cast(of, _) | ex.Unary(_, of):
+            return is_bounded(type, of, known)
+        case ex.Binary(_, left, right) | ex.Choice(_, left, right):
+            return is_bounded(type, left, known) and is_bounded(type, right, known)
+    return True
+
+
 def expressions(field: Field) -> Iterator[ex.Expr]:
     """Every expression that belongs to a field."""
     for key in KEYS:
