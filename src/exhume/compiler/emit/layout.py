@@ -254,8 +254,8 @@ class Structure:
         """Does nothing: no file stays open.  It is there because Kaitai's classes have it."""
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={_told(getattr(self, name, None))}" for name in self._fields[:8])
-        return f"{type(self).__name__}({told}{', ...' if len(self._fields) > 8 else ''})"
+        shown = ", ".join(f"{name}={_shown(getattr(self, name, None))}" for name in self._fields[:8])
+        return f"{type(self).__name__}({shown}{', ...' if len(self._fields) > 8 else ''})"
 
 
 MAPPED = 1 << 20
@@ -378,7 +378,7 @@ def resume(collects: bool, size: int = SMALL) -> None:
     gc.enable()
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     if isinstance(value, (memoryview, bytes)):
         return repr(bytes(value)) if len(value) <= 16 else f"<{len(value)} bytes>"
     if isinstance(value, Structure):
@@ -387,7 +387,7 @@ def _told(value: Any) -> str:
         return repr(value if len(value) <= 40 else f"{value[:40]}...")
     if isinstance(value, int) and hasattr(value, "_value2member_map_"):
         return f"{type(value).__name__}.{value.name}"
-    return f"<{len(value)} elements>" if hasattr(value, "__len__") else str(value)
+    return f"<{len(value)} element{'s' * (len(value) != 1)}>" if hasattr(value, "__len__") else str(value)
 
 
 def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: Any = ()) -> None:
