@@ -12,13 +12,17 @@ import random
 import signal
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.main import ending, invoke, main
+from exhume.cli.main import run as program
 from tests.faults import run
 from tests.faults.tasks import TASKS, Task, make_inputs, repeatable
 from tests.faults.traced import is_traced
@@ -203,6 +207,26 @@ def test_ctrl_c_while_a_class_is_made(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err == "exhume: interrupted\n"
     with pytest.raises(RuntimeError):
         ending(RuntimeError("a bug"), [])
+
+
+def test_threads_of_an_interrupted_run_end_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One inside a library of C++ or Rust would abort the process when the interpreter ends."""
+    ended: list[bool] = []
+
+    def work() -> None:
+        time.sleep(0.05)
+        ended.append(True)
+
+    def interrupted() -> ExitCode:
+        threading.Thread(target=work, daemon=True).start()
+        return ExitCode.INTERRUPTED
+
+    monkeypatch.setattr("exhume.cli.main.invoke", interrupted)
+    monkeypatch.setattr("gc.freeze", lambda: None)
+    monkeypatch.setattr("gc.set_threshold", lambda *numbers: None)
+    with pytest.raises(SystemExit) as caught:
+        program()
+    assert (caught.value.code, ended) == (130, [True])
 
 
 def table(found: dict[str, list[float]]) -> str:

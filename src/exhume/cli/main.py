@@ -7,6 +7,9 @@ import gc
 import importlib.util
 import os
 import sys
+import threading
+import time
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
@@ -106,8 +109,22 @@ def run() -> NoReturn:
         if getattr(sys, name) is None:  # closed by the parent process (`>&-`)
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
     outcome = invoke()
+    if outcome is ExitCode.INTERRUPTED:
+        _wait_for_threads()
     gc.freeze()  # the interpreter looks for garbage in every module on its way out, several times: spare it that
     sys.exit(int(outcome))
+
+
+def _wait_for_threads() -> None:
+    """Let the threads of an interrupted run end what they are in, for a second at most.
+
+    One that is inside a library of C++ or Rust when the interpreter ends would abort the process.
+    """
+    until = time.monotonic() + 1
+    with suppress(KeyboardInterrupt):  # the second one
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, until - time.monotonic()))
 
 
 def invoke(args: list[str] | None = None) -> ExitCode:
