@@ -218,7 +218,7 @@ def test_threads_of_an_interrupted_run_end_first(monkeypatch: pytest.MonkeyPatch
         ended.append(True)
 
     def interrupted() -> ExitCode:
-        threading.Thread(target=work, daemon=True).start()
+        threading.Thread(target=work, name="exhume", daemon=True).start()
         return ExitCode.INTERRUPTED
 
     monkeypatch.setattr("exhume.cli.main.invoke", interrupted)

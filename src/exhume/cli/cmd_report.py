@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -102,7 +102,8 @@ def command(
     timeline, wrong = _timeline(records)
     targets = tuple(dict.fromkeys(targets))
     directories = _directories(run, targets)
-    with _folder(place), run.progress("report") as progress:
+    prepare_directory(str(place))
+    with run.progress("report") as progress:
         case = build_report(
             targets,
             _entries(run, targets, directories),
@@ -134,26 +135,13 @@ def command(
         run.document("report", {**body, **case.to_dict(), "timeline": timeline, "problems": wrong})
     else:
         _print_case(run, case, directories)
-        run.note(f"written to {output}" + (f", files below {place}" if place.exists() else ", nothing was copied"))
+        run.note(f"written to {output}, files below {place}")
     if case.changed or case.counts[Kind.UNREADABLE]:
         return ExitCode.FAILED
     if case.verdict is None:
         return ExitCode.NO
     lost = any(one.report is None or not one.report.complete for one in case.recovered)
     return ExitCode.DONE if case.verdict is Verdict.OK and not lost and not wrong else ExitCode.LOSS
-
-
-@contextmanager
-def _folder(place: Path) -> Iterator[None]:
-    """Make the folder of the copies, and remove it again if it is new and nothing is in it at the end."""
-    is_new = not place.exists()
-    prepare_directory(str(place))
-    try:
-        yield
-    finally:
-        if is_new:
-            with suppress(OSError):  # it has files
-                place.rmdir()
 
 
 def _print_case(run: Run, case: CaseReport, directories: frozenset[str]) -> None:
