@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,11 +14,8 @@ from typing import Any
 import click
 import pytest
 
-import exhume.zs
 from exhume.cli.advice import ADVICE, SYNONYMS, edits, options_of
 from exhume.cli.main import main
-from exhume.cli.progress import ProgressBar
-from exhume.io.opening import open_target
 from tests.conftest import ROOT
 
 Cli = Callable[..., Any]
@@ -163,64 +158,6 @@ def test_messages_of_the_library_name_no_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("progress", "words"),
-    [
-        ((2 << 20, 13 << 19, "bytes"), "2.0 MiB of 6.5 MiB"),
-        ((12 << 20, None, "bytes"), "12.0 MiB"),
-        ((1 << 20, 1 << 20, "bytes verified"), "1.0 MiB of 1.0 MiB verified"),
-        ((3, 8, "splits"), "3 of 8 splits"),
-        ((1, None, "entries"), "1 entry"),
-        ((1, 1, "versions of keys"), "1 of 1 version of keys"),
-        ((1024, None, "records"), "1,024 records"),
-    ],
-)
-def test_progress_in_words(progress: tuple[int, int | None, str], words: str) -> None:
-    from exhume.cli.progress import format_progress
-
-    assert format_progress(*progress) == words
-
-
-def test_what_goes_into_a_stream_is_counted_in_bytes(tmp_path: Path) -> None:
-    from exhume.cli.progress import with_total
-    from exhume.formats.kv_ir.lines import write_lines
-    from exhume.formats.kv_ir.writer import KvIrWriter
-
-    path = tmp_path / "events.jsonl"
-    path.write_bytes(b'{"a":1}\n' * 100)
-    reported: list[tuple[int, int | None, str]] = []
-    with KvIrWriter(tmp_path / "events.clp") as writer:
-        write_lines(writer, [str(path)], progress=with_total(lambda *one: reported.append(one), str(path)))
-    assert writer.events == 100
-    assert reported[-1] == (800, 800, "bytes")
-
-
-def test_what_salvage_wrote_is_read_again_with_progress(samples: Path, tmp_path: Path) -> None:
-    import exhume
-    from exhume.recovery import SalvageMode
-
-    reported: list[tuple[int, int | None, str]] = []
-    out = tmp_path / "out.jsonl"
-    exhume.salvage(
-        samples / "clp_s/tiny.clps", out, mode=SalvageMode.RECORDS, progress=lambda *one: reported.append(one)
-    )
-    assert reported[-1] == (out.stat().st_size, out.stat().st_size, "bytes verified")
-
-
-def test_the_size_of_what_goes_in_is_the_total(tmp_path: Path) -> None:
-    from exhume.cli.progress import with_total
-
-    (tmp_path / "a").write_bytes(bytes(100))
-    calls: list[tuple[int, int | None, str]] = []
-    report = with_total(lambda *args: calls.append(args), str(tmp_path / "a"))
-    for args in ((40, None, "bytes"), (400, None, "bytes"), (4, None, "records"), (4, 9, "bytes")):
-        report(*args)
-    assert calls == [(40, 100, "bytes"), (400, None, "bytes"), (4, None, "records"), (4, 9, "bytes")]
-    missing = with_total(lambda *args: calls.append(args), "-")
-    missing(1, None, "bytes")
-    assert calls[-1] == (1, None, "bytes")
-
-
-@pytest.mark.parametrize(
     ("count", "plural", "words"),
     [
         (1, "messages", "1 message"), (0, "messages", "0 messages"), (1, "entries", "1 entry"), (1, "bytes", "1 byte"),
@@ -285,95 +222,3 @@ def test_each_synonym_is_an_option_of_some_verb() -> None:
     known = set().union(*(options_of(main, [name]) for name in main.list_commands(click.Context(main))))
     assert {option for options in SYNONYMS.values() for option in options} <= known
     assert [edits("limt", "limit"), edits("qiuet", "quiet"), edits("", "ab"), edits("abc", "abc")] == [1, 1, 2, 0]
-
-
-WITHOUT_DELAY = """
-import sys, exhume.cli.progress as progress
-progress.PROGRESS_AFTER = 0
-from exhume.cli.main import main
-main(sys.argv[1:])
-"""
-
-
-def progress_of(*words: str | Path, output: Any = subprocess.PIPE) -> tuple[str, bytes]:
-    """What standard error shows, as a terminal, of a command for which no work is short; and its standard output."""
-    ours, theirs = os.openpty()
-    command = [sys.executable, "-c", WITHOUT_DELAY, *map(str, words)]
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=theirs if output is None else output, stderr=theirs, env=environment
-    ) as running:
-        os.close(theirs)
-        printed = b"" if running.stdout is None else running.stdout.read()
-        stated = b""
-        try:
-            while piece := os.read(ours, 1 << 16):
-                stated += piece
-        except OSError:  # Linux: all writers have closed it
-            pass
-    os.close(ours)
-    assert running.returncode == 0
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stated.decode()), printed
-
-
-READ = re.compile(r"[0-9.]+ (B|KiB|MiB) (of [0-9.]+ (B|KiB|MiB) )?read, ")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["search", "--count", "clp_s/tiny.clps", "*"],
-        ["search", "--unique", "level", "clp_s/tiny.clps", "*"],
-        ["search", "--count", "zs/words-none.zs", ""],
-        ["search", "--count", "leveldb/small", ""],
-        ["cat", "zs/words-none.zs"],
-        ["info", "--stats", "zs/words-none.zs"],
-        ["list", "--sections", "zs/words-none.zs"],
-        ["payload", "zs/words-none.zs", "data-1"],
-    ],
-    ids=" ".join,
-)
-def test_what_is_read_is_shown_while_a_file_is_written(words: list[str], samples: Path, exhume_cli: Cli) -> None:
-    """A bar on the terminal, and every byte of the output in the file."""
-    named = [samples / word if "/" in word else word for word in words]
-    stated, printed = progress_of(*named)
-    assert READ.search(stated), stated
-    assert printed == exhume_cli(*named).out
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_the_bar_appears_without_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work that reports nothing for a while, such as copying one large file, is not silent."""
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("exhume.cli.progress.PROGRESS_AFTER", 0.01)
-    monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    with ProgressBar("/very/long/path/of/an/[/archive]/words.zs", shown=True) as report:
-        report(0, 3, "members")
-        while "0 of 3 members" not in terminal.getvalue():
-            time.sleep(0.01)
-    before = terminal.getvalue()
-    assert "…/an/[/archive]/words.zs" in before
-    report(1, 3, "members")
-    assert terminal.getvalue() == before, "it has ended"
-
-
-def test_the_bar_ends_before_output_to_the_terminal(samples: Path) -> None:
-    stated, _ = progress_of("cat", samples / "zs/words-none.zs", output=None)
-    first = exhume.zs.open(samples / "zs/words-none.zs").records()
-    assert READ.search(stated.partition(next(iter(first)).decode())[2]) is None
-
-
-def test_the_bytes_of_a_directory_are_those_of_its_files(tmp_path: Path) -> None:
-    from exhume.cli.progress import size_of
-    from exhume.io.tree import MemoryTree
-
-    (tmp_path / "below").mkdir()
-    (tmp_path / "a").write_bytes(bytes(100))
-    (tmp_path / "below/b").write_bytes(bytes(11))
-    assert size_of(open_target(str(tmp_path))) == 111
-    assert size_of(open_target(str(tmp_path / "a"))) == 100
-    assert size_of(MemoryTree({"a": b"x"})) is None, "its files say no sizes in advance"

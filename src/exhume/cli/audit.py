@@ -15,12 +15,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
 from exhume.cli.exit_code import ExitCode, output_is_closed
+from exhume.cli.progress import ProgressBar
 from exhume.cli.records import SCHEMA, canonical, digest_of, facts_of, files_of, parse_record
 from exhume.errors import ExhumeError, Span, WriterError
 from exhume.io import activity
@@ -300,13 +302,15 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
             raise click.UsageError(f"--audit and {parameter.opts[0]} name the same file", context)
     # Named files are inputs even if the verb fails before it opens them.
     audit = Audit(path)
+    hashing = partial(ProgressBar, "audit", shown=sys.stderr.isatty() and not context.params.get("quiet"))
     try:
-        for parameter in context.command.params:
-            if isinstance(parameter, click.Argument):
-                given = context.params.get(parameter.name or "")
-                for one in given if isinstance(given, tuple) else (given,):
-                    if isinstance(one, str | os.PathLike):
-                        audit.on_open(one)
+        with hashing():
+            for parameter in context.command.params:
+                if isinstance(parameter, click.Argument):
+                    given = context.params.get(parameter.name or "")
+                    for one in given if isinstance(given, tuple) else (given,):
+                        if isinstance(one, str | os.PathLike):
+                            audit.on_open(one)
         # From here on, files that are opened and read are reported to the audit.
         activity.current = audit
         error: BaseException | None = None
@@ -321,7 +325,9 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
         finally:
             activity.current = None
             code = _code(error) if error is not None else int(result or 0)
-            click.echo(f"exhume: audit {audit.finish(context, code, error)}", err=True)
+            with hashing():
+                digest = audit.finish(context, code, error)
+            click.echo(f"exhume: audit {digest}", err=True)
     finally:
         activity.current = None
         audit.close()

@@ -42,7 +42,8 @@ def command(run: Run, records: str, expect: str | None, digests: str | None, no_
     from exhume.cli.records import read_digests
 
     wanted = read_digests(digests) if digests is not None else []
-    found = _verified(records, files=not no_files)
+    with run.reading("audit"):
+        found = _verified(records, files=not no_files)
     if expect is not None and expect.lower() != found.last:
         found.add_problem("the last record does not have the expected digest")
     known = {one["digest"] for one in found.runs}

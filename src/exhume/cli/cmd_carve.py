@@ -92,7 +92,7 @@ def command(
             place = folder / names.of(image.target, keep_extension=True) if folder and chosen.several else folder
             if place is not None and image.archives:
                 with search.open(image.target) as opened:
-                    _write(run, opened, image.archives, place)
+                    _write(run, opened, image.archives, place, progress)
             _report(run, image.target, image.archives, place)
             sound = bool(image.errors) or _container_matches(run, search, image, progress)
             for error in image.errors:
@@ -154,7 +154,7 @@ def _in_one_pass(
         )
         place = None if output is None else Path(output)
         if place is not None:
-            _write(run, opened, found, place)
+            _write(run, opened, found, place, progress)
         sound = check_container(run, opened, progress)
     _report(run, image, found, place)
     return _outcome(found) if sound else ExitCode.FAILED
@@ -170,13 +170,18 @@ def _container_matches(run: Run, search: Search, image: Image, progress: Progres
         return False
 
 
-def _write(run: Run, opened: Source, found: Iterable[CarvedArchive], folder: Path) -> None:
+def _write(run: Run, opened: Source, found: Sequence[CarvedArchive], folder: Path, progress: Progress) -> None:
     """Copy each archive that was found in an image to a file of its own in `folder`."""
+    from exhume.io.activity import stepping
     from exhume.io.output.tree import OutputTree
 
+    done, total = 0, sum(carved.end - carved.offset for carved in found)
     with OutputTree(folder, limits=run.limits) as tree:
         for carved in found:
-            tree.copy(file_name(carved), opened, carved.offset - opened.origin, carved.end - opened.origin)
+            size = carved.end - carved.offset
+            with stepping(progress, done, size, total, "bytes copied"):
+                tree.copy(file_name(carved), opened, carved.offset - opened.origin, carved.end - opened.origin)
+            done += size
 
 
 def _report(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -114,13 +115,14 @@ def command(
     opened: Any = run.inspect(target) if ksy is None else _specified(run, target, ksy, imports)
     if coverage_:
         return _coverage(run, target, opened, 1 if jobs is None else jobs)
-    with opened as archive:
+    with opened as archive, ExitStack() as reading:
         narrow = selection.start is not None and html is None and not verify
         unverified = no_verify or ksy is not None
         findings = None if narrow or unverified else _findings(run, archive, 1 if jobs is None else jobs)
         if html is not None:
             outcome = _page(run, target, archive, findings, html, overwrite, selection)
             return run.report_problems(archive) or outcome
+        reading.enter_context(run.reading("explain"))
         explained = explain_archive(archive, selection, findings, unchecked="--no-verify" if no_verify else "")
         outcome = run.report_problems(archive)
         if at is not None:
@@ -250,7 +252,7 @@ def _coverage(run: Run, target: str, opened: Any, jobs: int = 1) -> ExitCode:
     """Print how many bytes fields, data, padding and gaps cover; return exit code 4 if any are unexplained."""
     from exhume.engines.coverage import coverage
 
-    with opened as archive:
+    with run.reading("explain"), opened as archive:
         totals = coverage(archive, jobs)
         outcome = run.report_problems(archive)
     if run.machine:

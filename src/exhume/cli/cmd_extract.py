@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from exhume.cli.formatcli import FormatCommand, recognized_format, split_options
 from exhume.cli.params import Jobs
 from exhume.cli.render import human_size
 from exhume.cli.runtime import Run, common_options
+from exhume.errors import ExhumeError
 
 
 @click.command("extract", cls=FormatCommand, verb="extract")
@@ -51,7 +53,7 @@ def command(
         if not isinstance(archive, MemberArchive):
             raise click.UsageError(f"{described.id} archives contain records, not members: use cat or export", ctx)
         chosen = archive.match(names) if names else None
-        with run.progress("extract") as progress:
+        with run.progress("extract", None if chosen is None else partial(_stored_size, archive, chosen)) as progress:
             if output is not None:
                 with OutputTree(output, overwrite=overwrite, limits=run.limits) as tree:
                     report = extract(archive, tree, chosen, jobs=jobs, progress=progress)
@@ -75,3 +77,13 @@ def command(
             click.echo(f"exhume: not extracted: {error}" + ("" if name in str(error) else f" ({name!r})"), err=True)
         run.note(f"{report.extracted} extracted ({human_size(report.bytes)}), {len(report.refused)} left out")
     return ExitCode.DONE if report.ok else ExitCode.LOSS
+
+
+def _stored_size(archive: MemberArchive, names: list[str]) -> int | None:
+    """The bytes of the archive that the members take; None if they have to be decoded, or one cannot be looked up."""
+    try:
+        ranges = [archive.stored_range(name) for name in names]
+    except ExhumeError:
+        return None
+    sizes = [end - start for _, start, end in filter(None, ranges)]
+    return sum(sizes) if len(sizes) == len(names) else None

@@ -103,7 +103,7 @@ def command(
     targets = tuple(dict.fromkeys(targets))
     directories = _directories(run, targets)
     prepare_directory(str(place))
-    with run.progress("report") as progress:
+    with run.progress("report", lambda: None) as progress:
         case = build_report(
             targets,
             _entries(run, targets, directories),

@@ -80,7 +80,7 @@ class Recorder(Run):
     def tally(self, verdict: Verdict) -> None:
         self._send(("verdict", verdict))
 
-    def progress(self, label: str) -> ProgressBar:
+    def progress(self, label: str, total: Callable[[], int | None] | None = None) -> ProgressBar:
         """Show no progress: the run over all targets has a progress bar of its own."""
         from exhume.cli.progress import ProgressBar
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,11 +30,17 @@ LABEL_WIDTH = 24
 class ProgressBar:
     """A rich progress bar that appears after `PROGRESS_AFTER` seconds, also if nothing is reported until then.
 
+    It shows what the callback reports.  While that is not in bytes (`3 of 8 splits`) or nothing, it also shows how many
+    bytes were read or copied, of how many, and how fast: one large item is not silent.
+
     A context manager that returns the callback, which any thread may call.
     """
 
-    def __init__(self, label: str, *, shown: bool) -> None:
-        """Prepare a bar, which appears only if `shown`."""
+    def __init__(self, label: str, *, shown: bool, total: Callable[[], int | None] | None = None) -> None:
+        """Prepare a bar, which appears only if `shown`.
+
+        `total` returns the bytes that will be read, None if unknown; it is called at most once, when the bar appears.
+        """
         self._shown = shown
         self._label = label if len(label) <= LABEL_WIDTH else f"…{label[1 - LABEL_WIDTH :]}"
         self._start = time.monotonic()
@@ -44,6 +50,11 @@ class ProgressBar:
         self._task: Any = None
         self._last = 0.0
         self._latest: tuple[int, int | None, str] | None = None
+        self._total, self._size = total, 0
+        self._moved = 0
+        self._phase = self._start, 0
+        """When the current unit was first reported, and the bytes that had been moved until then."""
+        self._counting = ExitStack()
 
     def __enter__(self) -> Progress:
         if not self._shown:
@@ -51,9 +62,11 @@ class ProgressBar:
         self._timer = threading.Timer(PROGRESS_AFTER, self._appear)
         self._timer.daemon = True
         self._timer.start()
+        self._counting.enter_context(activity.counting(self._count))
         return self._update
 
     def __exit__(self, *error: object) -> None:
+        self._counting.close()
         self.end()
 
     def end(self) -> None:
@@ -61,19 +74,34 @@ class ProgressBar:
         if self._timer is not None:
             self._timer.cancel()
         with self._lock:
-            self._shown = False
             if self._bar is not None:
+                self._show()
                 self._bar.stop()
+            self._shown = False
 
     def _appear(self) -> None:
         """Show the bar with the latest report, if there is one."""
+        if self._total is not None:
+            self._size = self._total() or 0
         with self._lock:
             self._show()
 
     def _update(self, done: int, total: int | None, unit: str) -> None:
         """Show the progress, at most ten times a second; `total` is None if it is unknown."""
+        now, before = time.monotonic(), self._latest
         self._latest = done, total, unit
-        now = time.monotonic()
+        if before is not None and (before[2] != unit or before[0] > done):
+            self._phase = now, self._moved
+            self._size = 0  # the total is that of the first phase
+        self._show_at(now)
+
+    def _count(self, size: int) -> None:
+        """Add bytes that were read or copied."""
+        with self._lock:
+            self._moved += size
+        self._show_at(time.monotonic())
+
+    def _show_at(self, now: float) -> None:
         if now - self._start < PROGRESS_AFTER or now - self._last < 0.1:
             return
         with self._lock:
@@ -89,7 +117,7 @@ class ProgressBar:
 
             self._bar = Progress(
                 TextColumn("{task.description}", markup=False),  # a path may contain brackets
-                BarColumn(),
+                BarColumn(bar_width=None),
                 TextColumn("{task.fields[text_shown]}"),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
@@ -98,10 +126,27 @@ class ProgressBar:
             )
             self._bar.start()
             self._task = self._bar.add_task(self._label, total=None, text_shown="")
-        if self._latest is not None:
+        self._bar.update(self._task, **self._state())
+
+    def _state(self) -> dict[str, Any]:
+        """What the bar shows now: `completed`, `total` and `text_shown`."""
+        started, before = self._phase
+        seconds, moved = max(time.monotonic() - started, 0.1), self._moved - before
+        if self._latest is not None and (self._latest[2].startswith("bytes") or not moved):
             done, total, unit = self._latest
-            text = f"{format_progress(done, total, unit)}, {rate(done, time.monotonic() - self._start, unit)}"
-            self._bar.update(self._task, completed=done, total=total, text_shown=text)
+            text = f"{format_progress(done, total, unit)}, {rate(done, seconds, unit)}"
+            return {"completed": done, "total": total, "text_shown": text}
+        size = self._size if moved <= self._size else None
+        text = f"{format_progress(moved, size, 'bytes read')}, {rate(moved, seconds, 'bytes')}" if moved else ""
+        if self._latest is None:
+            return {"completed": moved, "total": size, "text_shown": text}
+        done, total, unit = self._latest
+        shares = [part / whole for part, whole in ((done, total), (moved, size)) if whole]
+        return {
+            "completed": max(shares, default=0),
+            "total": 1 if shares else None,
+            "text_shown": f"{format_progress(done, total, unit)}, {text}",
+        }
 
 
 def format_progress(done: int, total: int | None, unit: str) -> str:
@@ -121,11 +166,16 @@ def rate(done: int, seconds: float, unit: str) -> str:
     return f"{per_second:,.0f} {unit}/s" if per_second >= 10 else f"{per_second:.1f} {unit}/s"
 
 
+def total_size(names: Iterable[str]) -> int | None:
+    """The bytes of these files together; None if one does not exist."""
+    sizes = [_file_size(Path(name)) for name in names]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
 def with_total(progress: Progress, *names: str) -> Progress:
     """Return `progress` with the total size of these files filled in; unchanged if a file does not exist."""
-    try:
-        size = sum(Path(name).stat().st_size for name in names)
-    except OSError:
+    size = total_size(names)
+    if size is None:
         return progress
 
     def report(done: int, total: int | None, unit: str) -> None:
@@ -142,31 +192,14 @@ class Announcing(Protocol):
 
 
 @contextmanager
-def reading(out: Announcing, opened: Callable[[], Source | Tree | None], label: str) -> Iterator[None]:
-    """Show how many bytes were read of what `opened` returns, until output goes to the terminal."""
-    bar, lock = ProgressBar(label, shown=True), threading.Lock()
-    done, total = 0, -1
-
-    def count(size: int) -> None:
-        nonlocal done, total
-        with lock:
-            done += size
-            if time.monotonic() - started >= PROGRESS_AFTER:
-                if total < 0 and (source := opened()) is not None:
-                    total = size_of(source) or 0
-                report(done, total if done <= total else None, "bytes read")
-
-    def end() -> None:
-        with lock:
-            bar.end()
-
-    started = time.monotonic()
-    with bar as report:
-        out.on_terminal, activity.counted = end, count
+def reading(out: Announcing, bar: ProgressBar) -> Iterator[None]:
+    """Show a bar until output goes to the terminal."""
+    with bar:
+        out.on_terminal = bar.end
         try:
             yield
         finally:
-            out.on_terminal = activity.counted = None
+            out.on_terminal = None
 
 
 def size_of(opened: Source | Tree) -> int | None:

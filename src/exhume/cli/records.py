@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.errors import SourceError, Span
+from exhume.io import activity
 from exhume.io.files import open_regular, pread
 from exhume.io.local import open_untouched
 from exhume.io.output.stream import LONGEST_LINE
@@ -70,6 +71,7 @@ def facts_of(path: str) -> dict[str, Any]:
             while piece := pread(fd, STREAM_CHUNK, size):
                 hashed.update(piece)
                 size += len(piece)
+                activity.count(len(piece))
         finally:
             os.close(fd)
     except (OSError, ValueError) as error:

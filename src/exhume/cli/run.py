@@ -62,7 +62,7 @@ class Run:
         self._pipes: dict[str, Source] = {} if pipes is None else pipes
         self.arguments |= {"screen": self.screen, "pipes": self._pipes}
         self.opened: Source | Tree | None = None
-        """What `open` or `inspect` opened last."""
+        """What was opened last."""
         self.several = False
         """Whether this is one target of several: names then belong to what is said of it."""
         self.json = json
@@ -107,7 +107,7 @@ class Run:
 
     def take_source(self, target: str, *, is_image: bool = False) -> Source | Tree:
         """The target for a caller who will close it; see `open_target` for images."""
-        opened = self.source(target, is_image=is_image)
+        self.opened = opened = self.source(target, is_image=is_image)
         del self._sources[target]
         return opened
 
@@ -170,8 +170,7 @@ class Run:
         from exhume.registry import get_format
 
         opener = get_format(self.format_of(target)).hook("open")
-        self.opened = self.take_source(target)
-        archive: Archive = opener(self.opened, limits=self.limits, **options)
+        archive: Archive = opener(self.take_source(target), limits=self.limits, **options)
         return archive
 
     def inspect(self, target: str, **options: Any) -> Inspection:
@@ -180,8 +179,7 @@ class Run:
         from exhume.registry import get_format
 
         described = get_format(self.format_of(target))
-        self.opened = self.take_source(target)
-        return Inspection(self.opened, described, limits=self.limits, **options)
+        return Inspection(self.take_source(target), described, limits=self.limits, **options)
 
     def report_problems(self, archive: Inspection) -> ExitCode:
         """Print on standard error why an archive was not read or checked completely; return the outcome for it."""
@@ -276,11 +274,15 @@ class Run:
     def _shows_progress(self) -> bool:
         return not self.quiet and sys.stderr.isatty()
 
-    def progress(self, label: str) -> ProgressBar:
-        """A progress bar on standard error for work that lasts over a second, on a terminal only."""
-        from exhume.cli.progress import ProgressBar
+    def progress(self, label: str, total: Callable[[], int | None] | None = None) -> ProgressBar:
+        """A progress bar on standard error for work that lasts over a second, on a terminal only.
 
-        return ProgressBar(label, shown=self._shows_progress)
+        `total` returns the bytes that the work will read: by default those of what was opened last.
+        """
+        from exhume.cli.progress import ProgressBar, size_of
+
+        known = total or (lambda: None if self.opened is None else size_of(self.opened))
+        return ProgressBar(label, shown=self._shows_progress, total=known)
 
     def reading(self, label: str) -> AbstractContextManager[None]:
         """Show in the same way how much of what `open` and `inspect` return inside the block was read.
@@ -291,7 +293,7 @@ class Run:
             return nullcontext()
         from exhume.cli.progress import reading
 
-        return reading(self.out, lambda: self.opened, label)
+        return reading(self.out, self.progress(label))
 
 
 def _pieces(item: Any) -> Iterable[str]:

@@ -26,6 +26,7 @@ from exhume.engines.verify import Verification
 from exhume.engines.walk import Kind, WalkEntry
 from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Verdict
+from exhume.io.activity import stepping
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -171,10 +172,11 @@ class _ReportBuild:
                 found.nested_in = None if carved.nested_in is None else first + carved.nested_in
                 start, end = carved.offset - image.origin, carved.end - image.origin
                 window = image.window(start, end)
-                found.sha256 = hashed.sha256 if window.size == hashed.size else _sha256(window)
+                found.sha256 = hashed.sha256 if window.size == hashed.size else _sha256(window, shown)
                 if window.size != hashed.size:
                     found.file = place
-                    self.tree.copy(place, image, start, end)
+                    with stepping(shown, 0, window.size, window.size, "bytes copied"):
+                        self.tree.copy(place, image, start, end)
                 self._note_piece(found, window)
 
     def _add(self, target: str, image: int | None, carved: CarvedArchive, place: str) -> CaseArchive:
@@ -240,7 +242,8 @@ class _ReportBuild:
             with self._source(found) as source:
                 assert isinstance(source, Source)
                 path = piece.path.replace(ArchivePiece.ANY, f"{found.number + 1:06d}")
-                self.tree.copy(f"{group.folder}/{path}", source, 0, source.size)
+                with stepping(self.progress, 0, source.size, source.size, "bytes copied"):
+                    self.tree.copy(f"{group.folder}/{path}", source, 0, source.size)
 
     @contextmanager
     def _source(self, found: CaseArchive) -> Iterator[Source | Tree]:
@@ -250,7 +253,7 @@ class _ReportBuild:
                 yield opened
                 return
             start, end = found.carved.offset - opened.origin, found.carved.end - opened.origin
-            if end > opened.size or _sha256(opened.window(start, end)) != found.sha256:
+            if end > opened.size or _sha256(opened.window(start, end), self.progress) != found.sha256:
                 raise SourceError("the file changed while the report was made", span=found.carved.span)
             yield opened.window(start, end)
 
@@ -275,7 +278,8 @@ class _ReportBuild:
         if "/" in recovered.output:
             self.tree.make_directory(recovered.output.rpartition("/")[0])
         try:
-            recovered.report = salvage(target, output, format=format, mode=mode, limits=self.limits, jobs=self.jobs)
+            how: dict[str, Any] = {"limits": self.limits, "progress": self.progress, "jobs": self.jobs}
+            recovered.report = salvage(target, output, format=format, mode=mode, **how)
         except SourceError:
             raise
         except ExhumeError as error:
@@ -287,7 +291,7 @@ class _ReportBuild:
         for path in names if output.exists() else ():
             with open_target(str(path)) as file:
                 name = path.relative_to(self.tree.root).as_posix()
-                recovered.files.append(dataclasses.replace(_hashed(file), name=name))
+                recovered.files.append(dataclasses.replace(_hashed(file, self.progress), name=name))
 
 
 _AS_CARVED = {

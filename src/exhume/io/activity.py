@@ -7,6 +7,7 @@ what that had to decompress is not decompressed again.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -40,15 +41,47 @@ current: RunObserver | None = None
 """The observer of this process; one at most."""
 
 counted: Callable[[int], object] | None = None
-"""Called by any thread with the number of bytes of each read of a file or object, for progress; nothing is read in
-another way for it."""
+"""Called by any thread with the number of bytes of each read of a file or object, and of each step of a copy that the
+system makes, for progress; nothing is read in another way for it."""
 
 
 def count(size: int) -> None:
-    """Report the number of bytes that are read."""
+    """Report the number of bytes that are read or copied."""
     report = counted  # which may end meanwhile
     if report is not None:
         report(size)
+
+
+@contextmanager
+def counting(report: Callable[[int], object]) -> Iterator[None]:
+    """Call `report` for each read and step of a copy in the body of a `with`."""
+    global counted  # noqa: PLW0603 - one for all threads
+    before, counted = counted, report
+    try:
+        yield
+    finally:
+        counted = before
+
+
+@contextmanager
+def stepping(
+    progress: Callable[[int, int | None, str], None], done: int, size: int, total: int | None, unit: str = "bytes"
+) -> Iterator[None]:
+    """Report the progress within one large item of `size` bytes, which the body of a `with` reads or copies.
+
+    `done` are the bytes before it, `total` those of all items.  At its end, all of the item is done.
+    """
+    moved, lock = 0, threading.Lock()
+
+    def step(more: int) -> None:
+        nonlocal moved
+        with lock:
+            moved = min(moved + more, size)
+            progress(done + moved, total, unit)
+
+    with counting(step):
+        yield
+    progress(done + size, total, unit)
 
 
 Sizes = dict[tuple[str, int], int]

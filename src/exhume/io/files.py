@@ -200,9 +200,12 @@ class RawFile(io.RawIOBase):
             at = os.lseek(self._fd, 0, os.SEEK_CUR)
             activity.current.on_read(self.name, at, at + memoryview(buffer).nbytes)
         try:
-            return read_into(self.fileno(), buffer)
+            size = read_into(self.fileno(), buffer)
         except OSError as error:
             raise self._at(error, memoryview(buffer).nbytes) from error
+        if activity.counted is not None:
+            activity.count(size)
+        return size
 
     def write(self, data: Any, /) -> int:
         """Write bytes, possibly not all of them.  Raises `SourceError` with the place."""

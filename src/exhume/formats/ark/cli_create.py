@@ -9,6 +9,7 @@ import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb
+from exhume.cli.progress import total_size
 from exhume.cli.runtime import bounded_options
 from exhume.counts import counted
 
@@ -96,7 +97,7 @@ def create(
             split_items=split_items,
             split_bytes=split_bytes,
         ) as log,
-        run.progress("create ark") as progress,
+        run.progress("create ark", lambda: total_size(inputs)) as progress,
     ):
         for path in map(Path, inputs):
             if path.suffix.lower() == ".mcap":

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Verb
+from exhume.cli.progress import with_total
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
+from exhume.io.source import STREAM_CHUNK
 
 if TYPE_CHECKING:
+    from exhume.archive import Progress
     from exhume.formats.caf.writer import CafWriter
 
 
@@ -76,14 +80,21 @@ def create(
                     from exhume.io.files import open_input
 
                     with open_input(name) as file:
-                        skipped += add_tar(writer, file, name, progress)
+                        skipped += add_tar(writer, file, name, with_total(progress, name))
             for name in from_zip:
                 skipped += add_zip(writer, name, progress)
             if stdin_name is not None:
-                writer.add_stream(stdin_name, sys.stdin.buffer)
+                writer.add_pieces(stdin_name, _standard_input(progress))
         if catalog is not None:
             _enter(catalog, writer)
     return _report(run, writer, skipped)
+
+
+def _standard_input(progress: Progress) -> Iterator[bytes]:
+    done = 0
+    while piece := sys.stdin.buffer.read(STREAM_CHUNK):
+        yield piece
+        progress(done := done + len(piece), None, "bytes")
 
 
 def _identity(output: str) -> set[tuple[int, int]]:

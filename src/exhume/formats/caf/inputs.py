@@ -13,6 +13,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -23,7 +24,8 @@ from exhume.archive import Progress, no_progress
 from exhume.errors import CodecError, ExhumeError, FormatError, Span, UnsafePathError, WriterError, shorten
 from exhume.formats.caf.chunk import BUFFER, from_file_system
 from exhume.formats.caf.writer import SMALL, CafWriter
-from exhume.io.files import safe_parts
+from exhume.io.activity import stepping
+from exhume.io.files import open_input, safe_parts
 from exhume.io.folders import iter_folders, name_below, read_files
 from exhume.io.source import STREAM_CHUNK, source_error
 
@@ -148,7 +150,8 @@ def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) 
         done += _add_small(writer, small)
         small, held = [], 0
         if file.size > SMALL:
-            done += writer.add_path(file.path, from_file_system(file.name), file.size)
+            with stepping(progress, done, file.size, total):
+                done += writer.add_path(file.path, from_file_system(file.name), file.size)
         progress(done, total, "bytes")
     done += _add_small(writer, small)
     progress(done, total, "bytes")
@@ -196,6 +199,10 @@ def add_tar(
         with tarfile.open(fileobj=file, mode="r|*", errors="surrogateescape") as tar:
             for number, member in enumerate(tar):
                 folders.add(_clean(member.name), directory=member.isdir())
+                if member.size > SMALL:
+                    with stepping(progress, member.offset_data, member.size, None):
+                        _add_tar_member(writer, tar, member, skipped)
+                    continue
                 _add_tar_member(writer, tar, member, skipped)
                 if number % STEP == 0:
                     progress(member.offset_data + member.size, None, "bytes")
@@ -264,7 +271,9 @@ def add_zip(writer: CafWriter, path: str | BinaryIO, progress: Progress = no_pro
     skipped: list[tuple[str, str]] = []
     folders = _Folders()
     try:
-        with zipfile.ZipFile(path) as archive:
+        with ExitStack() as stack:
+            file = stack.enter_context(open_input(path)) if isinstance(path, str) else path
+            archive = stack.enter_context(zipfile.ZipFile(file))
             for info in archive.infolist():
                 folders.add(_clean(info.filename), directory=info.is_dir())
             infos = [info for info in archive.infolist() if not info.is_dir()]

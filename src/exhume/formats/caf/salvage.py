@@ -25,6 +25,7 @@ from exhume.formats.caf.pieces import find_pieces
 from exhume.formats.caf.pykernel import OFFSET, TEXT
 from exhume.formats.caf.table import Index
 from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
+from exhume.io.activity import stepping
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -338,8 +339,12 @@ def _write(
 
     def attempt(member: Member, put: Callable[[Member], Any]) -> None:
         """Write a member with `put`; if it cannot be read, it is counted as lost and the next follows."""
+        nonlocal copied
+        size = member.end - member.start
+        before, copied = copied, copied + size
         try:
-            put(member)
+            with stepping(progress, before, size, total):
+                put(member)
         except ExhumeError as error:
             if isinstance(error, SourceError) and not _is_evidence(error, source):
                 raise
@@ -353,7 +358,6 @@ def _write(
         with OutputTree(output, limits=limits) as tree:
             for member in recovery.members:
                 attempt(member, lambda m: tree.copy(m.name, source, m.start, m.end))
-                progress(copied := copied + member.end - member.start, total, "bytes")
         return done
     from exhume.formats.caf.writer import create
 
@@ -361,7 +365,6 @@ def _write(
     with create(output, order=order, chunk_size=HARD_LIMIT) as writer:
         for member in recovery.members:
             attempt(member, lambda m: writer.add_pieces(m.name, source.chunks(m.start, m.end), m.end - m.start))
-            progress(copied := copied + member.end - member.start, total, "bytes")
     return done
 
 

@@ -18,6 +18,10 @@ from exhume.io.files import BINARY, CLOEXEC, locked, naming, pread
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import STREAM_CHUNK, Source, close_quietly
 
+COPY_STEP = 64 << 20
+"""Bytes that the system is asked to copy at once, at most: progress is shown between, and an interrupt waits for no
+more."""
+
 
 def read_all(fd: int, size: int, offset: int) -> bytes:
     """The bytes `[offset, offset + size)` of a file; fewer only if the file ends.  Short reads are repeated."""
@@ -46,8 +50,9 @@ def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
         base = os.lseek(out_fd, 0, os.SEEK_CUR) - at
         for copier in (_kernel_copy, _kernel_send):
             try:
-                while at < stop and (done := copier(in_fd, out_fd, at, min(stop - at, 1 << 30))):
+                while at < stop and (done := copier(in_fd, out_fd, at, min(stop - at, COPY_STEP))):
                     at += done
+                    activity.count(done)
             except (OSError, AttributeError):
                 os.lseek(out_fd, base + at, os.SEEK_SET)  # whatever a call did that did not state it
                 continue
@@ -69,8 +74,9 @@ def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) 
     base = os.lseek(out_fd, 0, os.SEEK_CUR)
     for copier in (_kernel_copy, _kernel_send):
         try:
-            while done < size and (step := copier(in_fd, out_fd, offset + done, min(size - done, 1 << 30))):
+            while done < size and (step := copier(in_fd, out_fd, offset + done, min(size - done, COPY_STEP))):
                 done += step
+                activity.count(step)
         except (OSError, AttributeError) as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise
@@ -80,6 +86,7 @@ def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) 
     while done < size and (data := pread(in_fd, min(STREAM_CHUNK, size - done), offset + done)):
         write_all(out_fd, data)
         done += len(data)
+        activity.count(len(data))
     return done
 
 
