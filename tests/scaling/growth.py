@@ -312,6 +312,11 @@ def grow(case: Case, verb: str, folder: Path, *, memory: bool = False) -> Growth
         return _grow(case, verb, folder, memory=memory)
 
 
+def _unused(folder: Path) -> Path:
+    """A name for an output in a new directory, so that what a verb writes next to it, such as `out.html`, is new."""
+    return Path(tempfile.mkdtemp(prefix="out-", dir=folder), "out")
+
+
 def _grow(case: Case, verb: str, folder: Path, *, memory: bool) -> Growth:
     first = 0 if memory or THOROUGH else DOUBLINGS - 1  # the last doubling shows a square best
     sizes = [case.start << number for number in range(first, DOUBLINGS + 1)]
@@ -321,14 +326,12 @@ def _grow(case: Case, verb: str, folder: Path, *, memory: bool) -> Growth:
         target = folder / f"{case.make.__name__}-{size}"
         if not target.exists():
             case.make(target, size)
-        outs = (folder / f"out-{number}" for number in range(1_000_000))
-        free = (out for out in outs if not out.exists())
         if size == sizes[0]:
-            run(verb, target, next(free))  # imports what it needs
-        out = next(free)
+            run(verb, target, _unused(folder))  # imports what it needs
+        out = _unused(folder)
         counted.append(lines(lambda: run(verb, target, out)))  # noqa: B023 - called here
         if memory and size >= sizes[-2]:
-            out = next(free)
+            out = _unused(folder)
             tracemalloc.start()
             try:
                 run(verb, target, out)

@@ -168,15 +168,29 @@ def test_the_exit_codes(tmp_path: Path, exhume_cli: Cli) -> None:
     ran = exhume_cli("report", tmp_path / "none.img", "-o", tmp_path / "none.html")
     assert ran.code == 4
     assert "no archives found" in ran.out.decode()
-    assert "None was found" in (tmp_path / "none.html").read_text()
+    assert "nothing was copied" in ran.err
+    text = (tmp_path / "none.html").read_text()
+    assert "None was found" in text
+    assert "Nothing was copied." in text
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "given").mkdir()
+    for folder, stays in (("given", True), ("new/below", False)):
+        named = ("--folder", tmp_path / folder)
+        assert exhume_cli("report", tmp_path / "none.img", "-o", tmp_path / f"{stays}.html", *named).code == 4
+        assert (tmp_path / folder).exists() is stays
+    assert not (tmp_path / "new").exists()
     (tmp_path / "one.img").write_bytes(bytes(5000) + (SAMPLES / "zs/words-none.zs").read_bytes())
     arguments = ("report", tmp_path / "one.img", "-o", tmp_path / "one.html")
-    assert exhume_cli(*arguments).code == 0
+    ran = exhume_cli(*arguments)
+    assert ran.code == 0
+    assert f"files below {tmp_path / 'one'}" in ran.err
+    assert "Files are below" in (tmp_path / "one.html").read_text()
     assert exhume_cli(*arguments).code == 1, "the page is there"
     assert exhume_cli(*arguments, "--overwrite").code == 1, "the folder is not empty"
     assert exhume_cli("report", tmp_path / "one.img", "-o", tmp_path / "page").code == 2
     assert exhume_cli("report", tmp_path, "-o", tmp_path / "dir.html").code in (1, 2)
     assert exhume_cli("report", tmp_path / "missing", "-o", tmp_path / "m.html").code == 1
+    assert not (tmp_path / "m").exists()
 
 
 def test_a_missing_target_among_others_is_named(tmp_path: Path, exhume_cli: Cli) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ LABELS = {
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The page (HTML).")
 @click.option(
-    "--folder", metavar="DIR", help="New or empty directory for the files (default: FILE without its suffix)."
+    "--folder", metavar="DIR", help="New or empty directory for the copies, if any (default: FILE without its suffix)."
 )
 @click.option("--records", multiple=True, metavar="FILE", help="Audit records for the timeline (see exhume audit).")
 @click.option("--only", multiple=True, type=FORMAT, metavar="FORMAT", help="Only this format (repeatable).")
@@ -102,8 +102,7 @@ def command(
     timeline, wrong = _timeline(records)
     targets = tuple(dict.fromkeys(targets))
     directories = _directories(run, targets)
-    prepare_directory(str(place))
-    with run.progress("report", lambda: None) as progress:
+    with _folder(place), run.progress("report", lambda: None) as progress:
         case = build_report(
             targets,
             _entries(run, targets, directories),
@@ -135,13 +134,27 @@ def command(
         run.document("report", {**body, **case.to_dict(), "timeline": timeline, "problems": wrong})
     else:
         _print_case(run, case, directories)
-        run.note(f"written to {output}, files below {place}")
+        run.note(f"written to {output}, " + (f"files below {place}" if case.has_files else "nothing was copied"))
     if case.changed or case.counts[Kind.UNREADABLE]:
         return ExitCode.FAILED
     if case.verdict is None:
         return ExitCode.NO
     lost = any(one.report is None or not one.report.complete for one in case.recovered)
     return ExitCode.DONE if case.verdict is Verdict.OK and not lost and not wrong else ExitCode.LOSS
+
+
+@contextmanager
+def _folder(place: Path) -> Iterator[None]:
+    """Make the folder of the copies; at the end, remove the directories made for it that are empty."""
+    made = [folder for folder in (place, *place.parents) if not folder.exists()]
+    prepare_directory(str(place))
+    try:
+        yield
+    finally:
+        inside = [Path(folder) for folder, _, _ in os.walk(place, topdown=False)][:-1]
+        for folder in (*inside, *made):
+            with suppress(OSError):  # it has files
+                folder.rmdir()
 
 
 def _print_case(run: Run, case: CaseReport, directories: frozenset[str]) -> None:

@@ -140,6 +140,11 @@ class CaseReport:
     recovered: list[RecoveryOutcome] = field(default_factory=list)
 
     @property
+    def has_files(self) -> bool:
+        """Whether something was copied or recovered."""
+        return bool(self.groups or any(one.file for one in self.archives) or any(one.files for one in self.recovered))
+
+    @property
     def verdict(self) -> Verdict | None:
         """The verdict on all archives together, `incomplete` if a file could not be read; None if there is nothing."""
         kinds = {found.carved.verdict for found in self.archives}

@@ -105,10 +105,8 @@ def _summary(file: IO[str], case: CaseReport) -> None:
     by_verdict = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     found = f"{counted(len(case.archives), 'archives')} found" + (f": {by_verdict}" if by_verdict else "")
     file.write(f"<p class='summary'>{_text(found)}. ")
-    file.write(
-        f"{_text(counted(len(case.recovered), 'recoveries'))} attempted. "
-        f"Files are below <code>{_text(case.folder)}</code>.</p>\n"
-    )
+    copied = f"Files are below <code>{_text(case.folder)}</code>." if case.has_files else "Nothing was copied."
+    file.write(f"{_text(counted(len(case.recovered), 'recoveries'))} attempted. {copied}</p>\n")
     for name in case.changed:
         file.write(
             f"<p class='damaged'>{_text(name)}: the content does not match the digest stored in the container</p>\n"
