@@ -242,18 +242,18 @@ def explain_one(
     page: tuple[str, int] | None = None,
     payload: bool = True,
     unchecked: str = "",
-    looked: SectionCache | None = None,
+    cache: SectionCache | None = None,
 ) -> ExplainedSection:
     """Explain one section of a map, with the first elements of long arrays and those that touch `marks`.
 
     `findings` are placed at the fields they concern, and those about a whole file at its `first` section.  With
-    `payload` unset, none is decompressed.  `page` is that of `exhume.layout.schema.Explainer`, and `looked` that of
+    `payload` unset, none is decompressed.  `page` is that of `exhume.layout.schema.Explainer`, and `cache` that of
     `explain_section`.
     """
     near = FindingsByPlace(finding for finding in findings if finding.span is not None).near(section.span, first=first)
     marked = [*marks, *(span for _, span in near if span.size)]
     explained = explain_section(
-        found, section, marks=marked, page=page, payload=payload, unchecked=unchecked, looked=looked
+        found, section, marks=marked, page=page, payload=payload, unchecked=unchecked, cache=cache
     )
     _judge(explained, schemas_of(found), near, unchecked)
     return explained

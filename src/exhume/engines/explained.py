@@ -181,11 +181,11 @@ def explain_section(
     stream: bool = False,
     page: tuple[str, int] | None = None,
     unchecked: str = "",
-    looked: SectionCache | None = None,
+    cache: SectionCache | None = None,
 ) -> ExplainedSection:
     """Explain one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
 
-    With `looked`, a section has any size, and only what is shown of it is read.
+    With `cache`, a section has any size, and only what is shown of it is read.
 
     Array elements that touch `marks` are included at any index.  With a `window` of the file, arrays of the stored
     bytes have only the elements that touch it and one on either side, and those of the payload the first.
@@ -194,7 +194,7 @@ def explain_section(
     """
     out = ExplainedSection(section, note=section.note)
     if section.schema is not None:
-        if section.span.size <= limit or looked is not None or (section.parse_lazily and limit >= 0):
+        if section.span.size <= limit or cache is not None or (section.parse_lazily and limit >= 0):
             out.explainer = Explainer(
                 section.span,
                 whole=whole,
@@ -203,10 +203,10 @@ def explain_section(
                 stream=stream,
                 page=page,
                 finish=lambda child: check_fields(section, child, [], unchecked),
-                lazily=looked is not None or window is not None or (stream and whole),
-                patience=None if looked is None else looked.patience,
+                lazily=cache is not None or window is not None or (stream and whole),
+                patience=None if cache is None else cache.patience,
             )
-            out.stored = _stored(found, section, out.explainer, looked)
+            out.stored = _stored(found, section, out.explainer, cache)
             out.stopped = out.explainer.stopped
             out.parsed += section.span.size
             if out.explainer.narrowed and window is not None and window[1] - window[0] > 1:
@@ -215,12 +215,12 @@ def explain_section(
             _too_large(out, limit)
     if not payload or section.payload_schema is None or section.load is None:
         return out
-    if limit < 0 or (looked is None and (section.payload_size or 0) > limit):
+    if limit < 0 or (cache is None and (section.payload_size or 0) > limit):
         _too_large(out, limit)
         return out
     payloads = Payloads()
     try:
-        content = looked.content if looked is not None else None
+        content = cache.content if cache is not None else None
         data = payloads.content(0, section) if content is None else content()
     except ExhumeError as error:
         out.note = f"payload not decoded: {error.summary}"
@@ -230,7 +230,7 @@ def explain_section(
         data = region_of(data)  # its elements are parsed when they are shown, not kept
     out.data, out.region = (b"", data) if isinstance(data, Region) else (data, None)
     size = len(out.data) if out.region is None else out.region.size
-    if size > limit and looked is None:
+    if size > limit and cache is None:
         out.data, out.region = b"", None
         _too_large(out, limit)
         return out
@@ -239,12 +239,12 @@ def explain_section(
         out.complete = False
     out.payload_explainer = explainer = Explainer(
         section.span.in_payload(0, size), whole=whole, marks=marks, page=page,
-        lazily=looked is not None or window is not None or (stream and whole),
-        stream=stream and (looked is not None or size > PARSED),
+        lazily=cache is not None or window is not None or (stream and whole),
+        stream=stream and (cache is not None or size > PARSED),
         finish=lambda child: check_fields(section, child, [], unchecked),
-        patience=None if looked is None else looked.patience,
+        patience=None if cache is None else cache.patience,
     )  # fmt: skip
-    out.payload = _read(explainer, section.payload_schema, data, section.payload_args, looked, payload=True)
+    out.payload = _read(explainer, section.payload_schema, data, section.payload_args, cache, payload=True)
     out.stopped = out.stopped if explainer.stopped is None else explainer.stopped
     out.parsed += size
     return out
@@ -255,19 +255,19 @@ def _read(
     schema: str,
     data: bytes | Region,
     args: tuple[Any, ...],
-    looked: SectionCache | None,
+    cache: SectionCache | None,
     *,
     payload: bool,
 ) -> Field:
     """Return the field tree of bytes; the parsed form of a region is kept for the next view."""
-    if looked is None or not isinstance(data, Region):
+    if cache is None or not isinstance(data, Region):
         return explainer.explain(schema, data, *args)
-    if payload not in looked.readings:
-        looked.readings[payload] = explainer.parse(schema, data, args)
-    return explainer.show(looked.readings[payload])
+    if payload not in cache.readings:
+        cache.readings[payload] = explainer.parse(schema, data, args)
+    return explainer.show(cache.readings[payload])
 
 
-def _stored(found: SectionMap, section: Section, explainer: Explainer, looked: SectionCache | None) -> Field:
+def _stored(found: SectionMap, section: Section, explainer: Explainer, cache: SectionCache | None) -> Field:
     """Parse the stored bytes of a section; large sections are read in parts as the parser needs them."""
     source = found.sources[section.span.source]
     if section.parse is not None:
@@ -278,7 +278,7 @@ def _stored(found: SectionMap, section: Section, explainer: Explainer, looked: S
         data = Region(size, lambda at, many: source.read_at(start + at, many))
     else:
         data = source.read_at(start, size)
-    return _read(explainer, section.schema or "", data, section.schema_args, looked, payload=False)
+    return _read(explainer, section.schema or "", data, section.schema_args, cache, payload=False)
 
 
 def _too_large(out: ExplainedSection, limit: int) -> None:

@@ -176,9 +176,12 @@ def _pass(
     given: tuple[Any, ...] = (),
     indexed: bool = False,
 ) -> bool:
-    """Pass over an array of `owner` without keeping its elements; return False if it is short or they depend on each
-    other, so that the parser reads it. `times`, `until`, `width`, `size` describe the array, as the generated code
-    knows it.
+    """Pass over the array `name` of `owner` and keep where its elements begin; `make` parses one when it is shown.
+
+    Return False if the array is short or its elements depend on each other: the parser then reads it.  `times` is the
+    number of elements, `until` the condition after the last, `width` the size of each if it is constant, `size` what
+    computes it otherwise, `given` the arguments of `until`; with `indexed`, elements have instances only and
+    take no bytes.
     """
     if (times is not None and times <= KEPT) or (times is None and until is None and stream.is_eof()):
         return False
@@ -192,7 +195,7 @@ def _pass(
         stream.seek(places.start(there))
         _put(owner, name, found)
         if there < times:
-            make(there, stream)  # raises the fault
+            make(there, stream)  # the first element that is cut: raises the error
         return True
     if indexed:
         if times is None or until is not None or size is not None or make(0, stream).SEQ_FIELDS:

@@ -35,7 +35,7 @@ MOST_BYTES = 1 << 20
 PATIENCE = 3.0
 """Seconds that a request reads on in a large section."""
 
-LOOKED = 4
+CACHES = 4
 """Sections whose parsed arrays stay for the next request."""
 
 CLOSING = 5.0
@@ -92,7 +92,7 @@ class ExploredArchive:
         self._ready = threading.Event()
         self._lock = threading.Lock()
         self._payloads = Payloads()
-        self._looked: OrderedDict[int, SectionCache] = OrderedDict()
+        self._caches: OrderedDict[int, SectionCache] = OrderedDict()
         self._findings: list[Finding] = []
         self._counts: Counter[Any] = Counter()
         self._codes: set[str] = set()
@@ -134,7 +134,7 @@ class ExploredArchive:
         sums = (section for section in chain(tiles, nested) if section.kind in ATTENTION)
         with self._lock:
             self._payloads = Payloads()  # which are known by the number of their section
-            self._looked.clear()
+            self._caches.clear()
         self._troubled, self._sections = list(islice(sums, MOST_SECTIONS)), found
 
     def _progressed(self, done: int, total: int | None, unit: str) -> None:
@@ -295,7 +295,7 @@ class ExploredArchive:
     def _explained(
         self, number: int, at: int | None, part: str, page: tuple[str, int] | None = None, *, payload: bool = True
     ) -> ExplainedSection:
-        """Return section `number` with the fields around offset `at`; recent sections are kept in `_looked`.
+        """Return section `number` with the fields around offset `at`; recent sections are kept in `_caches`.
 
         `part` is "tree" if `at` is an offset in the file, else it is one in the payload.  `page`: an array and the
         index of its first element to show.
@@ -309,16 +309,16 @@ class ExploredArchive:
             unchecked = f"covers {counted(section.span.size, 'bytes')}: only `exhume verify` compares it"
         section = checked_nearby(section)
         with self._lock:
-            looked = self._looked.pop(number, None)
-            if looked is None:
+            cache = self._caches.pop(number, None)
+            if cache is None:
                 payloads, whole = self._payloads, self.section(number)
-                looked = SectionCache(lambda: payloads.content(number, whole), PATIENCE)
-            self._looked[number] = looked
-            if len(self._looked) > LOOKED:
-                self._looked.popitem(last=False)
+                cache = SectionCache(lambda: payloads.content(number, whole), PATIENCE)
+            self._caches[number] = cache
+            if len(self._caches) > CACHES:
+                self._caches.popitem(last=False)
             return explain_one(
                 self.found, section, list(self._findings), marks=marks, first=number == 0,
-                page=page, payload=payload, unchecked=unchecked, looked=looked,
+                page=page, payload=payload, unchecked=unchecked, cache=cache,
             )  # fmt: skip
 
     def elements(self, number: int, part: str, path: str, first: int = 0, at: int | None = None) -> dict[str, Any]:

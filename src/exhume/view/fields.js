@@ -41,7 +41,7 @@ function fieldsOf(source, contents, page) {
     node.section = parent.section; node.part ??= parent.part;
     return node;
   }
-  // What is far into a large section takes several requests, until something else is asked for.
+  // What is far into a large section takes several requests, until something else is requested.
   let turns = 0;
   async function readOn(ask) {
     const mine = ++turns;

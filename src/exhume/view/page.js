@@ -383,7 +383,7 @@
     if (contents.problems && findingAt < 0 && !location.hash) await nextFinding();
   }
 
-  // ---- where the page opens: at what the address names, what was asked for, the first problem, the first section ----
+  // ---- where the page opens: at what the address names, what was requested, the first problem, the first section ----
   async function begin() {
     select(rows.length ? await rootOf(0) : null, { scrollHex: false, remember: false });
     let only = rows.length === 1 && selected.e - selected.s < 1 << 20 ? selected : null;  // one line would show nothing

@@ -1,5 +1,5 @@
 // Where the page has its content from: what is embedded in it, or the process that serves it.  Both answer the same.
-const WINDOW = 200; // sections that are asked for at a time
+const WINDOW = 200; // sections that are requested at a time
 
 // A page that is a file: everything it has is in it.
 function embedded(contents) {
@@ -25,7 +25,7 @@ function embedded(contents) {
   };
 }
 
-// A page that a process serves: it asks for what is looked at.
+// A page that a process serves: it requests what is shown.
 function served() {
   const archive = new URLSearchParams(location.search).get("archive");
   async function ask(path, parameters = {}, signal = null) {

@@ -144,10 +144,11 @@ def _read_row(scan: Scan, each: bool) -> None:
 
 
 def _element(scan: Scan, type: Type, reader: str, upward: list[str], sized: bool) -> list[str]:
-    """Return statements that read one row as an object.
+    """Return statements that read one row as an object, by calling the reader of its type.
 
-    `sized`: the size of the type is fixed. `upward`: attributes of the columns that are passed to the reader, such as
-    the parent.
+    Readers of foreign specifications take the stream and what they may cost (`run`) as well, and those whose type says
+    `-sized` find where the row ends in the columns.  `sized`: the fields that are read as rows state a size.  `upward`:
+    attributes of the columns that are passed to the reader, such as the parent.
     """
     foreign = type.root.model.foreign
     if foreign and type.raw.get("-sized"):

@@ -37,7 +37,7 @@ class EndError(LayoutError, EOFError):
     """The data end inside a field."""
 
 class BudgetError(LayoutError):
-    """A specification asks for more than one reading may cost."""
+    """A specification requests more than one reading may cost."""
 
 class Stream:
     """The bytes that structures are read from."""
@@ -74,14 +74,14 @@ class Structure:
     def close(self) -> None: ...
 
 class Rows(list[_Row]):
-    """Rows as objects, and as columns that are read when they are asked for."""
+    """Rows as objects, and as columns that are read on request."""
 
     @property
     def columns(self) -> Columns: ...
     def __getattr__(self, name: str) -> Any: ...
 
 class Columns:
-    """Rows as columns: an attribute for each, and an object for each row that is asked for."""
+    """Rows as columns: an attribute for each, and an object for each row on request."""
 
     problem: LayoutError | None
     def __len__(self) -> int: ...

@@ -41,7 +41,7 @@ static inline int64_t near(int64_t number) {
 }
 /* The slot of a class at an offset. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
-/* Whether an instance was asked for before: interpreted readers put an ellipsis where it was not. */
+/* Whether an instance was read before: interpreted readers put an ellipsis where it was not. */
 static inline int is_kept(PyObject *found) { return found != NULL && found != Py_Ellipsis; }
 static PyObject *slot_get(PyObject *object, Py_ssize_t offset, PyObject *name) {
     PyObject *found = SLOT(object, offset);
@@ -49,7 +49,7 @@ static PyObject *slot_get(PyObject *object, Py_ssize_t offset, PyObject *name) {
     Py_INCREF(found);
     return found;
 }
-/* What one place in the code remembers of the class of the object whose field it was asked for last: where that is, */
+/* What one place in the code remembers of the class of the object whose field it read last: where that field is, */
 /* and what reads it if it is an instance.  A class that changes gets another version. */
 typedef struct {
     PyTypeObject *type;

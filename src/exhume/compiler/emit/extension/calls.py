@@ -172,7 +172,7 @@ cdef class Reader:
 
 @cython.final
 cdef class Getter:
-    """An instance that is read when it is asked for, as Python finds it in a class."""
+    """An instance that is read at its first use, as Python finds it in a class."""
 
     cdef Askable function
     cdef readonly object fget, __doc__
@@ -207,7 +207,7 @@ cdef class Getter:
 
 
 cdef object asked(object value, Seen *seen):
-    """An instance that was not asked for before."""
+    """An instance that was not read before."""
     global outside
     cdef Askable function = seen.function
     cdef Py_ssize_t kept = seen.offset

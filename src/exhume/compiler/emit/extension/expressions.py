@@ -86,8 +86,8 @@ class Expressions:
         self.numbers: dict[str, int] = {}
         self.columns: dict[str, str] = {}
         """What appends to a column, and the code of it."""
-        self.asks = False
-        """Whether this is an instance, which finds the fields of its object read."""
+        self.is_instance = False
+        """Whether the function reads an instance: the fields of its object are there already."""
 
     def variable(self, name: str) -> str:
         """A variable under its number."""
@@ -231,7 +231,7 @@ class Expressions:
         if kind == RUN and name in BUDGETS:
             return f"{text}.{name}", MachineWord(PLACE)
         if isinstance(kind, ReaderObject) and name in self.every[kind.module].classes[kind.name].slots:
-            bits = self.table.words.get((kind.module, kind.name, name)) if self.asks else None
+            bits = self.table.words.get((kind.module, kind.name, name)) if self.is_instance else None
             if bits is not None:
                 return f"slot_word({text}, {self.table.slot(kind, name)}, {bits})", MachineWord(bits)
             found = f"slot_get({text}, {self.table.slot(kind, name)}, {self.table.constant(name)})"

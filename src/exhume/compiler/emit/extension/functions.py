@@ -53,12 +53,13 @@ class Function(Statements):
         node: ast.FunctionDef,
         owner: ReaderClass | None = None,
     ) -> None:
-        """Compile `node` of the module `source`; `owner` is its class if it is a property, else None."""
+        """Compile `node` of the module `source`; `owner` is its class if it is a property, which reads
+        an instance, else None."""
         super().__init__(source, every, table)
         self.node = node
         self.arguments_: list[str] = [one.arg for one in node.args.args]
         self.owner_class = owner
-        self.asks: bool = owner is not None
+        self.is_instance: bool = owner is not None
         if owner is None:
             self.parameters = frozenset(self.arguments_) - {*AROUND, "view", "count"}
         if node.name.startswith("scan_") and owner is None:

@@ -122,7 +122,7 @@ class Statements(TextStatements):
                 self._return(value)
             case ast.Raise():
                 lines.add("again()")
-            case ast.Try(body=[ast.If(body=[ast.Return(ast.Attribute(ast.Name("self"), name))])]) if self.asks:
+            case ast.Try(body=[ast.If(body=[ast.Return(ast.Attribute(ast.Name("self"), name))])]) if self.is_instance:
                 kept = f"SLOT({self.variable('self')}, {self._slot(ast.Name('self'), name)})"
                 with lines.block(f"if is_kept({kept}):"):
                     lines.add(f"return <object> {kept}")
@@ -193,7 +193,7 @@ class Statements(TextStatements):
             self._store(target, self.place(value), MachineWord(PLACE))
             return
         name = value.id if isinstance(value, ast.Name) else ""
-        passed = not name if self.asks else name in self.parameters
+        passed = not name if self.is_instance else name in self.parameters
         self._store(target, *self.expr(value), put="slot_keep" if passed else "slot_put")
 
     def _store(self, target: ast.expr, text: str, kind: Kind, put: str = "slot_put") -> None:
@@ -231,7 +231,7 @@ class Statements(TextStatements):
 
     def _note(self, owner: ReaderObject, name: str, kind: Kind) -> None:
         """Note what a reader puts into a field."""
-        if not self.asks:
+        if not self.is_instance:
             self.table.put(owner, name, kind)
 
     def as_place(self, text: str, kind: Kind) -> str:
