@@ -136,11 +136,11 @@ class Outline:
         known = self._explained.pop(number, None)
         if known is None:
             section = checked_nearby(self.found[number])
-            looked = SectionCache(lambda: self.payload(number), PATIENCE)
+            cache = SectionCache(lambda: self.payload(number), PATIENCE)
             unchecked = ""
             if section.span.size > NEARBY:
                 unchecked = f"covers {counted(section.span.size, 'bytes')}: only `exhume verify` compares it"
-            known = explain_section(self.found, section, whole=True, stream=True, unchecked=unchecked, looked=looked)
+            known = explain_section(self.found, section, whole=True, stream=True, unchecked=unchecked, cache=cache)
             for tree in known.trees():
                 check_fields(section, tree, [], unchecked)
         self._explained[number] = known
