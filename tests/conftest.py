@@ -59,6 +59,26 @@ def pytest_collection() -> Iterator[Any]:
         gc.enable()
 
 
+SPREAD = ("tests/core/test_explain.py", "tests/core/test_golden.py", "tests/toolchain/test_strategies.py")
+"""Modules of many tests that share nothing: with any process, one by one, when all other modules are taken."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run the tests of a module in one process: each would prepare what they share, and pytest-xdist would take a
+    millisecond to choose each test.
+    """
+    from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
+
+    class ByModule(LoadGroupScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            scope: str = super()._split_scope(nodeid)
+            module = nodeid.partition("::")[0]
+            return module if scope == nodeid and module not in SPREAD else scope
+
+    return ByModule(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Half as many workers again as processors: tests often wait, for disks, shells and other processes."""

@@ -286,3 +286,17 @@ def test_groups_of_tests_stay_together(request: pytest.FixtureRequest) -> None:
     if not getattr(request.config.option, "loadgroup", False):
         pytest.skip("only with --dist loadgroup")
     assert request.node.nodeid.endswith("@groups")
+
+
+RAN: list[str] = []
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_modules_stay_together(request: pytest.FixtureRequest, number: int) -> None:
+    """What the tests of a module share is made by one process: the one that ran all before this one."""
+    if not getattr(request.config.option, "loadgroup", False):
+        pytest.skip("only with --dist loadgroup")
+    RAN.append(request.node.name)
+    own = request.node.name.partition("[")[0]
+    chosen = [item.name for item in request.session.items if item.name.startswith(f"{own}[")]
+    assert chosen[: len(RAN)] == RAN
