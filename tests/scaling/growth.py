@@ -35,10 +35,13 @@ from tests.scaling import archives
 from tests.sizes import THOROUGH
 from tools.blocks import write_block
 
-MOST = 2.4
-"""Growth of the lines for each doubling of a count, above which a verb is not linear."""
-
 DOUBLINGS = 3
+MOST = 2.4 if THOROUGH else 2.2
+"""Growth of the lines for each doubling of a count, above which a verb is not linear.
+
+`make test` compares the sizes of the second doubling only. A square that makes it 2.2 makes the third 2.4: its share of
+the lines doubles.
+"""
 
 Make = Callable[[Path, int], None]
 
@@ -190,7 +193,7 @@ CASES = (
                                        "export --to jsonl -o {o}", "recode -o {o}", "search 0000 --count",
                                        "info --stats", "report -o {o}.html", "browse", "explore")),
     Case("zs", "blocks, two to an index block", 100, archives.narrow_index, ("verify", "cat", "list", "explain")),
-    Case("zs", "findings", 50, archives.damaged_blocks, ("verify", "explain", "salvage -o {o}", "map --svg {o}",
+    Case("zs", "findings", 100, archives.damaged_blocks, ("verify", "explain", "salvage -o {o}", "map --svg {o}",
                                                          "report -o {o}.html", "browse", "explore")),
     Case("databundle", "members of two", 50, archives.two_bundles, ("diff {t} {t}.other",)),
     Case("databundle", "members", 50, bundle, ("verify", "list", "export --to jsonl -o {o}", "explain --at 200",
@@ -318,8 +321,8 @@ def _unused(folder: Path) -> Path:
 
 
 def _grow(case: Case, verb: str, folder: Path, *, memory: bool) -> Growth:
-    first = 0 if memory or THOROUGH else DOUBLINGS - 1  # the last doubling shows a square best
-    sizes = [case.start << number for number in range(first, DOUBLINGS + 1)]
+    numbers = range(DOUBLINGS + 1) if memory or THOROUGH else (1, 2)
+    sizes = [case.start << number for number in numbers]
     counted: list[int] = []
     peaks: list[int] = []
     for size in sizes:

@@ -1,4 +1,4 @@
-"""No verb executes more than 2.4 times the lines when a count of its archive doubles."""
+"""No verb executes many more than twice the lines when a count of its archive doubles."""
 
 from __future__ import annotations
 
