@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -426,7 +426,7 @@ def project(folder: Path) -> Path:
     return folder
 
 
-def verdicts() -> Iterator[tuple[Seed, list[str]]]:
+def verdicts(seeds: Sequence[Seed] = SEEDS) -> Iterator[tuple[Seed, list[str]]]:
     """Yield every mistake with what the lint says; Node.js reads all of them at once.
 
     Raises:
@@ -435,11 +435,11 @@ def verdicts() -> Iterator[tuple[Seed, list[str]]]:
     node = nodejs.ensure_packages(install=False)
     with tempfile.TemporaryDirectory() as scratch:
         files = {}
-        for number, seed in enumerate(SEEDS):
+        for number, seed in enumerate(seeds):
             root = project(Path(scratch, str(number)))
             files[seed] = root / "ksy" / "thing.ksy"
             files[seed].write_text(GOOD.replace(seed.old, seed.new, 1), encoding="utf-8")
-        other = files[SEEDS[0]].with_name("uleb128.ksy")
+        other = files[seeds[0]].with_name("uleb128.ksy")
         loaded = ksy_lint.read_specs([*files.values(), other], node)
         for seed, file in files.items():
             root = file.parent.parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import random
 import re
@@ -87,8 +88,15 @@ def _noted(value: KaitaiStruct, path: str, base: int) -> Iterator[tuple[str, tup
                     found.append((to, part, base + at["start"] if own else base))
 
 
+@functools.cache
+def places(folder: Path) -> Places:
+    """Kaitai's compiler takes a second to begin, so it compiles all of a folder once."""
+    return Places(folder)
+
+
 @pytest.mark.node
 @pytest.mark.slow
+@pytest.mark.xdist_group("places")
 @pytest.mark.parametrize(
     ("folder", "name"),
     [
@@ -98,7 +106,7 @@ def _noted(value: KaitaiStruct, path: str, base: int) -> Iterator[tuple[str, tup
     ids=lambda one: one if isinstance(one, str) else "",
 )
 def test_places_are_those_that_kaitai_notes(folder: Path, name: str) -> None:
-    collection = Places(folder)
+    collection = places(folder)
     file = folder / f"{name}.ksy"
     tried = collection.compare(file, collection.compiled(file), 3)
     assert not tried.problem
