@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -189,6 +191,50 @@ def test_rows_of_columns_outlive_what_they_are_in(tmp_path: Path, monkeypatch: p
     run(3000)
     gc.collect()
     assert sys.getallocatedblocks() - before < 1500
+
+
+@compiler
+def test_what_waits_for_a_part_is_freed_without_the_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that drops a structure before a list in it leaves nothing to the collector."""
+    monkeypatch.setenv("EXHUME_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("EXHUME_NATIVE_FLAGS", os.environ.get("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv"))
+    text = ROWS.replace("{id: y, type: u2}", "{id: name, type: strz, encoding: ASCII}")
+    (tmp_path / "rows.ksy").write_text(text, encoding="utf-8")
+    module = compile_ksy(tmp_path / "rows.ksy", native=True).module
+    data = b"\3" + b"\1\2A\0" * 50
+
+    def read() -> Any:
+        return module.Rows.from_bytes(data)
+
+    ways: list[Callable[[], Any]] = [lambda: read().points, lambda: list(read().points), lambda: read().points[7]]
+    gc.collect()
+    gc.disable()
+    try:
+        read()
+        before = sys.getallocatedblocks()
+        for turn in range(3000):  # what waits is freed when the next files are read
+            ways[turn % 3]()
+        assert sys.getallocatedblocks() - before < 1500
+        rows, (row, *_) = ways[0](), ways[1]()
+        assert not gc.is_tracked(rows[0])
+        assert not gc.is_tracked(row)
+        parent = row._parent
+        del row, _
+        assert len(parent.points) == 50  # in use again
+        for _ in range(2):
+            ways[2]()
+        assert gc.is_tracked(rows[0])  # it was examined often enough
+        assert [row._parent.scale for row in rows] == [3] * 50
+        del rows, parent
+        read()
+        assert gc.collect() > 50
+    finally:
+        gc.enable()
+    rows = ways[0]()
+    gc.collect()
+    assert gc.is_tracked(rows[0])  # the collector examined all objects
+    del rows
+    assert gc.collect() > 50
 
 
 @compiler

@@ -3,6 +3,11 @@
 No file decides how much of the stack this takes: at most `NESTED` structures and lists within each other are freed by
 functions that call themselves.  Those that are nested deeper, or freed where the stack is short, are settled in a loop
 (`settle_down`), and left to Python, which frees what is nested without the stack.
+
+Where a program refers to a part of a structure that it dropped, such as a list of rows, the structure waits for the
+part (`wait_for_parts`).  Nothing reports that a part is dropped, so what waits is examined again (`look_again`): when
+the next file is read, when another structure begins to wait, and before the garbage collector runs.  After `LOOKS`
+times it is settled, and so it is before the collector examines all objects.
 """
 
 from __future__ import annotations
@@ -42,6 +47,7 @@ static inline int is_list(PyObject *one) { return PyList_CheckExact(one) || Py_T
 typedef struct { PyTypeObject *type; uint64_t examined; int in_blocks; } Maker;
 static Maker *M = NULL;
 #define NESTED 60
+static int too_deep = 0;              /* whether something is nested deeper, as the last examination found */
 static PyObject *slot_make(Maker *maker) {
     PyTypeObject *type = maker->type;
     PyObject *made;
@@ -116,7 +122,7 @@ static inline int is_alone_in(PyObject *one, int deep) {
     }
     if (!is_list(one)) return 1;
     if (Py_REFCNT(one) != 1) return !has_owned(one, deep) && Py_TYPE(one) != elements_type;
-    if (deep >= NESTED) return 0;
+    if (deep >= NESTED) { too_deep = 1; return 0; }
     for (i = 0; i < PyList_GET_SIZE(one); i++) if (!is_alone_in(PyList_GET_ITEM(one, i), deep + 1)) return 0;
     if (Py_TYPE(one) == elements_type) {
         for (i = 0; i < 2; i++) if (((Elements *)one)->above[i]) ((Owned *)((Elements *)one)->above[i])->met++;
@@ -128,7 +134,7 @@ static int is_alone(PyObject *self, int deep) {
     Owned *of = (Owned *)self;
     PyObject **p = AT(self, sizeof(Owned)), **end = AT(self, Py_TYPE(self)->tp_basicsize);
     uint64_t fields = examined_in(of);
-    if (deep >= NESTED) return 0;
+    if (deep >= NESTED) { too_deep = 1; return 0; }
     of->met = 0;
     meet_above(self);
     /* What a program put into another field is not examined: if it is in this tree, it is met too rarely. */
@@ -300,13 +306,47 @@ static void lend_root(PyObject *self, Py_ssize_t offset, PyObject *target) {
     if (is_owned(self)) lend(self, offset, target, &((Owned *)self)->root);
     else slot_put(self, offset, target);
 }
+#define WAITING 8
+#define LOOKS 4
+static struct Waiting { PyObject *one; int looks; } waiting_for_parts[WAITING];
+static int many_waiting = 0;
+/* Whether a structure can wait for its parts; it has one reference from then on. */
+static int wait_again(PyObject *one, int looks) {
+    if (many_waiting == WAITING || looks >= LOOKS || is_stack_low()) return 0;
+    waiting_for_parts[many_waiting].one = one;
+    waiting_for_parts[many_waiting++].looks = looks;
+    return 1;
+}
+/* Free what waits and whose parts were dropped; the others wait on, or are settled. */
+static void look_again(int settles) {
+    struct Waiting waiting[WAITING];
+    int i, many = many_waiting;
+    if (many == 0 || is_stack_low()) return;
+    memcpy(waiting, waiting_for_parts, sizeof(waiting));
+    many_waiting = 0; /* what is freed may call this */
+    for (i = 0; i < many; i++) {
+        PyObject *one = waiting[i].one;
+        if (Py_REFCNT(one) == 1 && ((Owned *)one)->loose) {
+            if (is_alone(one, 0)) { drop(one); continue; }
+            if (!settles && wait_again(one, waiting[i].looks + 1)) continue;
+            settle_down(one);
+        }
+        Py_DECREF(one);
+    }
+}
+static int wait_for_parts(PyObject *one) {
+    look_again(0);
+    return wait_again(one, 0);
+}
 static void tree_dealloc(PyObject *self) {
     Owned *of = (Owned *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject **p;
     if (of->loose) {
-        if (!is_stack_low() && is_alone(self, 0)) { drop(self); return; }
+        too_deep = is_stack_low();
+        if (!too_deep && is_alone(self, 0)) { drop(self); return; }
         Py_SET_REFCNT(self, 1);
+        if (!too_deep && wait_for_parts(self)) return;
         settle_down(self);
         Py_DECREF(self);
         return;

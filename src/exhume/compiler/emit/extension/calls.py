@@ -156,6 +156,7 @@ cdef class Reader:
         cdef const uint8_t *p = NULL
         cdef Py_ssize_t n = 0, after = 0
         cdef list around = []
+        look_again(False)
         if enter(&call, io.view, &p, &n, io, None):
             try:
                 found = self.function(io.view, p, n, io.at, io.end, io, parent, root, False, None, given, &after)
@@ -336,6 +337,7 @@ def begin(layout):
     cut_short, broken_budget, spare = layout.LayoutError, layout.BudgetError, layout.resume
     plain_rows, columns_of = layout.Rows, layout.columns_of
     elements_type = <PyTypeObject *> Elements
+    gc.callbacks.append(before_collecting)
     layout.Run, layout.Stream, layout.Rows, layout.new = Run, Stream, Elements, Node.__new__
     layout.Structure = type("Structure", (Node,), dict(vars(layout.Structure)))
     layout.Table = type("Table", (Node,), dict(vars(layout.Table)))

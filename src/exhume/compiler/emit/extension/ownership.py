@@ -32,6 +32,7 @@ OWNERSHIP_NAMES = """
     void lend_above(object, int, object)
     void let_go(object)
     bint can_lend(object)
+    void look_again(bint)
 """
 
 OWNERSHIP = r'''
@@ -166,6 +167,12 @@ cdef class Around:
             raise TypeError
         settle(value)
         slot_clear(value, self.offset, NULL)
+
+
+def before_collecting(str phase, dict info):
+    """What the garbage collector calls, except before it examines only what is new."""
+    if phase == "start" and info["generation"]:
+        look_again(info["generation"] == 2)
 
 
 def owns(cls, *names):

@@ -19,6 +19,8 @@ SUPPORT = r'''# cython: language_level=3, boundscheck=True, wraparound=True, cdi
 # cython: always_allow_keywords=True, optimize.use_switch=True, infer_types=False, nonecheck=True
 """Readers compiled by exhume; never edited by hand."""
 
+import gc
+
 cimport cython
 
 ctypedef object (*Askable)(object)
