@@ -25,6 +25,7 @@ from exhume.formats.caf.writer import create
 from exhume.io.local import FileSource
 from exhume.io.source import LOCAL_COST, BytesSource, Cost, Source
 from exhume.io.tree import MemoryTree
+from exhume.layout.sections import Section, SectionKind, SectionRun
 from exhume.limits import Limits
 from exhume.testing.sources import CountingSource, MisreportingSource
 
@@ -227,6 +228,39 @@ def test_sections_show_gaps_and_overlaps() -> None:
     archive = open_archive(BytesSource(BROKEN["overlap"][1]))
     [overlap] = archive.sections().overlaps
     assert (overlap.span.start, overlap.span.end) == (30, 40)
+
+
+@pytest.mark.parametrize("padding", [0, 100], ids=["a file", "inside an image"])
+@pytest.mark.parametrize(
+    ("entries", "together"),
+    [
+        ([("a", 0, 10), ("b", 10, 30), ("c", 30, 40)], True),
+        ([("a", 30, 40), ("b", 0, 10), ("c", 10, 30)], True),
+        ([("a", 0, 10), ("b", 10, 10), ("c", 10, 40)], False),
+        ([("a", 0, 10), ("b", 12, 30), ("c", 30, 40)], False),
+        ([("a", 0, 20), ("b", 10, 30), ("c", 30, 40)], False),
+        ([("a", 0, 10), ("b", 10, 30), ("a", 30, 40)], False),
+        ([("a", 0, 10), ("b", 10, 30), ("c", 30, 9999)], False),
+    ],
+)
+def test_consecutive_files_are_a_run_with_the_same_sections(
+    padding: int, entries: list[tuple[str, int, int]], together: bool
+) -> None:
+    data = bytes(padding) + chunk(index_of(*entries))
+    archive = open_archive(BytesSource(data).window(padding))
+    found = archive.sections()
+    runs = [part for part in found.parts if isinstance(part, SectionRun)]
+    assert bool(runs) is together
+    apart = [
+        Section(f"file {name}", archive.source.span(archive.index.starts[at], archive.index.ends[at]), SectionKind.DATA)
+        for at, name in archive.index.items()
+        if at not in archive.index.flaws
+    ]
+    placed = sorted(apart, key=lambda section: (section.span.start, section.span.end))
+    assert [section for section in found if section.name.startswith("file ")] == placed
+    assert [name for name in found.names() if name.startswith("file ")] == [section.name for section in placed]
+    assert list(runs[0].sizes()) == [section.span.size for section in placed] if runs else True
+    assert all(run.claims(0, len(run)) for run in runs), "no byte of a file has a schema"
 
 
 def test_threads_share_one_archive(tmp_path: Path) -> None:

@@ -183,7 +183,8 @@ class SectionRun(PlacedRun):
     """Many consecutive sections of a file, none of them unread or nested.
 
     `bounds` says where each begins, and where the last ends.  `claims(first, last)` says whether every byte of the
-    sections `[first, last)` whose stored bytes have a schema belongs to a field; False says nothing.
+    sections `[first, last)` whose stored bytes have a schema belongs to a field; False says nothing.  With
+    `given_names`, names are from the archive, and say more than kind and number.
     """
 
     def __init__(
@@ -195,8 +196,10 @@ class SectionRun(PlacedRun):
         make: Callable[[int], Section],
         names: Callable[[], Iterator[str]],
         claims: Callable[[int, int], bool],
+        given_names: bool = False,
     ) -> None:
         super().__init__(source, bounds[:-1], bounds[1:], make=make, names=names)
+        self.given_names = given_names
         self.bounds = bounds
         self.sorts = sorts
         self.claims = claims

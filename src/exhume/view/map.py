@@ -287,17 +287,28 @@ def _legend(drawing: Drawing, y: float) -> float:
 def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) -> list[_SectionTotals]:
     """The totals of the sections by kind, largest first."""
     found: dict[str, _SectionTotals] = {}
+    digits = re.compile(r"\d+")
+
+    def totals(name: str, kind: SectionKind) -> _SectionTotals:
+        key = f"{kind} {digits.sub('#', name)}"
+        known = found.get(key)
+        return found.setdefault(key, _SectionTotals(name, name, kind)) if known is None else known
 
     def kind_of_section(section: Section) -> _SectionTotals:
-        pattern = re.sub(r"\d+", "#", section.name)
-        return found.setdefault(f"{section.kind} {pattern}", _SectionTotals(section.name, section.name, section.kind))
+        return totals(section.name, section.kind)
 
     def payload(section: Section) -> int | None:
         size = known.get((section.span.source, section.span.start)) if section.load is not None else None
         return _payload_size(section, decode=decode, sound=sound) if size is None else size
 
     for part in tiles:
-        if isinstance(part, SectionRun):
+        if isinstance(part, SectionRun) and part.given_names:
+            for name, form, size in zip(part.names(), part.sorts, part.sizes(), strict=True):
+                each = totals(name, part.forms[form].kind)
+                each.last = name
+                each.count += 1
+                each.stored += size
+        elif isinstance(part, SectionRun):
             forms = sorted(part.forms.items(), key=lambda form: form[1].span.start)
             sorts = {kind: kind_of_section(section) for kind, section in forms}
             for kind, (_, count, stored) in zip(part.forms, part.sums(), strict=True):

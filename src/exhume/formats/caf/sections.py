@@ -7,15 +7,19 @@ Spec: caf.txt, File Structure.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
+from itertools import islice
+from operator import eq, le, lt
 from typing import TYPE_CHECKING
 
 from exhume.counts import counted
+from exhume.errors import Span
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, parse_footer
 from exhume.formats.caf.table import Index
 from exhume.io.source import Source
-from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap, SectionRun
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
@@ -41,7 +45,7 @@ def map_remains(source: Source, end: int, limits: Limits) -> SectionMap:
     return SectionMap([(source, out)])
 
 
-def _remains(source: Source, limits: Limits) -> Iterator[Section]:
+def _remains(source: Source, limits: Limits) -> Iterator[SectionItem]:
     """Yield the sections of a chunk that cannot be opened: as much as its footer and index still show."""
     size = source.size
     footer = max(0, size - FOOTER_SIZE)
@@ -60,11 +64,39 @@ def _remains(source: Source, limits: Limits) -> Iterator[Section]:
     yield _footer(source, footer)
 
 
-def _files(source: Source, index: Index) -> Iterator[Section]:
+def _files(source: Source, index: Index) -> Iterator[Section | SectionRun]:
+    """The files: as a run if each begins where another one ends, as most writers place them."""
+    starts, ends, names = index.starts, index.ends, index.names
+    if len(names) == len(index.table) > 1 and not index.flaws:
+        if not all(map(le, starts, islice(starts, 1, None))):  # the index is not in the order of the bytes
+            order = sorted(range(len(names)), key=starts.__getitem__)
+            starts, ends = [starts[at] for at in order], [ends[at] for at in order]
+            names = [names[at] for at in order]
+        if all(map(lt, starts, ends)) and all(map(eq, ends, islice(starts, 1, None))):
+            yield _run(source, names, array("q", (source.origin + at for at in (*starts, ends[-1]))))
+            return
     for ordinal, name in index.items():
         if ordinal not in index.flaws:
             span = source.span(index.starts[ordinal], index.ends[ordinal])
             yield Section(f"file {name}", span, SectionKind.DATA)
+
+
+def _run(source: Source, names: list[str], bounds: array[int]) -> SectionRun:
+    """Consecutive files, in the order of their bytes; `bounds` says where each begins, and where the last ends."""
+
+    def make(number: int) -> Section:
+        span = Span(source.name, bounds[number], bounds[number + 1])
+        return Section(f"file {names[number]}", span, SectionKind.DATA)
+
+    return SectionRun(
+        source.name,
+        memoryview(bounds),
+        bytes(len(names)),
+        make=make,
+        names=lambda: map("file ".__add__, names),
+        claims=lambda first, last: True,
+        given_names=True,
+    )
 
 
 def _index(source: Source, start: int, end: int, index: Index) -> Section:
