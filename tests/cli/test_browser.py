@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -81,6 +82,15 @@ def test_an_offset_unfolds_the_tree_to_its_field(samples: Path) -> None:
         assert app.hex.chosen == (24, 32)
         assert ("value", "46") in details(app.shown_item)
         await press("g", answer="0x10", until=chosen(app, "ofs_root"))
+
+    drive(samples / "zs/words-none.zs", steps)
+
+
+def test_the_first_section_is_chosen_at_once(samples: Path) -> None:
+    async def steps(app: Any, press: Any) -> None:
+        await press(until=lambda: app.shown_item is not None)
+        assert app.shown_item.label.startswith("header")
+        await press("enter", until=lambda: app.outline_tree.cursor_node.is_expanded)
 
     drive(samples / "zs/words-none.zs", steps)
 
@@ -212,6 +222,7 @@ def test_a_million_sections_are_folded_into_groups() -> None:
         level = outline.roots()
         for index in path[:-1]:
             assert level[index].kind == "group"
+            assert re.match(r"block-\d+ to block-\d+  \([0-9,]+ sections\)$", level[index].label)
             level = (level[index].make or list)()
         assert level[path[-1]].label.startswith(f"block-{number} ")
     assert outline.named("BLOCK-5000", 5000) == 50_000

@@ -112,7 +112,7 @@ class Outline:
 
     def _group(self, first: int, last: int) -> Item:
         begin, end = self.found[first], self.found[last - 1]
-        label = f"{counted(last - first, 'sections')}: {begin.name} to {end.name}"
+        label = f"{begin.name} to {end.name}  ({counted(last - first, 'sections')})"
         span = begin.span._replace(end=max(begin.span.end, end.span.end))
         return Item(printable(label), "group", span, make=lambda: self._sections(first, last), first=first)
 
