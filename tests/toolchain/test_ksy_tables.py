@@ -375,3 +375,28 @@ def test_no_option_is_advised_for_the_budget_of_a_specification(tmp_path: Path, 
     (tmp_path / "file.bin").write_bytes(DIVIDED_DATA)
     ran = exhume_cli("cat", "--path", "rows", "--ksy", tmp_path / "one.ksy", tmp_path / "file.bin")
     assert (ran.code, "[EX-501]" in ran.err, "--limit" in ran.err) == (1, True, False)
+
+
+def test_what_is_null_in_one_object_has_no_key_in_a_row(tmp_path: Path, exhume_cli: Any) -> None:
+    (tmp_path / "one.ksy").write_text(
+        "meta: {id: one}\n"
+        "seq: [{id: rows, type: row, repeat: eos}]\n"
+        "types:\n"
+        "  row:\n"
+        "    seq: [{id: a, type: u1}, {id: b, type: u1, if: a > 1}]\n"
+        "    instances: {c: {value: 10 / (a - 2)}}\n"
+    )
+    (tmp_path / "file.bin").write_bytes(b"\x02\x07\x03\x08\x01")
+    given = ("cat", "--ksy", tmp_path / "one.ksy", tmp_path / "file.bin")
+    whole, table = exhume_cli(*given), exhume_cli(*given, "--path", "rows")
+    rows: list[dict[str, int | None]] = [
+        {"a": 2, "b": 7, "c": None},
+        {"a": 3, "b": 8, "c": 10},
+        {"a": 1, "b": None, "c": -10},
+    ]
+    assert json.loads(whole.out) == {"rows": rows}
+    printed = [json.loads(line) for line in table.out.splitlines()]
+    assert printed == [{key: value for key, value in row.items() if value is not None} for row in rows]
+    assert whole.code == table.code == 3
+    assert "rows.c: cannot be read" in whole.err
+    assert "c: cannot be read" in table.err
