@@ -11,6 +11,9 @@ the environment:
 - `examples/`: the examples in the docstrings of public names;
 - `uses/`: `tests/core/typed_uses.py`, which states the types that a user gets, and what has to be refused.
 
+Then it checks that every name of the package has a type that is written down (`--verifytypes`), unless it derives from
+a class of a library without types.
+
 Snippets show expressions for what they are and use libraries that have no types: these findings are left out for
 `pages/`.  Nothing is left out for the others, apart from unused expressions in examples.
 """
@@ -20,10 +23,12 @@ from __future__ import annotations
 import doctest
 import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tools.nodejs import ROOT, NodeError, find_node, npm_command
@@ -45,6 +50,10 @@ LIBRARIES = (
     "reportUnusedVariable",
 )
 """What is not reported for pages either: libraries without types, and names that a snippet only shows."""
+
+
+INFERRED = ("Type is missing type annotation", "Ambiguous base class override", "Type argument")
+"""How the reasons begin for which a name has no type that is written down."""
 
 
 def examples() -> dict[str, str]:
@@ -89,6 +98,27 @@ def find(*, install: bool) -> list[str]:
     return [*node, str(package / "index.js")]
 
 
+def untyped(command: list[str]) -> list[str]:
+    """The names of the package that checkers have to infer a type for, each with its file and the reason."""
+    here = Path(sys.executable).parent  # pyright runs the first Python of PATH, whatever `--pythonpath` says
+    environment = os.environ | {
+        "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'generated'}",
+    }
+    command = [*command, "--verifytypes", "exhume", "--ignoreexternal", "--outputjson"]
+    with tempfile.TemporaryDirectory() as away:  # from settings that are not for this
+        done = subprocess.run(command, cwd=away, capture_output=True, text=True, env=environment, check=False)
+    found = json.loads(done.stdout)["typeCompleteness"]
+    if found["exportedSymbolCounts"]["withKnownType"] < 1000:
+        return [f"exhume: not found by pyright\n{done.stderr}"]
+    return sorted(
+        f"{diagnostic['file']}: {symbol['name']}: {diagnostic['message']}"
+        for symbol in found["symbols"]
+        for diagnostic in symbol.get("diagnostics", ())
+        if diagnostic["message"].startswith(INFERRED) and not symbol["name"].startswith("exhume_ksy.")
+    )
+
+
 def main() -> int:
     """Write the modules, check them and print the problem; return the exit status."""
     from tests.cli.test_snippets import modules
@@ -116,7 +146,9 @@ def main() -> int:
     done = subprocess.run([*command, "--project", str(OUT)], capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if not line.startswith(str(OUT))]
     print("\n".join(line.replace(f"{OUT}/", "") for line in lines) + done.stderr)
-    return done.returncode
+    inferred = untyped(command)
+    print("\n".join([*inferred, f"{len(inferred)} names without a type that is written down"]))
+    return done.returncode or int(bool(inferred))
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def test_ingestion_units_of_hits(real_samples: RealSamples) -> None:
     with open_sample(real_samples.path("clp_s", "0.5.1", "multi-input", "archive.clps")) as archive:
         hits = list(archive.events("$_filename: b.jsonl AND level: ERROR", with_source=True))
         assert hits
-        assert {hit.properties["_filename"] for hit in hits} == {"b.jsonl"}
+        assert {(hit.properties or {})["_filename"] for hit in hits} == {"b.jsonl"}
         assert list(archive.events("$_filename: b.jsonl AND level: ERROR")) == [hit.event for hit in hits]
 
 

@@ -6,7 +6,8 @@ A line with an ignoring comment has to be refused: both checkers report a commen
 from __future__ import annotations
 
 from collections import Counter
-from typing import assert_type
+from collections.abc import Mapping
+from typing import Any, assert_type
 
 import exhume
 from exhume.distributed import partitions
@@ -22,6 +23,12 @@ for record in exhume.zs.open("a").records(prefix=b"a"):
     assert_type(record, bytes)
 for message in exhume.ark.open("a").messages("/pose", start_ns=1):
     assert_type(message, ArkMessage)
+for event in exhume.clps.open("a").events("level: ERROR"):
+    assert_type(event, dict[str, Any])
+for found in exhume.clps.open("a").events(with_source=True):
+    assert_type(found.properties, Mapping[str, Any] | None)
+for auto, user in exhume.kvir.open("a").events():
+    assert_type((auto, user), tuple[dict[str, Any], dict[str, Any]])
 for finding in exhume.verify("a"):
     assert_type(finding.severity, exhume.Severity)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _CHOSEN = ("at", "span", "section", "source", "depth", "whole")
-WITHOUT_EFFECT = {
+WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "coverage_": (*_CHOSEN, "html", "verify"),
     "at": ("span", "depth", "whole"),
     "no_verify": ("verify",),

@@ -30,7 +30,7 @@ from exhume.io.tree import Tree
 if TYPE_CHECKING:
     from exhume.engines.case import CaseReport
 
-LABELS = {
+LABELS: dict[str, str] = {
     "unrecognized": "without an archive",
     Kind.PART: "part of another",
     Kind.LINK: "links not followed",

@@ -125,7 +125,7 @@ class FormatCli:
         merge: Callable[[Run, Sequence[dict[str, Any]], str, Any], ExitCode] | None = None,
     ) -> None:
         """Store the arguments, which the class docstring describes."""
-        self.options = options or {}
+        self.options: Mapping[str, Sequence[click.Option]] = options or {}
         self.values: Mapping[str, type[VerbOptions]] = values or {}
         self.without_effect: Mapping[str, Mapping[str, Sequence[str]]] = without_effect or {}
         self.needs: Mapping[str, Mapping[str, str]] = needs or {}

@@ -203,7 +203,7 @@ def expand(target: str, storage: Mapping[str, Any]) -> list[str]:
     return glob_url(target, storage)
 
 
-recursive_option = click.option(
+recursive_option: Callable[[F], F] = click.option(
     "-r",
     "--recursive",
     is_flag=True,

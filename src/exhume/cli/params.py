@@ -69,8 +69,10 @@ if TYPE_CHECKING:
     _BytesType = click.ParamType[bytes]
     _TextType = click.ParamType[str]
     _RangeType = click.ParamType[tuple[int, int | None]]
+    _ChoiceType = click.Choice[Any]
 else:  # generic only in newer click
     _IntType = _BytesType = _TextType = _RangeType = click.ParamType
+    _ChoiceType = click.Choice
 
 
 class Time(_IntType):
@@ -177,7 +179,7 @@ class LocalPath(_TextType):
 LOCAL_PATH = LocalPath()
 
 
-class Choice(click.Choice):  # type: ignore[type-arg, unused-ignore]  # generic only in newer click
+class Choice(_ChoiceType):
     """click's choice, which suggests the most similar value for a wrong one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

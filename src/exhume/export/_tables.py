@@ -58,9 +58,11 @@ class TableFile(ABC):
     """Makes the part of a file that a batch becomes, where that depends on nothing else: processes can do it then."""
 
     def __init__(self, pa: Any, file: BinaryIO, schema: Any, report: ExportReport, jobs: int) -> None:
-        self.pa, self.schema, self.report = pa, schema, report
-        self.file = _OutputFile(file)
-        self.background = BackgroundRunner(jobs)
+        self.pa: Any = pa
+        self.schema: Any = schema
+        self.report: ExportReport = report
+        self.file: _OutputFile = _OutputFile(file)
+        self.background: BackgroundRunner = BackgroundRunner(jobs)
 
     @abstractmethod
     def write(self, batch: Any) -> None:

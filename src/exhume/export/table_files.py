@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from exhume.export._tables import Exporter, TableFile, exporter, flat_column, json_column
 from exhume.io.jsonout import SAFE_INTEGER, LongText, dump_bytes, dump_pieces, dump_text, dumps
@@ -215,7 +215,7 @@ class JsonLinesFile(TableFile):
     suffix = "jsonl"
     is_text = True
     maps = True
-    render = staticmethod(lines_of)
+    render: ClassVar[Any] = staticmethod(lines_of)
 
     def write(self, batch: Any) -> None:
         if is_long(batch) and not wide.is_wide(self.schema):
@@ -264,7 +264,8 @@ class ParquetFile(TableFile):
         super().__init__(*args)
         self._writer: Any = None
         self._held: list[Any] = []
-        self._rows = self.gathered = 0
+        self._rows = 0
+        self.gathered: int = 0
 
     def write(self, batch: Any) -> None:
         """Keep a batch until there are enough rows or bytes for a row group."""

@@ -181,7 +181,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         super().__init__(**kwargs)
         if isinstance(fo, (str, os.PathLike)) and not os.fspath(fo):
             raise WriterError(f"which archive? {self.protocol}://MEMBER::URL-OF-THE-ARCHIVE, or fo=")
-        self.fo = fo
+        self.fo: Any = fo
         self.target_protocol = target_protocol
         self.target_options: dict[str, Any] = dict(target_options or {})
         self.allow_full_download = allow_full_download

@@ -54,7 +54,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         super().__init__(**kwargs)
         if not os.fspath(fo):
             raise WriterError("which catalog? cafcat://MEMBER::URL-OF-THE-CATALOG, cafcat://FILE/MEMBER, or fo=")
-        self.fo = os.fspath(fo)
+        self.fo: str = os.fspath(fo)
         self.target_protocol = target_protocol
         self.target_options: dict[str, Any] = dict(target_options or {})
         self.remote_options: dict[str, Any] = dict(remote_options or {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, ClassVar, Never
@@ -262,4 +262,15 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
             span=Span(str(path), 0, 0),
         )
 
-    mkdir = makedirs = rmdir = rm_file = _rm = rm = cp_file = copy = mv = touch = put_file = pipe_file = _refuse
+    _rm: Callable[..., Never] = _refuse
+    copy: Callable[..., Never] = _refuse
+    cp_file: Callable[..., Never] = _refuse
+    makedirs: Callable[..., Never] = _refuse
+    mkdir: Callable[..., Never] = _refuse
+    mv: Callable[..., Never] = _refuse
+    pipe_file: Callable[..., Never] = _refuse
+    put_file: Callable[..., Never] = _refuse
+    rm: Callable[..., Never] = _refuse
+    rm_file: Callable[..., Never] = _refuse
+    rmdir: Callable[..., Never] = _refuse
+    touch: Callable[..., Never] = _refuse

@@ -330,8 +330,11 @@ class StoppableSource(Source):
     base: Source
 
     def __init__(self, base: Source, stopped: Callable[[], bool], *, owned: bool = False) -> None:
-        self.base, self.stopped, self._owned = base, stopped, owned
-        self.name, self.origin = base.name, base.origin
+        self.base = base
+        self.stopped: Callable[[], bool] = stopped
+        self._owned = owned
+        self.name: str = base.name
+        self.origin: int = base.origin
 
     @property
     def size(self) -> int:

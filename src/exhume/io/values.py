@@ -26,7 +26,7 @@ class Gathering:
     def __init__(self, first: bytes = b"") -> None:
         self._pieces = [first]
         self._many = bytearray()
-        self.size = len(first)
+        self.size: int = len(first)
 
     def add(self, piece: bytes | memoryview) -> None:
         """Append a piece."""

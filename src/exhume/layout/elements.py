@@ -86,7 +86,8 @@ class Elements(Sequence[Any]):
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
     def __getitem__(self, index: Any) -> Any:
         """The element at an index, or a list for a slice.  The elements that were parsed last are kept."""

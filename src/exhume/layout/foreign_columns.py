@@ -55,7 +55,10 @@ class ArrowColumns:
     def __init__(self, tabulator: Tabulator, rows: Any) -> None:
         import numpy as np
 
-        self.np, self.pa, self.tabulator, self.rows = np, tabulator.pa, tabulator, rows
+        self.np: Any = np
+        self.pa = tabulator.pa
+        self.tabulator = tabulator
+        self.rows = rows
         self.around: list[Type] = []
 
     def _whole(self, name: str, many: Sequence[int]) -> Any:

@@ -11,7 +11,7 @@ from exhume.choices import hint
 from exhume.compiler.front.model import Field as Described
 from exhume.compiler.front.model import Type
 from exhume.compiler.front.specs import Model
-from exhume.errors import EntryNotFoundError, ExhumeError, SpecificationError
+from exhume.errors import EntryNotFoundError, ExhumeError, Span, SpecificationError
 from exhume.io.local import mapped
 from exhume.io.source import Source
 from exhume.layout.batches import BATCH_ROWS, Paused
@@ -64,7 +64,7 @@ class SpecificationRows:
         self.source = source
         self.path = path
         self.arguments = arguments
-        self.where = source.span(0, source.size)
+        self.where: Span = source.span(0, source.size)
         self.tabulator: Tabulator
         """What made the columns of `reader`."""
         specification.check_parameters(arguments)

@@ -95,7 +95,7 @@ class Tabulator:
         self.size = size
         self.omitted: dict[str, str] = {}
         self.unread: dict[str, str] = {}
-        self.unread_values = 0
+        self.unread_values: int = 0
         self.schema: Any = None
         self.room: _TableBudget = _TableBudget(size)
         self._around: list[Type] = []

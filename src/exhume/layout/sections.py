@@ -163,7 +163,8 @@ class PlacedRun(Run):
         parent: str | None = None,
     ) -> None:
         super().__init__(Span(source, starts[0], ends[-1]), len(starts), make, names)
-        self.parent, self.sorts = parent, bytes(len(starts))
+        self.parent: str | None = parent
+        self.sorts: Sequence[int] = bytes(len(starts))
         self._starts, self._ends = starts, ends
 
     def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
@@ -223,7 +224,7 @@ class PayloadRun(Run):
         sorts: Callable[[], Sequence[int]],
     ) -> None:
         super().__init__(span, len(starts), make, names)
-        self.parent = parent
+        self.parent: str | None = parent
         self._starts = starts
         self._sorts: Sequence[int] = b""
         self._find_sorts = sorts

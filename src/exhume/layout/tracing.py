@@ -197,7 +197,7 @@ class Lazily(Sequence[Any]):
 
     def __init__(self, view: Any, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:
         """A list that begins at `at` in `view`; `read(at, index, run)` returns an element and where it ends."""
-        self.found = Places(None, at, 0, self._walked)
+        self.found: Places = Places(None, at, 0, self._walked)
         self.partial: Any = None
         """The readable part of one more element, which could not be read completely."""
         self.places: Beginnings = Beginnings(self)

@@ -19,7 +19,7 @@ from exhume.io.files import safe_parts
 from exhume.io.opening import open_target
 from exhume.registry import get_format
 
-log = get_logger(__name__)
+log: Any = get_logger(__name__)
 
 
 class MemberFile(VirtualFile):  # type: ignore[misc]

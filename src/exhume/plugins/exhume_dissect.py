@@ -18,7 +18,7 @@ from exhume.io.local import FileObjectSource
 
 register("exhume.plugins.dissect_target", "ArchiveLoader", internal=False)
 
-ArchiveRecord = TargetRecordDescriptor(
+ArchiveRecord: Any = TargetRecordDescriptor(
     "exhume/archive",
     [("path", "path"), ("filesize", "size"), ("string", "format"), ("float", "confidence"), ("string[]", "evidence")],
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import xarray
 from xarray.backends import BackendEntrypoint
@@ -30,7 +30,13 @@ class ExhumeBackend(BackendEntrypoint):
     """Opens a channel of an Ark log."""
 
     description = "Channels of Ark logs, with exhume"
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", "channel", "start_ns", "stop_ns")
+    open_dataset_parameters: ClassVar[tuple[str, ...]] = (
+        "filename_or_obj",
+        "drop_variables",
+        "channel",
+        "start_ns",
+        "stop_ns",
+    )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
         """Whether it is the path of an Ark log."""

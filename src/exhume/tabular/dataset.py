@@ -20,7 +20,7 @@ from exhume.errors import SourceError, UnsupportedOperationError
 from exhume.io.caching import Lru
 from exhume.tabular.arrow import import_pyarrow
 
-pa = import_pyarrow()  # says which extra is missing
+pa: Any = import_pyarrow()  # says which extra is missing
 
 CACHE_BYTES: Final = 256 << 20
 """Bytes of decoded columns that a dataset keeps, unless the caller says otherwise."""
@@ -183,7 +183,11 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         """One fragment, the whole table, because an archive is not a set of files.  DataFusion scans fragments."""
         yield ArchiveFragment(self)
 
-    filter = replace_schema = join = join_asof = sort_by = _refuse
+    filter: Callable[..., NoReturn] = _refuse
+    join: Callable[..., NoReturn] = _refuse
+    join_asof: Callable[..., NoReturn] = _refuse
+    replace_schema: Callable[..., NoReturn] = _refuse
+    sort_by: Callable[..., NoReturn] = _refuse
 
     @property
     def partition_expression(self) -> Any:

@@ -34,6 +34,7 @@ class ExploredImage(ExploredArchive):
     """Bytes of no known format, a disk image or a dump: the archives in it are its sections."""
 
     kind = "image"
+    generation: int
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, verifies: bool = True) -> None:
         """Explore the bytes of an image; the search for archives starts with the page."""
@@ -41,7 +42,7 @@ class ExploredImage(ExploredArchive):
         self._carved: list[CarvedArchive] = []
         self._image = source
         super().__init__(_Bytes(source), verifies=verifies)
-        self.verifies = verifies
+        self.verifies: bool | None = verifies
 
     def _verify(self) -> None:
         """Search for archives; each one that is found appears on the page at once."""

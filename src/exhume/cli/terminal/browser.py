@@ -36,9 +36,9 @@ VERDICT_STYLES = {"ok": "bold green", "damaged": "bold red", "incomplete": "bold
 class Browser(App[None]):
     """Browses one opened archive, an `Inspection` or a file with a specification."""
 
-    TITLE = "exhume"
-    ENABLE_COMMAND_PALETTE = False
-    CSS = """
+    TITLE: str | None = "exhume"
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False
+    CSS: ClassVar[str] = """
     #title { height: 1; padding: 0 1; background: $panel; }
     OutlineTree { width: 1fr; min-width: 30; border-right: solid $panel; }
     #right { width: 83; max-width: 60%; }

@@ -69,11 +69,11 @@ class HexView(ScrollView, can_focus=True):
         """Start without bytes; `base` and `length` are the shown range, `row` the bytes of a line."""
         super().__init__()
         self._read: Callable[[int, int], bytes] = lambda start, size: b""
-        self.base = 0
-        self.length = 0
-        self.row = WIDE
-        self.cursor = 0
-        self.chosen = (0, 0)
+        self.base: int = 0
+        self.length: int = 0
+        self.row: int = WIDE
+        self.cursor: int = 0
+        self.chosen: tuple[int, int] = (0, 0)
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._damage: list[tuple[int, int]] = []
@@ -90,7 +90,7 @@ class HexView(ScrollView, can_focus=True):
 
     def _lay_out(self) -> None:
         self.row = WIDE if self.size.width >= self._digits() - 8 + FIXED + WIDE * 4 else NARROW
-        self.virtual_size = Size(self._digits() - 8 + FIXED + self.row * 4, max(1, -(-self.length // self.row)))
+        self.virtual_size: Size = Size(self._digits() - 8 + FIXED + self.row * 4, max(1, -(-self.length // self.row)))
         self.refresh()
 
     def _digits(self) -> int:

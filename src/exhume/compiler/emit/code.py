@@ -29,7 +29,7 @@ from exhume.compiler.front.kinds import (
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import takes
 from exhume.compiler.ir.fixed import element_bits, kind_bits, scalar_of, type_bits
-from exhume.compiler.ir.needs import is_bounded, without_rest, words
+from exhume.compiler.ir.needs import ReaderNeeds, is_bounded, without_rest, words
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_TO_COMPARE = 32
@@ -84,11 +84,11 @@ class Code(abc.ABC):
         """Write expressions of `type`; the imports and helpers that they need are added to `module`."""
         self.module = module
         self.type = type
-        self.needs = module.needs[type]
+        self.needs: ReaderNeeds = module.needs[type]
         self.foreign: bool = module.foreign
         self.lines: Lines = Lines()
         self.item: tuple[str, Kind] | None = None
-        self.index = ""
+        self.index: str = ""
         self.above_path = ""
         self.asked = 0
         self.moved = ""

@@ -38,7 +38,7 @@ from exhume.compiler.emit.scan import flat_text
 from exhume.compiler.emit.shared import Module, UntracedReaders, untraced_readers
 from exhume.compiler.emit.statements import Statements, nested_in
 from exhume.compiler.emit.text import kept_as, pruned, tabled, words_of
-from exhume.compiler.front.kinds import Bits, Structure, Switch, combined, family, structures
+from exhume.compiler.front.kinds import Bits, Kind, Structure, Switch, combined, family, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.needs import ReaderNeeds, expressions, find_needs, words
@@ -51,6 +51,8 @@ ROWS_AT_ONCE = 1 << 12
 class TracedStatements(Statements):
     """Emits the notes on fields and elements that readers and classes of `explain` share."""
 
+    item: tuple[str, Kind] | None
+    index: str
     traces = True
     holder = "value"
 
@@ -214,7 +216,7 @@ class TracedClass(TracedStatements, ClassEmitter):
 
     holder = "self"
     base = "(Traced)"
-    more_slots = ("PLACES", "PARTIALS")
+    more_slots: tuple[str, ...] = ("PLACES", "PARTIALS")
 
     def read_elsewhere(self, field: Field) -> None:
         with self.lines.block("try:"):
@@ -225,6 +227,9 @@ class TracedClass(TracedStatements, ClassEmitter):
 
 class PausedReader(Reader):
     """Emits a function that reads one type up to a list, and raises `Paused` there."""
+
+    item: tuple[str, Kind] | None
+    index: str
 
     def _read_many(self, field: Field, into: str) -> None:
         """Statements that read a repeated field; for the list at which this reader stops they raise `Paused`.
@@ -383,7 +388,7 @@ def accepted(param: Field) -> str:
     return f"({''.join(f'{one}, ' for one in ACCEPTED.get(word, ()))})"
 
 
-ACCEPTED = {
+ACCEPTED: dict[str, tuple[str, ...]] = {
     "integer": ("int",),
     "enum": ("int",),
     "bool": ("bool", "int"),

@@ -57,7 +57,7 @@ class Scan(Reader):
         self.base = ""
         """Where its stream begins, when that is known."""
         if of is not None:
-            self.lines = of.lines
+            self.lines: Lines = of.lines
 
     def local(self, field: Field) -> str:
         return f"{self.prefix}{super().local(field)}"
@@ -271,6 +271,8 @@ def flat_text(module: Module, type: Type) -> str:
 
 class OutwardScan(Scan):
     """Emits code that reads a row, or a structure in it, whose expressions may use outer fields."""
+
+    lines: Lines
 
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
         """Scan rows as `Scan` does; `outer` is the structure around this one within the row, if any."""

@@ -42,6 +42,8 @@ MOST_FAILURES = 50
 class WideScan(OutwardScan):
     """Emits code that reads a row that may contain lists, switches and optional fields."""
 
+    item: tuple[str, Kind] | None
+
     def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
         """Scan `type` into columns, below the scan `of` if it is nested; `prefix` begins the names of its columns."""
         super().__init__(of, module, type, prefix)

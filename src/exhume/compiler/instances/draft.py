@@ -221,7 +221,7 @@ class SeededRandom:
     """Chance from a generator of random numbers, for what needs many instances fast and none to shrink."""
 
     def __init__(self, seed: object) -> None:
-        self.random = random.Random(repr(seed))  # noqa: S311 - the same instances every time is what it is for
+        self.random: random.Random = random.Random(repr(seed))  # noqa: S311 - the same instances every time is what it is for
 
     def integer(self, low: int, high: int) -> int:
         return self.random.randint(low, high)

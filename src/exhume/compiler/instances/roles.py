@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from exhume.compiler.ir import fixed
 from exhume.compiler.ir.needs import KEYS
 from exhume.compiler.refusal import UnsupportedError
 
-varint = functools.cache(fixed.varint)
+varint: Callable[[Type], list[fixed.Group]] = functools.cache(fixed.varint)
 
 
 @functools.cache

@@ -11,13 +11,15 @@ from exhume.compiler.front.kinds import Kind, Structure, Switch
 from exhume.compiler.front.model import Field
 from exhume.compiler.instances.draft import NotYetError, RetryError
 from exhume.compiler.instances.roles import expression, varint
-from exhume.compiler.instances.solve import LARGEST
+from exhume.compiler.instances.solve import LARGEST, Key
 from exhume.compiler.instances.stored import StoredValues
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
 
 
 class Structures(StoredValues):
     """Draws structures, and what has to do with them: presence, extents, places and numbers of elements."""
+
+    placed_now: set[Key]
 
     # Wishes: that something which depends on other values is there.
 

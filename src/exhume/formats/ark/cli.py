@@ -25,7 +25,7 @@ _TO = click.Option(["--stop-ns", "stop_ns"], type=NS, help="Time to stop before,
 _NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
 _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Skip damaged messages (exit 3).")
 
-OPTIONS = {
+OPTIONS: dict[str, list[click.Option]] = {
     "open": [
         click.Option(["--log", "log"], metavar="GUID", help="GUID of one log, for a directory of several logs."),
         click.Option(

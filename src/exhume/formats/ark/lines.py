@@ -40,6 +40,7 @@ from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference
+    from exhume.formats.ark.pykernel import Numbers
 
 
 BYTES: dict[str, Any] = {
@@ -188,7 +189,7 @@ class KernelBatch:
             cursor.split.stored(piece.offset, piece.size) if piece.time else []
             for cursor, piece in zip(self.cursors, pieces, strict=True)
         ]
-        self.parts = [
+        self.parts: list[tuple[Sequence[bytes | None], Numbers, bytes, list[Any], list[bytes | None]]] = [
             (_logged(cursor, found), piece.time, piece.object, *_tables(cursor.reference, cursor, form))
             for cursor, piece, found in zip(self.cursors, pieces, self.stored, strict=True)
             if found is not None

@@ -271,7 +271,7 @@ class McapChunkMaker:
         """
         self._as_json = as_json
         origin = Origin.of(log.manifest.metadata)
-        self.header = origin.header or ("", LIBRARY)
+        self.header: tuple[str, str] = origin.header or ("", LIBRARY)
         own = {
             "log_identifier": log.manifest.identifier,
             "common_identifier": log.manifest.common_identifier,

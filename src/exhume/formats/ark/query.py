@@ -60,7 +60,7 @@ class Query:
         findings: list[Finding] | None,
     ) -> None:
         self.reader = reader
-        self.wanted = topic_matcher(topics)
+        self.wanted: Callable[[str], bool] = topic_matcher(topics)
         self.all_topics: bool = topics is None
         self.low: int = 0 if start_ns is None else max(0, start_ns)
         self.high: int = TIME_MAX if stop_ns is None else stop_ns - 1
@@ -329,7 +329,8 @@ class SplitCursor(Cursor):
             self.identifiers[mapping.short] = mapping.identifier
             if self.query.decode and (registry := channel.declaration.registry) is not None:
                 self.decoders[mapping.short] = decoder_for(registry, channel.type)
-        self.wanted, self.known = bytes(wanted), bytes(known)
+        self.wanted: bytes = bytes(wanted)
+        self.known: bytes = bytes(known)
 
     def open_split(self) -> None:
         """Open the file."""

@@ -39,6 +39,8 @@ class ClpIrWriter(StreamWriter):
         events: Events written.
     """
 
+    events: int
+
     def __init__(
         self,
         target: str | os.PathLike[str],

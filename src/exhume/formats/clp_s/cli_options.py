@@ -36,7 +36,7 @@ _TGE = click.Option(["--tge"], type=Time(), help="Only records at or after TIME 
 _TLE = click.Option(["--tle"], type=Time(), help="Only records at or before TIME (epoch milliseconds or ISO 8601).")
 TEXT = click.Option(["--text"], is_flag=True, help="The original text log, byte for byte.")
 
-OPTIONS = {
+OPTIONS: dict[str, list[click.Option]] = {
     "cat": [
         click.Option(["--ordered"], is_flag=True, help="Records in the order in which they were compressed."),
         click.Option(

@@ -8,7 +8,7 @@ Spec: clp_s.txt, Merged parse tree, Schema map and Table metadata.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple, overload
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = -1
 MAX_NODE_ID: Final = (1 << Entry.shift.container_type) - 1
-is_marker = Entry.is_marker
+is_marker: Final[Callable[[int], bool]] = Entry.is_marker
 """Whether an unordered entry opens a container instead of naming a node."""
 
 COLUMN_TYPES: Final = frozenset(map(NodeType, ClpSTable.cases.columns))

@@ -14,7 +14,7 @@ import contextlib
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from exhume.archive import Entry, Info, Progress, no_progress
 from exhume.choices import check_keywords
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange
     from exhume.formats.clp_s.query.search import Search
     from exhume.formats.clp_s.query.tree import QueryOptions
+    from exhume.formats.clp_s.read.records import RecordWithOrigin
     from exhume.formats.clp_s.read.tables import Table
     from exhume.layout.sections import SectionMap
 
@@ -299,6 +300,24 @@ class ClpSArchive(TableArchive):
 
         return records.json_lines(self, ordered=ordered, complete=complete)
 
+    @overload
+    def events(
+        self,
+        query: str | None = None,
+        *,
+        ordered: bool = False,
+        with_source: Literal[False] = False,
+        **options: Unpack[QueryOptions],
+    ) -> Iterator[dict[str, Any]]: ...
+    @overload
+    def events(
+        self,
+        query: str | None = None,
+        *,
+        ordered: bool = False,
+        with_source: Literal[True],
+        **options: Unpack[QueryOptions],
+    ) -> Iterator[RecordWithOrigin]: ...
     def events(
         self,
         query: str | None = None,
@@ -311,9 +330,9 @@ class ClpSArchive(TableArchive):
 
         With a KQL query, the matching records; further options are those of `search`.
 
-        Dicts, or lists for root arrays; auto-generated keys of KV-IR streams are below the key `@`.  `with_source`
-        yields `Sourced` tuples `(event, log_event_idx, properties)` instead, with the range index properties of the
-        ingestion unit that the record came from.
+        Each record is a dict; a record that is an array is a list.  Auto-generated keys of KV-IR streams are below the
+        key `@`.  `with_source` yields tuples `(event, log_event_idx, properties)` instead, with the range index
+        properties of the ingestion unit that the record came from.
         """
         if query is not None or options:
             return self.chosen(query, options).events(ordered=ordered, with_source=with_source)

@@ -92,7 +92,9 @@ class LeftOut:
     """
 
     def __init__(self, run: Run, archives: Iterable[StreamArchive]) -> None:
-        self.run, self.found, self.large = run, False, 0
+        self.run: Run = run
+        self.found: bool = False
+        self.large: int = 0
         for archive in archives:
             archive.left_out = self.report
 

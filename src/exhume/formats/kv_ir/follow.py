@@ -61,6 +61,7 @@ class GrowingStream(Stream):
 
     size: int
     stored: int
+    wrapped: bool
 
     live = True
 

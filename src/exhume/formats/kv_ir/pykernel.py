@@ -77,7 +77,7 @@ class _Tree:
     """One of the two trees of keys."""
 
     def __init__(self) -> None:
-        self.nodes = [_Node(-1, Tags.NODE_OBJECT, b"", 0, 0)]
+        self.nodes: list[_Node] = [_Node(-1, Tags.NODE_OBJECT, b"", 0, 0)]
         self.known: set[tuple[int, int, bytes]] = set()
 
     def insert(self, parent: int, type: int, name: bytes, offset: int) -> Status | None:

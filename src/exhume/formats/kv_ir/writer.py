@@ -140,6 +140,8 @@ class KvIrWriter(StreamWriter):
         events: Events written.
     """
 
+    events: int
+
     def __init__(
         self,
         target: str | os.PathLike[str],

@@ -16,6 +16,7 @@ from exhume.findings import CappedFindings, Finding, Rule
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.comparators import Comparator
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.directory import MOST_UNREAD
 from exhume.formats.leveldb.files import DbFile
@@ -211,7 +212,7 @@ class TableVerifier:
         self.stated = stated
         self.last_sequence: int | None = rules.last_sequence
         self.quick: bool = rules.quick
-        self.order = self.table.comparator
+        self.order: Comparator = self.table.comparator
         self.kinds: set[int] = rules.database.kinds
         self.unread: bool = False
         """Whether entries are missing from the data: then their number and range are not compared."""

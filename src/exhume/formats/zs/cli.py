@@ -37,7 +37,7 @@ _RECORD_FORMAT = click.Option(
     help="Tables: split tab-separated records into these columns (types: utf8, int, float).",
 )
 
-OPTIONS = {
+OPTIONS: dict[str, list[click.Option]] = {
     "export": [
         _START,
         _STOP,

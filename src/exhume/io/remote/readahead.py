@@ -168,7 +168,7 @@ class SequentialRead:
         self.data: bytes = b""
         self.coming: tuple[PendingFetch, ...] = ()
         """The chunks in flight after `data`, in order; replaced, never changed."""
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()
 
     @property
     def ahead(self) -> int:

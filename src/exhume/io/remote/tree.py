@@ -58,8 +58,8 @@ class _Snapshot:
     def __init__(self) -> None:
         self.listings: dict[str, dict[str, Mapping[str, Any]]] = {}
         self.sources: Lru[str, RemoteSource] = Lru(MOST_KNOWN, drop=RemoteSource.forget)
-        self.pace = AdaptiveConcurrency()  # what one file of a directory shows holds for the next
-        self.lock = threading.RLock()
+        self.pace: AdaptiveConcurrency = AdaptiveConcurrency()  # what one file of a directory shows holds for the next
+        self.lock: threading.RLock = threading.RLock()
 
     def find(self, path: str) -> tuple[bool, Mapping[str, Any] | None]:
         """`(whether a listing tells, its entry or None)` for a path."""

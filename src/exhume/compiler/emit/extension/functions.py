@@ -61,7 +61,7 @@ class Function(Statements):
         self.owner_class = owner
         self.is_instance: bool = owner is not None
         if owner is None:
-            self.parameters = frozenset(self.arguments_) - {*AROUND, "view", "count"}
+            self.parameters: frozenset[str] = frozenset(self.arguments_) - {*AROUND, "view", "count"}
         if node.name.startswith("scan_") and owner is None:
             self._find_columns()
 
@@ -73,7 +73,7 @@ class Function(Statements):
         for one in ast.walk(self.node):
             match one:
                 case ast.Assign([ast.Name("columns")], ast.Call(ast.Name(name))):
-                    self.scanned = self.source.classes[name]
+                    self.scanned: ReaderClass | None = self.source.classes[name]
         if self.scanned is None:
             raise UncoveredError("no columns")
         codes = {"at": "q", **self.scanned.codes}
@@ -91,7 +91,7 @@ class Function(Statements):
         """
         # Arguments and some names have kinds from the start; these never change.
         names = [*self.arguments_, *_bound(self.node)]
-        self.kinds = {name: FIXED.get(name) for name in names}
+        self.kinds: dict[str, Kind | None] = {name: FIXED.get(name) for name in names}
         for name in self.arguments_:
             self.kinds[name] = FIXED.get(name, OBJECT)
         for name in self.columns:
@@ -114,11 +114,11 @@ class Function(Statements):
                     known = self.kinds[name]
                     self.kinds[name] = OBJECT if number > ROUNDS // 2 and kind != known else joined(known, kind)
         self.table: Table = table
-        self.numbers = {}
+        self.numbers: dict[str, int] = {}
         for name, found in self.kinds.items():
             if found is None or (isinstance(found, MachineWord) and found.bits > MOST + 1):
                 self.kinds[name] = OBJECT
-        self.unused = frozenset(self._unused()) if self.scanned is not None else frozenset()
+        self.unused: frozenset[str] = frozenset(self._unused()) if self.scanned is not None else frozenset()
 
     def _given(self) -> Iterator[tuple[str, Kind]]:
         """Yield each variable that a statement assigns with the kind of its value, unless that is unknown yet."""

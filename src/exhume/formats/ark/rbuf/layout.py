@@ -9,6 +9,7 @@ Spec: rbuf wire format.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from exhume_ksy.facts.ark_rbuf import Count, VariantHeader
@@ -70,8 +71,8 @@ VARIANT_HEADER_SIZE: Final = VariantHeader.size
 COUNT_SIZE: Final = Count.size
 GUID_SIZE: Final = GuidFacts.size
 
-pack_count = struct.Struct(Count.packed).pack
-pack_variant_header = struct.Struct(VariantHeader.packed).pack
+pack_count: Final[Callable[..., bytes]] = struct.Struct(Count.packed).pack
+pack_variant_header: Final[Callable[..., bytes]] = struct.Struct(VariantHeader.packed).pack
 
 
 def is_object(head: int) -> bool:

@@ -77,7 +77,8 @@ class ColumnMaker:
         """Choose the function that fills the arrays, by the field's Arrow type (`pa` is the module `pyarrow`)."""
         import numpy
 
-        self.pa, self.np = pa, numpy
+        self.pa = pa
+        self.np: Any = numpy
         self.item = item
         self.archive = archive
         self.lost: Counter[str] = Counter()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -42,7 +42,7 @@ ROW_BYTES: Final = bytes(sum(WIDTHS.get(kind, ())) for kind in range(256))
 assert all(ROW_BYTES[kind] for kind in SIZED_INSIDE), "texts have words"
 
 
-SUPPLIES: Final = {
+SUPPLIES: Final[dict[int, tuple[int, ...]]] = {
     NodeType.CLP_STRING: (VARIABLES, LOG_TYPES),
     NodeType.UNSTRUCTURED_ARRAY: (VARIABLES, ARRAY_TYPES),
     NodeType.DICTIONARY_FLOAT: (VARIABLES,),
@@ -94,7 +94,7 @@ class KernelTables:
         self._supplied: dict[int, bool] = {}
         columns = schemas.columns
         root = tree.object_root
-        self.rows = entries.num_messages
+        self.rows: Sequence[int] = entries.num_messages
         """Records of each table; none of those that are not among the archive's `tables`, as in a partition."""
         chosen = archive.tables
         self._first = chosen[0].index if len(chosen) else 0
@@ -106,7 +106,7 @@ class KernelTables:
         self._schemas = columns
         self.schema_of: array[int] = array("i", map(schemas.place, entries.schema_ids))
         """The place of each table's schema among those that are stored; -1 where there is none."""
-        self.tables = kernel.ClpsTables(
+        self.tables: kernel.ClpsTables = kernel.ClpsTables(
             tree.parents,
             tree.keys if prints else None,
             tree.types,
@@ -206,7 +206,7 @@ class KernelTables:
 
         Where a table has to be read alone, its byte becomes 2, and it has no values here.
         """
-        for what in SUPPLIES.get(kind, ()):  # type: ignore[call-overload]
+        for what in SUPPLIES.get(kind, ()):
             self.supply(what)  # or the kernel gathers nothing
         return GatheredColumn(source, kind, self.tables.gather(self.payload(first), first, stop, chosen, wanted))
 

@@ -84,7 +84,7 @@ class Series:
         self.unit: Unit | None = None
         self.paths: list[Path] = []
         self.records: int = 0
-        self.has_times = False
+        self.has_times: bool = False
         self._reserve(0)
 
     @property
