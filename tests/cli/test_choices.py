@@ -31,6 +31,9 @@ LDB = "leveldb/small"
         (["verfy", ZS], "No such command 'verfy' (did you mean 'verify'?)"),
         (["create", "zss", ZS, "-o", "OUT"], "No such command 'zss' (did you mean 'zs'?)"),
         (["create", "leveldb", ZS, "-o", "OUT"], "leveldb archives are read only"),
+        (["create", "tarball", ZS, "-o", "OUT"], "No such command 'tarball': one of ark, caf,"),
+        (["verify", "--jobs", "many", ZS], "'many' is not a valid whole number"),
+        (["snippet", "--start-ns", "noon", ZS, "-o", "OUT"], "not a whole number of nanoseconds: 'noon'"),
         (["catalog", "buidl", "OUT"], "did you mean 'build'?"),
         (["verify", "--limit", "payload_sise=1G", ZS], "did you mean 'payload_size'?"),
         (["verify", "--limit", "payload_size", ZS], "it takes NAME=VALUE"),
@@ -54,12 +57,19 @@ def test_on_the_command_line(args: list[str], reported: str, exhume_cli: Cli, sa
     ("args", "reported"),
     [
         (["cat", CAF, "dir/one.txx"], "no such member"),
+        (["payload", ZS, "qqq"], "no such section: qqq; use `exhume list --sections` to list them [EX-402]"),
         (["payload", ZS, "heeder"], "no such section (did you mean 'header'?)"),
         (["explain", ZS, "--section", "heeder"], f"{ZS}: no such section (did you mean 'header'?)"),
         (["export", CAF, "--to", "csv", "--columns", "nmae"], "the table has no such column (did you mean 'name'?)"),
         (["export", ARK, "--to", "arrow", "--topic", "bateries"], "no channel of that name"),
         (["export", CLP, "--to", "jsonl", "--columns", "nmae"], "did you mean 'name'?"),
         (["cat", LDB, "alhpa"], "no such key"),
+        (["cat", "ark/amended"], "; use --log GUID to choose one [ARK-108]"),
+        (["verify", ""], "exhume: the name of the target is empty [EX-601]"),
+        (
+            ["verify", ZS, "--offset", "99999"],
+            f"{ZS}: the range is outside the file: expected a range within 862 bytes",
+        ),
     ],
 )
 def test_names_that_an_archive_does_not_have(args: list[str], reported: str, exhume_cli: Cli, samples: Path) -> None:

@@ -56,15 +56,16 @@ def test_fields_are_there_when_requested(more: list[str], samples: Path, exhume_
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--at", "99999"], "offset 99999 is outside the archive\n"),
-        (["--range", "99998:99999"], "the range is outside the archive\n"),
+        (["--at", "99999"], "{}: offset 99999 is outside the archive\n"),
+        (["--range", "99998:99999"], "{}: the range is outside the archive\n"),
     ],
 )
 def test_nothing_but_the_fact_is_said_of_a_place_outside(
     more: list[str], said: str, samples: Path, exhume_cli: Cli
 ) -> None:
-    ran = exhume_cli("explain", samples / "clp_s" / "demo.clps", *more)
-    assert (ran.code, ran.text, ran.err) == (4, said, "")
+    path = samples / "clp_s" / "demo.clps"
+    ran = exhume_cli("explain", path, *more)
+    assert (ran.code, ran.text, ran.err) == (4, said.format(path), "")
 
 
 def test_damage_is_shown_with_the_fields_that_it_concerns(tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:

@@ -23,6 +23,7 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
     "EX-611": {"--add": "use --add to add the readable ones"},
     "EX-612": {"--follow-redirects": "use --follow-redirects to follow it"},
     "EX-702": {"--overwrite": "use --overwrite to replace it"},
+    "ARK-108": {"--log": "use --log GUID to choose one"},
     "CLPIR-309": {"": "use `exhume carve` to find appended streams"},
     "KVIR-309": {"": "use `exhume carve` to find appended streams"},
 }
@@ -30,6 +31,7 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
 
 
 _NOT_JSON = re.compile(r"line \d+: not (valid |a )?JSON")
+_NO_SECTION = re.compile(r"no such section(?!.*did you mean)")
 _FIXED = re.compile(r"the specification (requests|describes) ")
 """Errors about budgets of a specification, which no option changes."""
 
@@ -40,6 +42,8 @@ def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> s
         return "use --input text if it is a plain-text log"
     if _FIXED.match(error.message):
         return ""
+    if _NO_SECTION.match(error.message):
+        return "use `exhume list --sections` to list them"
     where = error.span.source if error.span is not None else ""
     return advice_on(error.code, options_of(main, arguments), where) if error.code in ADVICE else ""
 

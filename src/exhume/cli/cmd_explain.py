@@ -13,7 +13,7 @@ import click
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import given_options, refuse_combined
 from exhume.cli.many import ManyOptions, recursive_options
-from exhume.cli.params import BYTE_RANGE, SIZE, Verb
+from exhume.cli.params import BYTE_RANGE, SIZE, Verb, Whole
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
@@ -45,7 +45,7 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
 )
 @click.option("--section", metavar="NAME", help="Only this section (see: exhume list --sections).")
 @click.option("--file", "source", metavar="NAME", help="Archives of several files: only this one.")
-@click.option("--depth", type=click.IntRange(0), help="Levels of fields to show.")
+@click.option("--depth", type=Whole(0), help="Levels of fields to show.")
 @click.option("--all", "whole", is_flag=True, help="Every section, field and element, however many.")
 @click.option("--coverage", "coverage_", is_flag=True, help="Only totals: claimed, padding, gap, overlap, unexplained.")
 @click.option("--html", "html", metavar="FILE", help="Write one self-contained page: hex, fields, verdicts, map.")
@@ -138,7 +138,7 @@ def command(
             head = {"target": target, "format": archive.format}
             run.items("explain", head, "sections", seen)
         elif outcome is ExitCode.NO:
-            run.print("the range is outside the archive")
+            run.print(f"{target}: the range is outside the archive")
         elif narrowed:
             _print_fields_of(run, archive, seen, depth, selection, dumping)
         else:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.params import Verb
+from exhume.cli.params import Verb, Whole
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import MissingDependencyError, Span
 
 
 @click.command("explore", cls=Verb)
 @click.argument("target", metavar="TARGET")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on this machine (default: any free one).")
+@click.option("--port", type=Whole(0, 65535), default=0, help="Port on this machine (default: any free one).")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option(
     "--idle", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Exit after this time without requests."

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.params import Verb
+from exhume.cli.params import Verb, Whole
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 
@@ -17,7 +17,7 @@ from exhume.counts import counted
 @click.command("selftest", cls=Verb)
 @click.option("-o", "--output", metavar="DIR", help="Also write report.json and report.html into this new directory.")
 @click.option(
-    "--count", type=click.IntRange(1), default=40, show_default=True, help="Number of damages and faults of each kind."
+    "--count", type=Whole(1), default=40, show_default=True, help="Number of damages and faults of each kind."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choice of damages and faults.")
 @plain_options

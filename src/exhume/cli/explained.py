@@ -311,7 +311,7 @@ def print_byte(
         run.document("explain", body)
         return ExitCode.DONE if sections else ExitCode.NO
     if not sections:
-        run.print(f"offset {offset} is outside the archive")
+        run.print(f"{target}: offset {offset} is outside the archive")
         return ExitCode.NO
     if found is not None:
         _print_around(run, found, explained, chain, offset)

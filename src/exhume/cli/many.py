@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from exhume.cli.params import Jobs
+from exhume.cli.params import Jobs, Whole
 from exhume.cli.run import may_be_piped
 from exhume.cli.runtime import Run
 from exhume.errors import OutputExistsError, SourceError, Span
@@ -34,7 +34,7 @@ _OPTIONS = (
     click.option("--cluster", metavar="ADDRESS", help="Work on a dask cluster: scheduler address or file."),
     click.option("--targets-from", metavar="FILE", help="Also the targets listed in FILE, one per line ('-': stdin)."),
     click.option(
-        "--retries", type=click.IntRange(0), default=2, show_default=True,
+        "--retries", type=Whole(0), default=2, show_default=True,
         help="With --jobs or --cluster: further attempts at a target that could not be read.",
     ),
 )  # fmt: skip

@@ -138,6 +138,16 @@ class ByteRange(_RangeType):
 BYTE_RANGE = ByteRange()
 
 
+class Whole(click.IntRange):
+    """A whole number within bounds, shown as `N` in the help."""
+
+    name = "whole number"
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        """The name of the value in the help."""
+        return "N"
+
+
 class FormatId(_TextType):
     """The id of a format, or another name for it: a file extension, an fsspec protocol."""
 
@@ -157,6 +167,13 @@ class Nanoseconds(Size):
     """A time in nanoseconds, a whole number; the suffixes of sizes multiply it as there."""
 
     name = "ns"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the nanoseconds."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"not a whole number of nanoseconds: {value!r}", param, ctx)
 
 
 NS = Nanoseconds()
@@ -195,7 +212,7 @@ class Jobs(click.Option):
     def __init__(self, param_decls: Sequence[str] = (), *, default: int | None = 1, help: str = "") -> None:
         defaults = f"default {default}; 0" if default else "default and 0"
         help_text = help or f"Parallel jobs ({defaults}: one per core)."
-        super().__init__(["--jobs", "-j", *param_decls], type=click.IntRange(0), default=default, help=help_text)
+        super().__init__(["--jobs", "-j", *param_decls], type=Whole(0), default=default, help=help_text)
 
 
 class Verb(click.Command):
@@ -247,7 +264,8 @@ class Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            raise click.UsageError(f"No such command {args[0]!r}{self.hint(ctx, args[0])}.", ctx) from error
+            similar = self.hint(ctx, args[0]) or f": one of {', '.join(self.list_commands(ctx))}"
+            raise click.UsageError(f"No such command {args[0]!r}{similar}.", ctx) from error
 
     def hint(self, ctx: click.Context, name: str) -> str:
         """The suggestion that follows the message."""

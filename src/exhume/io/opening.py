@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from exhume.errors import SourceError, Span
+from exhume.errors import SourceError, SourceNotFoundError, Span
 from exhume.io.local import FileObjectSource, FileSource, open_path
 from exhume.io.source import BytesSource, Source, StoppableSource
 from exhume.io.tree import StoppableTree, Tree
@@ -66,7 +66,7 @@ def open_target(
         return opened
     if isinstance(opened, Tree):
         raise SourceError("an offset or length needs a file, not a directory", span=Span(opened.name, 0, 0))
-    end = opened.size if length is None else offset + length
+    end = max(offset, opened.size) if length is None else offset + length
     return opened.window(offset, end)
 
 
@@ -88,6 +88,8 @@ def _open_target(
 
     Raises `TypeError` for a type that is none of these, and `SourceError` if the target cannot be opened.
     """
+    if isinstance(target, str) and not target:
+        raise SourceNotFoundError("the name of the target is empty")
     if isinstance(target, (Source, Tree)):
         return target
     if isinstance(target, (bytes, bytearray, memoryview)):

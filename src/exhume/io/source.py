@@ -273,8 +273,8 @@ class WindowSource(Source):
         """Show bytes `[start, end)` of `base` as a source. Raises `TruncatedError` if they reach outside."""
         if not 0 <= start <= end <= base.size:
             raise TruncatedError(
-                "the window reaches outside the file",
-                span=base.span(0, base.size),
+                "the range is outside the file",
+                span=Span(base.name, 0, 0),
                 expected=f"a range within {counted(base.size, 'bytes')}",
                 actual=f"[{start}, {end})",
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb
+from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb, Whole
 from exhume.cli.progress import total_size
 from exhume.cli.runtime import bounded_options
 from exhume.counts import counted
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     help="Codec of the columns (default: none).",
 )
 @click.option("--level", type=int, help="Level of the codec, on its own scale.")
-@click.option("--split-items", type=click.IntRange(1), default=65_536, show_default=True, help="Messages per split.")
+@click.option("--split-items", type=Whole(1), default=65_536, show_default=True, help="Messages per split.")
 @click.option("--split-bytes", type=SIZE, default=1 << 30, help="Bytes of messages per split (default 1G).")
 @click.option(cls=Jobs)
 @click.option("--schema", type=click.Path(path_type=Path), help="JSON lines: registry JSON or IDL text of the types.")

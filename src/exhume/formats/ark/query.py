@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import chain
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Self, get_args
 
 from exhume.choices import check_choice
 from exhume.errors import ExhumeError, LimitExceededError
@@ -298,9 +298,7 @@ class SplitCursor(Cursor):
     split: Split
 
     @classmethod
-    def make(
-        cls, query: Query, reference: SplitReference, facts: SplitFacts, low: int, high: int, bound: int
-    ) -> SplitCursor:
+    def make(cls, query: Query, reference: SplitReference, facts: SplitFacts, low: int, high: int, bound: int) -> Self:
         """A cursor over the accepted entries with `low <= time <= high`."""
         self = cls(reference.rank, bound, lambda: iter(()))
         self.query, self.reference, self.facts = query, reference, facts

@@ -11,7 +11,7 @@ import click
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions, refuse_names
 from exhume.cli.params import Choice as ChoiceType
-from exhume.cli.params import Time
+from exhume.cli.params import Time, Whole
 from exhume.cli.runtime import Run
 from exhume.formats.kv_ir.cli import FOLLOW, LeftOut, refuse_with_follow
 
@@ -35,7 +35,7 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(["--count"], is_flag=True, help="Print the number of matches."),
         click.Option(
             ["--count-by-time"],
-            type=click.IntRange(1),
+            type=Whole(1),
             metavar="MS",
             help="Count matches per interval of MS milliseconds.",
         ),
@@ -44,7 +44,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     ],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="none, or zstd for one zstd frame (default: by the name)."),
-        click.Option(["--level"], type=click.IntRange(1, 19), help="zstd level (default: 3)."),
+        click.Option(["--level"], type=Whole(1, 19), help="zstd level (default: 3)."),
     ],
 }
 

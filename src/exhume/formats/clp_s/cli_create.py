@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.params import SIZE, Choice, Jobs, Verb
+from exhume.cli.params import SIZE, Choice, Jobs, Verb, Whole
 from exhume.cli.progress import with_total
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, bounded_options
@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 @click.option("--structurize-arrays", is_flag=True, help="Store arrays as columns instead of as text.")
 @click.option("--disable-log-order", is_flag=True, help="Do not record the order of records (nor a range index).")
 @click.option("--no-retain-float-format", is_flag=True, help="Store floats as numbers, not with their exact spelling.")
-@click.option(
-    "--compression-level", type=click.IntRange(1, 19), default=3, show_default=True, help="zstd level (1 to 19)."
-)
+@click.option("--compression-level", type=Whole(1, 19), default=3, show_default=True, help="zstd level (1 to 19).")
 @click.option(
     "--target-encoded-size",
     type=SIZE,

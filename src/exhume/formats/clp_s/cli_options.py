@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.formatcli import SearchOptions, VerbOptions
-from exhume.cli.params import Jobs, Time
+from exhume.cli.params import Jobs, Time, Whole
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.template import Roots
@@ -79,7 +79,7 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(["--count"], is_flag=True, help="Print the number of matches."),
         click.Option(
             ["--count-by-time"],
-            type=click.IntRange(min=1),
+            type=Whole(min=1),
             metavar="MS",
             help="Print the number of matches in each span of MS milliseconds.",
         ),

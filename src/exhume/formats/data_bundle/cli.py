@@ -10,7 +10,7 @@ import click
 from exhume.choices import hint
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCli, VerbOptions
-from exhume.cli.params import SIZE, Choice, Jobs
+from exhume.cli.params import SIZE, Choice, Jobs, Whole
 from exhume.cli.runtime import Run
 from exhume.errors import EntryNotFoundError, Span, shorten
 
@@ -30,7 +30,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     ],
     "list": [
         click.Option(["--all-versions"], is_flag=True, help="Also replaced, deleted and unreferenced versions."),
-        click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N."),
+        click.Option(["--sequence"], type=Whole(0), metavar="N", help="The state as of sequence number N."),
         click.Option(["--directory"], metavar="DIR", help="Only direct children of this directory ('' for the top)."),
     ],
     "export": [
@@ -41,7 +41,7 @@ OPTIONS: dict[str, list[click.Option]] = {
         ),
     ],
     "cat": [
-        click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N."),
+        click.Option(["--sequence"], type=Whole(0), metavar="N", help="The state as of sequence number N."),
         Jobs(),
     ],
     "salvage": [
@@ -54,10 +54,8 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(["--codec"], metavar="CODEC", help="Codec (default: the same): none, snappy, zlib."),
         click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),
         click.Option(["--record-size"], type=SIZE, help="Uncompressed bytes per record (default: unchanged)."),
-        click.Option(
-            ["--alignment"], type=click.IntRange(1), help="Alignment of records in bytes (default: unchanged)."
-        ),
-        click.Option(["--shards"], type=click.IntRange(1), help="Number of shard files (default: unchanged)."),
+        click.Option(["--alignment"], type=Whole(1), help="Alignment of records in bytes (default: unchanged)."),
+        click.Option(["--shards"], type=Whole(1), help="Number of shard files (default: unchanged)."),
     ],
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb
+from exhume.cli.params import LOCAL_PATH, SIZE, Choice, Jobs, Verb, Whole
 from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="How records are compressed.",
 )
-@click.option("--level", type=click.IntRange(0, 12), help="Level of zlib.  [default: 5]")
+@click.option("--level", type=Whole(0, 12), help="Level of zlib.  [default: 5]")
 @click.option("--record-size", type=SIZE, default=128 << 10, help="Uncompressed bytes per record.  [default: 128K]")
 @click.option("--alignment", type=SIZE, help="Records start at multiples of this.  [default: 4096; 1 when raw-packed]")
 @click.option(
     "--shards",
-    type=click.IntRange(1),
+    type=Whole(1),
     default=1,
     show_default=True,
     help="Maximum number of shard files; none is empty.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from exhume.cli.formatcli import FormatCli, VerbOptions, refuse_names
-from exhume.cli.params import Choice, Jobs
+from exhume.cli.params import Choice, Jobs, Whole
 from exhume.cli.runtime import Run
 from exhume.formats.clp_s import cli_options
 
@@ -56,7 +56,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     ],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="none, or zstd for one zstd frame (default: by the name)."),
-        click.Option(["--level"], type=click.IntRange(1, 19), help="zstd level (default: 3)."),
+        click.Option(["--level"], type=Whole(1, 19), help="zstd level (default: 3)."),
     ],
 }
 

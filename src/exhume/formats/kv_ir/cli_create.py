@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exhume.cli.params import Choice, Jobs, Verb
+from exhume.cli.params import Choice, Jobs, Verb, Whole
 from exhume.cli.progress import with_total
 from exhume.cli.runtime import Run, bounded_options
 from exhume.counts import counted
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--codec", type=Choice(["none", "zstd"]), help="Compress the stream with zstd or not (default: by its name)."
 )
-@click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
+@click.option("--level", type=Whole(1, 19), help="zstd level.  [default: 3]")
 @INPUT
 @click.option(cls=Jobs)
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")

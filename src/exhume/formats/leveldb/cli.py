@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
-from exhume.cli.params import BYTES, Choice, Jobs
+from exhume.cli.params import BYTES, Choice, Jobs, Whole
 
 if TYPE_CHECKING:
     from exhume.archive import Entry
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _ALL = click.Option(["--all-versions"], is_flag=True, help="Also replaced, deleted and unreferenced versions.")
-_SEQUENCE = click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
+_SEQUENCE = click.Option(["--sequence"], type=Whole(0), metavar="N", help="The state as of sequence number N.")
 
 
 OPTIONS: dict[str, list[click.Option]] = {

@@ -10,7 +10,7 @@ import click
 from exhume.archive import no_progress
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions, refuse_names
-from exhume.cli.params import BYTES, SIZE, Choice, Jobs
+from exhume.cli.params import BYTES, SIZE, Choice, Jobs, Whole
 from exhume.cli.runtime import Run
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(["--codec"], metavar="CODEC", help="Codec (default: the same): none, deflate, lzma."),
         click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),
         click.Option(["--block-size"], type=SIZE, help="Payload bytes per data block (default: unchanged)."),
-        click.Option(["--branching-factor"], type=click.IntRange(2), help="Maximum number of entries per index block."),
+        click.Option(["--branching-factor"], type=Whole(2), help="Maximum number of entries per index block."),
         click.Option(["--short-keys"], is_flag=True, default=None, help="Index keys as short as allowed."),
     ],
 }

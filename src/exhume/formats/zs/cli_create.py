@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import BYTES, SIZE, Choice, Jobs, Verb
+from exhume.cli.params import BYTES, SIZE, Choice, Jobs, Verb, Whole
 from exhume.cli.progress import with_total
 from exhume.cli.render import human_size
 from exhume.cli.runtime import Run, plain_options
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @click.option("--block-size", type=SIZE, default=384 << 10, help="Approximate size of a data block (default: 384K).")
 @click.option(
     "--branching-factor",
-    type=click.IntRange(2),
+    type=Whole(2),
     default=1024,
     show_default=True,
     help="Maximum number of entries per index block.",
