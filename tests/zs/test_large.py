@@ -19,6 +19,8 @@ from exhume.codecs.passing import PIECE
 from exhume.errors import ExhumeError
 from exhume.formats.zs import blocks, large, references
 from exhume.limits import Limits
+from tests.broken import broken
+from tests.sizes import some
 from tests.zs.build import File
 from tests.zs.make_samples import BROKEN
 
@@ -60,6 +62,21 @@ def test_damage_is_found_alike(name: str, tiny: pytest.MonkeyPatch) -> None:
     tiny.undo()
     assert found == findings(data)
     assert read == stated(data)
+
+
+def test_findings_state_the_same_of_large_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every broken archive, and all that is reported; every block is large, and records are short."""
+    compared = 0
+    for name, case in some(broken("zs").items()):
+        with case.target(tmp_path / name) as target:
+            if not isinstance(target, bytes):
+                continue
+            found = [one.to_dict() for one in exhume.verify(target, format="zs")]
+            with monkeypatch.context() as patch:
+                patch.setattr(blocks, "LARGE", 1)
+                assert [one.to_dict() for one in exhume.verify(target, format="zs")] == found, name
+        compared += len(found)
+    assert compared > 100
 
 
 @pytest.mark.parametrize("codec", ["none", "deflate", "lzma"])

@@ -115,6 +115,38 @@ def test_samples_contain_the_words(samples: Path, codec: str) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
+def test_statistics_are_those_of_the_blocks(jobs: int) -> None:
+    """The index has two levels, data blocks differ in size, and the payload of an extension is not known."""
+    file = File()
+    places = [file.data(b"a", b"bb"), file.data(b"c"), file.data(b"d" * 30)]
+    parts = [file.index(1, (b"a", places[0]), (b"c", places[1])), file.index(1, (b"d", places[2]))]
+    root = file.index(2, (b"a", parts[0]), (b"d", parts[1]))
+    extension = file.block(64, b"any")
+    stored = [sum(size for _, size in blocks) for blocks in (places, parts, [root], [extension])]
+    with reader(file.finish(root)) as archive:
+        assert archive.stats(jobs=jobs) == {
+            "root_index_level": 2,
+            "records": 4,
+            "data_payload_bytes": 38,
+            "data_stored_bytes": stored[0],
+            "ratio": 0.559,
+            "smallest_data_payload": 2,
+            "largest_data_payload": 31,
+            "levels": [
+                {"kind": "data", "level": 0, "blocks": 3, "stored_bytes": stored[0], "payload_bytes": 38},
+                {"kind": "index", "level": 1, "blocks": 2, "stored_bytes": stored[1], "payload_bytes": 13},
+                {"kind": "index", "level": 2, "blocks": 1, "stored_bytes": stored[2], "payload_bytes": 10},
+                {"kind": "extension", "level": 64, "blocks": 1, "stored_bytes": stored[3], "payload_bytes": 0},
+            ],
+        }
+    damaged = bytearray(file.finish(root))
+    damaged[-1] ^= 1
+    with reader(bytes(damaged)) as archive, pytest.raises(ExhumeError) as caught:
+        archive.stats(jobs=jobs)
+    assert caught.value.code == "ZS-202"
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
 def test_dump_framings(samples: Path, jobs: int) -> None:
     with reader(samples / "zs" / "words-deflate.zs") as archive:
         for options, wanted in (
