@@ -294,6 +294,9 @@ LARGE: dict[str, Callable[[Path], None]] = {
 }
 """How archives are made that have payloads larger than 64 KiB, and larger than 1 MiB."""
 
+ALIKE = ("clp-s structured", "databundle snappy", "leveldb snappy", "zs lzma", "zs none")
+"""Those that differ from another in how parts are stored only: `make test` runs every third verb on each."""
+
 STREAMED = ("ark", "caf", "clp-s", "clp-s structured", "clp-s texts", "databundle flat")
 """Those that every verb reads whatever the limit is."""
 
@@ -303,7 +306,10 @@ STREAMED = ("ark", "caf", "clp-s", "clp-s structured", "clp-s texts", "databundl
 def test_large_payloads(name: str, tmp_path: Path, run: Callable[..., Result]) -> None:
     target = tmp_path / name.replace(" ", "-")
     LARGE[name](target)
-    differing = check(run, target, (64 << 10, 1 << 20), (*VERBS, *EXPORTS))
+    verbs = (*VERBS, *EXPORTS)
+    if name in ALIKE and not THOROUGH:
+        verbs = verbs[ALIKE.index(name) % 3 :: 3]
+    differing = check(run, target, (64 << 10, 1 << 20), verbs)
     assert differing or name in STREAMED, "the limit was reached"
 
 
@@ -372,7 +378,7 @@ def test_exports_name_what_is_above_the_limit_and_give_the_rest(
 
 # ---------------------------------------------------------------------------------------- more than the limit allows
 
-PART = size(8, 1)
+PART = size(16, 1)
 """The archives have this part of 1.1 GiB, and are read within this part of the default limit, 1 GiB."""
 LIMITS = DEFAULT_LIMITS._replace(payload_size=DEFAULT_LIMITS.payload_size // PART)
 GIB = (1 << 30) // PART

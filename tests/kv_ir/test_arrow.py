@@ -31,7 +31,7 @@ from exhume.testing.sources import MisreportingSource
 from tests.kv_ir.broken import CASES
 from tests.kv_ir.streams import EMPTY, FALSE, HEAD, NULL, SMALL, TRUE, UNITS, apart, auto, event, user, wrapped
 from tests.kv_ir.test_reading import STREAMS
-from tests.sizes import size, some
+from tests.sizes import THOROUGH, some
 
 pa = pytest.importorskip("pyarrow")
 
@@ -85,8 +85,15 @@ BAD: dict[int, bytes] = {
 """Values that events must not have."""
 
 
-MANY = size(10_000, 1_000_000)
-"""Rows above which the interpreted kernel has two jobs only: it takes ten times as long."""
+MANY = 10_000
+"""Rows above which the interpreted kernel has two jobs only, as a rule: it takes ten times as long."""
+
+
+def numbers_of_jobs(pure: bool, rows: int) -> tuple[int, ...]:
+    """The numbers of jobs that one kernel is tried with: all of them only under `make test-thorough`."""
+    if THOROUGH:
+        return 1, 2, 3
+    return (1, 3) if not pure else (2,) if rows > MANY else (1, 2)
 
 
 class Node(NamedTuple):
@@ -245,7 +252,7 @@ def check(data: bytes, names: list[str] | None = None, batch_rows: int = 65_536)
     sizes = [min(batch_rows, len(rows) - at) for at in range(0, len(rows), batch_rows)]
     for pure in (False, True):
         with kernel(pure=pure):
-            for jobs in some((2,) if pure and len(rows) > MANY else (1, 2, 3)):
+            for jobs in some(numbers_of_jobs(pure, len(rows))):
                 made = found(archive, names, batch_rows=batch_rows, jobs=jobs)
                 assert repr(made[0]) == repr(rows)  # as text: NaN differs from itself
                 assert made[1:] == (+lost, failure, sizes)
