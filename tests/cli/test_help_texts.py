@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -77,7 +76,7 @@ def test_every_verb_has_an_example() -> None:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory, served_path: str) -> Path:
     """What the examples are about."""
     folder = tmp_path_factory.mktemp("examples")
     examples = ROOT / "examples"
@@ -95,7 +94,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run += [f"create ark {examples}/ark/robot.jsonl -o robot --schema robot.idl {types} -q"]
     run += [f"export {examples}/clp_ir/server.clp.zst --to jsonl -o log.jsonl -q"]
     for line in run:
-        subprocess.run([sys.executable, "-m", "exhume", *line.split()], cwd=folder, check=True)
+        subprocess.run(["exhume", *line.split()], cwd=folder, env={**os.environ, "PATH": served_path}, check=True)
     (folder / "image.dd").write_bytes(bytes(4096) + (folder / "words.zs").read_bytes() + bytes(4096))
     return folder
 

@@ -37,7 +37,7 @@ types:
 READ = """
 import gc, sys, threading
 from exhume.layout.foreign import compile_ksy
-from tests.sizes import THOROUGH
+
 nested, long = (compile_ksy(f"{sys.argv[1]}/{name}.ksy", native=True) for name in ("nested", "long"))
 failed = []
 

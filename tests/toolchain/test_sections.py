@@ -21,7 +21,7 @@ from tests.toolchain import trees
 from tests.toolchain.pieces import Piece, pieces_of
 from tests.toolchain.readwrite import roundtrip
 
-MAX_REAL = size(12, 40)
+MAX_REAL = size(7, 40)
 # The specifications that describe one section or payload and not a whole file.
 PARTS = (
     *("ark_manifest", "ark_rbuf"),
