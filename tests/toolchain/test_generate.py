@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.forks import Ended, Forks
 from tests.toolchain.projects import BRANCH, LEAF, project
 from tests.toolchain.trees import ROOT, node_or_skip
 from tools import generate
@@ -19,8 +22,27 @@ from tools import generate
 NO_NODE = {"PATH": "/nonexistent", "KSC": "/nonexistent/ksc", "LC_ALL": "C"}
 
 
-def run(root: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the generator on a project in a process of its own."""
+Run = Callable[..., Ended]
+"""Runs the generator: `run(root, "--check", PATH="/nonexistent")`."""
+
+IMPORTS = "import json, os; from tools import generate"
+WORK = """
+    environment, *options = words
+    os.environ.pop("KSC", None)
+    os.environ.update(json.loads(environment))
+    leave(generate.main(options))
+"""
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Run the generator on a project in a process of its own, a fork of one that imported it."""
+    with Forks(IMPORTS, WORK.strip()) as forks:
+        yield lambda root, *options, **environment: forks.run(json.dumps(environment), "--root", str(root), *options)
+
+
+def started(root: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same in a process that starts in another environment, such as one of another language."""
     command = [sys.executable, str(ROOT / "tools" / "generate.py"), "--root", str(root), *options]
     kept = {key: value for key, value in os.environ.items() if key != "KSC"}
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**kept, **environment})
@@ -34,12 +56,12 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
     """A small project, compiled once."""
     node_or_skip()
     root = project(tmp_path_factory.mktemp("template") / "project", leaf=LEAF, branch=BRANCH)
     done = run(root)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert (done.code, done.err) == (0, ""), done.err
     return root
 
 
@@ -95,13 +117,13 @@ def test_layout_and_relative_imports(compiled: Path) -> None:
 
 @pytest.mark.node
 @pytest.mark.slow
-def test_output_does_not_depend_on_place_locale_or_time_zone(compiled: Path, tmp_path: Path) -> None:
+def test_output_does_not_depend_on_place_locale_or_time_zone(compiled: Path, tmp_path: Path, run: Run) -> None:
     other = project(tmp_path / "ein anderer Ort", branch=BRANCH, leaf=LEAF)
-    done = run(other, LC_ALL="C.UTF-8", TZ="Asia/Kathmandu", LANG="tr_TR.UTF-8")
+    done = started(other, LC_ALL="C.UTF-8", TZ="Asia/Kathmandu", LANG="tr_TR.UTF-8")
     assert done.returncode == 0, done.stderr
     assert tree(other) == tree(compiled)
     before = tree(compiled)
-    assert run(compiled, "--force").returncode == 0
+    assert run(compiled, "--force").code == 0
     assert tree(compiled) == before
 
 
@@ -111,22 +133,22 @@ def test_fresh_needs_no_node_and_writes_nothing(compiled: Path) -> None:
         os.utime(file)
     times = {path: path.stat().st_mtime_ns for path in (compiled / "generated").rglob("*.py")}
     for options in ([], ["--check"]):
-        done = run(compiled, *options, **NO_NODE)
+        done = started(compiled, *options, **NO_NODE)
         assert (done.returncode, done.stdout) == (0, "generated/ is fresh\n"), done.stderr
     assert times == {path: path.stat().st_mtime_ns for path in (compiled / "generated").rglob("*.py")}
 
 
 @pytest.mark.node
 @pytest.mark.slow
-def test_a_changed_specification_is_stale_and_recompiled(compiled: Path) -> None:
+def test_a_changed_specification_is_stale_and_recompiled(compiled: Path, run: Run) -> None:
     (compiled / "ksy" / "leaf.ksy").write_text(LEAF.replace("num_things", "num_others"))
     done = run(compiled, "--check", **NO_NODE)
-    assert done.returncode == 1
-    assert "ksy/leaf.ksy differs" in done.stderr
-    assert "ksy/branch.ksy with imports differs" in done.stderr
-    assert run(compiled).returncode == 0
+    assert done.code == 1
+    assert "ksy/leaf.ksy differs" in done.err
+    assert "ksy/branch.ksy with imports differs" in done.err
+    assert run(compiled).code == 0
     assert b"num_others" in tree(compiled)["exhume_ksy/leaf.py"]
-    assert run(compiled, "--check", **NO_NODE).returncode == 0
+    assert run(compiled, "--check", **NO_NODE).code == 0
 
 
 @pytest.mark.node
@@ -134,7 +156,7 @@ def test_a_changed_specification_is_stale_and_recompiled(compiled: Path) -> None
     "damages", [("edited", "deleted", "package"), ("unlocked",), ("compiler",)], ids=["files", "unlocked", "compiler"]
 )
 @pytest.mark.slow
-def test_what_does_not_match_the_lock_is_stale(compiled: Path, damages: tuple[str, ...]) -> None:
+def test_what_does_not_match_the_lock_is_stale(compiled: Path, damages: tuple[str, ...], run: Run) -> None:
     """Each damage by itself; those of files are then repaired together."""
     lock, package = compiled / "generated" / "ksc.lock", compiled / "generated/exhume_ksy"
     text = lock.read_text()
@@ -150,11 +172,11 @@ def test_what_does_not_match_the_lock_is_stale(compiled: Path, damages: tuple[st
         file, content = damaged[damage]
         whole = file.read_bytes()
         change(file, content)
-        assert run(compiled, "--check", **NO_NODE).returncode == 1, damage
+        assert run(compiled, "--check", **NO_NODE).code == 1, damage
         file.write_bytes(whole)
     for damage in damages:
         change(*damaged[damage])
-    assert run(compiled).returncode == 0
+    assert run(compiled).code == 0
     assert tree(compiled) == before
 
 
@@ -165,59 +187,59 @@ def change(file: Path, content: str | None) -> None:
 
 @pytest.mark.node
 @pytest.mark.slow
-def test_orphans_are_reported_and_deleted(compiled: Path) -> None:
+def test_orphans_are_reported_and_deleted(compiled: Path, run: Run) -> None:
     (compiled / "ksy" / "branch.ksy").unlink()
     (compiled / "generated/exhume_ksy/stray").mkdir()
     done = run(compiled, "--check", **NO_NODE)
-    assert done.returncode == 1
-    assert "branch.py has no specification" in done.stderr
-    assert run(compiled).returncode == 0
+    assert done.code == 1
+    assert "branch.py has no specification" in done.err
+    assert run(compiled).code == 0
     assert not [name for name in tree(compiled) if "branch" in name]
     assert not (compiled / "generated/exhume_ksy/stray").exists()
     assert "branch" not in (compiled / "generated/ksc.lock").read_text()
 
 
 @pytest.mark.node
-def test_a_lock_merged_by_union_is_accepted_and_normalized(compiled: Path) -> None:
+def test_a_lock_merged_by_union_is_accepted_and_normalized(compiled: Path, run: Run) -> None:
     lock = compiled / "generated" / "ksc.lock"
     normal = lock.read_text()
     lines = normal.splitlines(keepends=True)
     lock.write_text("".join([*reversed(lines), *lines, f"{'0' * 64}  ksy/gone.ksy\n", "<<<<<<< not an entry\n"]))
-    assert run(compiled, "--check", **NO_NODE).returncode == 0
+    assert run(compiled, "--check", **NO_NODE).code == 0
     done = run(compiled, **NO_NODE)
-    assert (done.returncode, done.stdout) == (0, "generated/ is fresh; ksc.lock normalized\n")
+    assert (done.code, done.out) == (0, "generated/ is fresh; ksc.lock normalized\n")
     assert lock.read_text() == normal
 
 
 @pytest.mark.node
 @pytest.mark.slow
-def test_two_hashes_for_one_file_are_stale(compiled: Path) -> None:
+def test_two_hashes_for_one_file_are_stale(compiled: Path, run: Run) -> None:
     lock = compiled / "generated" / "ksc.lock"
     normal = lock.read_text()
     lock.write_text(f"{'0' * 64}  ksy/leaf.ksy\n{normal}")
-    assert run(compiled, "--check", **NO_NODE).returncode == 1
-    assert run(compiled).returncode == 0
+    assert run(compiled, "--check", **NO_NODE).code == 1
+    assert run(compiled).code == 0
     assert lock.read_text() == normal
 
 
 @pytest.mark.node
-def test_an_error_in_a_specification_changes_nothing(compiled: Path) -> None:
+def test_an_error_in_a_specification_changes_nothing(compiled: Path, run: Run) -> None:
     before = tree(compiled)
     (compiled / "ksy" / "leaf.ksy").write_text(LEAF.replace("u2", "no_such_type"))
     done = run(compiled)
-    assert done.returncode == 1
-    assert "ksy/" in done.stderr
-    assert "no_such_type" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.code == 1
+    assert "ksy/" in done.err
+    assert "no_such_type" in done.err
+    assert "Traceback" not in done.err
     assert tree(compiled) == before
 
 
 @pytest.mark.node
 @pytest.mark.parametrize("name", ["../leaf", "/common/leaf"])
 @pytest.mark.slow
-def test_imports_from_elsewhere_are_refused(compiled: Path, name: str) -> None:
+def test_imports_from_elsewhere_are_refused(compiled: Path, name: str, run: Run) -> None:
     (compiled / "ksy" / "branch.ksy").write_text(BRANCH.replace("- leaf", f"- {name}"))
-    assert run(compiled).returncode == 1
+    assert run(compiled).code == 1
 
 
 def stand_in(folder: Path, version: str) -> Path:
@@ -248,13 +270,13 @@ echo called >> '{folder}/calls'
 
 @pytest.mark.node
 @pytest.mark.slow
-def test_ksc_names_another_compiler(compiled: Path, tmp_path: Path) -> None:
+def test_ksc_names_another_compiler(compiled: Path, tmp_path: Path, run: Run) -> None:
     script = stand_in(tmp_path, "0.11")
     before = tree(compiled)
-    assert run(compiled, KSC=str(script)).returncode == 0
+    assert run(compiled, KSC=str(script)).code == 0
     assert not (tmp_path / "calls").exists(), "nothing was stale"
     done = run(compiled, "--force", KSC=str(script))
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert (tmp_path / "calls").read_text().split() == ["called", "called"]
     assert tree(compiled) == before
 
@@ -262,18 +284,18 @@ def test_ksc_names_another_compiler(compiled: Path, tmp_path: Path) -> None:
 @pytest.mark.node
 @pytest.mark.parametrize("version", ["0.10", "0.1", "1.0.11", "0.110"])
 @pytest.mark.slow
-def test_ksc_of_another_version_is_refused(compiled: Path, tmp_path: Path, version: str) -> None:
+def test_ksc_of_another_version_is_refused(compiled: Path, tmp_path: Path, version: str, run: Run) -> None:
     done = run(compiled, "--force", KSC=str(stand_in(tmp_path, version)))
-    assert done.returncode == 1
-    assert "is not version 0.11" in done.stderr
+    assert done.code == 1
+    assert "is not version 0.11" in done.err
 
 
-def test_ksc_that_does_not_run_is_one_line(tmp_path: Path) -> None:
+def test_ksc_that_does_not_run_is_one_line(tmp_path: Path, run: Run) -> None:
     root = project(tmp_path / "project", leaf=LEAF)
     done = run(root, KSC="/nonexistent/ksc")
-    assert done.returncode == 1
-    assert done.stderr.startswith("make generated: KSC=/nonexistent/ksc does not run")
-    assert len(done.stderr.splitlines()) == 1
+    assert done.code == 1
+    assert done.err.startswith("make generated: KSC=/nonexistent/ksc does not run")
+    assert len(done.err.splitlines()) == 1
 
 
 def test_npm_lock_names_no_registry() -> None:
