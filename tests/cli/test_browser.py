@@ -95,6 +95,18 @@ def test_the_first_section_is_chosen_at_once(samples: Path) -> None:
     drive(samples / "zs/words-none.zs", steps)
 
 
+@pytest.mark.parametrize("width", [40, 120])
+def test_it_runs_without_colors(width: int, samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def steps(app: Any, press: Any) -> None:
+        await press("end", until=lambda: app.shown_item.label.startswith("index"))
+        await press("v", until=lambda: app.verdict == "ok")
+        await press("tab", "end", until=lambda: app.hex.cursor == app.hex.length - 1)
+
+    drive(samples / "zs/words-none.zs", steps, (width, 30))
+
+
 def test_sections_unfold_and_fold_and_payloads_open(samples: Path) -> None:
     async def steps(app: Any, press: Any) -> None:
         await press("s", answer="ata-1", until=lambda: app.shown_item.label.startswith("data-1"))

@@ -42,8 +42,9 @@ def command(run: Run, target: str, ksy: str | None, imports: tuple[str, ...]) ->
             if error.name != "textual":
                 raise
             raise MissingDependencyError("the browser needs the extra tui: pip install 'exhume[tui]'") from error
-        Browser(archive, target).run()
-    return ExitCode.DONE
+        browser = Browser(archive, target)
+        browser.run()
+    return ExitCode.FAILED if browser.return_code else ExitCode.DONE
 
 
 def has_terminal() -> bool:

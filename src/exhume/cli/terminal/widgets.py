@@ -41,6 +41,8 @@ CHOSEN = Style(color="bright_white", bgcolor="grey35", bold=True)
 CHOSEN_DAMAGED = Style(bgcolor="grey35")
 DAMAGED = Style(color="bright_red", bold=True)
 CURSOR = Style(reverse=True)
+PLAIN = Style()
+"""With `NO_COLOR`, Textual changes the style of every piece of text, and each must have one."""
 
 
 class HexView(ScrollView, can_focus=True):
@@ -170,24 +172,24 @@ class HexView(ScrollView, can_focus=True):
         line = y + self.scroll_offset.y
         at = line * self.row
         if at >= self.length:
-            return Strip.blank(self.size.width)
+            return Strip.blank(self.size.width, PLAIN)
         digits = self._digits()
         pairs = [Segment(f"{self.base + at:0{digits}x}  ", OFFSET)]
-        chars: list[Segment] = [Segment(" ")]
+        chars: list[Segment] = [Segment(" ", PLAIN)]
         data = self._line(at)
         for number in range(self.row):
             if number >= len(data):
-                pairs.append(Segment("   "))
+                pairs.append(Segment("   ", PLAIN))
                 continue
             style = self._style(self.base + at + number)
             byte = data[number]
-            pairs += [Segment(f"{byte:02x}", style), Segment("  " if number == self.row // 2 - 1 else " ")]
+            pairs += [Segment(f"{byte:02x}", style), Segment("  " if number == self.row // 2 - 1 else " ", PLAIN)]
             chars.append(Segment(chr(byte) if 32 <= byte < 127 else ".", style))
         if len(data) <= self.row // 2 - 1:
-            pairs.append(Segment(" "))
+            pairs.append(Segment(" ", PLAIN))
         strip = Strip([*pairs, *chars])
         return strip.crop(self.scroll_offset.x, self.scroll_offset.x + self.size.width).extend_cell_length(
-            self.size.width
+            self.size.width, PLAIN
         )
 
     def _style(self, offset: int) -> Style:
