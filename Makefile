@@ -158,7 +158,7 @@ types: $(TOOLS)  ## mypy --strict on everything, and pyright where it is install
 	$(BIN)/mypy
 	@$(BIN)/python -m tools.pyright
 
-pyright: setup  ## install pyright and check what users write with it: snippets of pages, examples of help()
+pyright: setup  ## install pyright and check what users write with it, and that every name has a type
 	@$(BIN)/python -m tools.pyright --install
 
 pictures: setup  ## make the pictures of the terminal in docs/images again

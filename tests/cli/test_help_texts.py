@@ -56,6 +56,12 @@ def test_help_fits_80_columns(name: str, exhume_cli: Cli, monkeypatch: pytest.Mo
     assert [line for line in lines if len(line) > 80] == []
 
 
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_names_what_an_option_takes(name: str, exhume_cli: Cli) -> None:
+    """As `N`, not by the words that click has for numbers, such as `INTEGER RANGE`."""
+    assert not re.search(r"\b(INTEGER|FLOAT) ", exhume_cli(*name.split(), "--help").text)
+
+
 def test_jobs_is_the_same_everywhere() -> None:
     """One option, of verbs and of formats, with one short form."""
     taken = [option for context in VERBS.values() for option in context.command.get_params(context)]

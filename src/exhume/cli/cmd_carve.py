@@ -36,6 +36,7 @@ _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
+    metavar="0..1",
     default=0.5,
     show_default=True,
     help="Omit archives with less confidence.",

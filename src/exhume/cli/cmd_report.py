@@ -49,6 +49,7 @@ LABELS: dict[str, str] = {
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
+    metavar="0..1",
     default=0.5,
     show_default=True,
     help="Omit archives with less confidence.",

@@ -19,7 +19,14 @@ from exhume.counts import counted
 @click.option(
     "--count", type=Whole(1), default=40, show_default=True, help="Number of damages and faults of each kind."
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choice of damages and faults.")
+@click.option(
+    "--seed",
+    type=int,
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Seed of the random choice of damages and faults.",
+)
 @plain_options
 def command(run: Run, output: str | None, count: int, seed: int) -> ExitCode:
     """Test this installation with damaged archives and simulated disk errors.

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", required=True, metavar="ROOT", help="Directory of the log: new, empty, or holding logs."
 )
-@click.option("--name", default="", help="Name of the log.")
+@click.option("--name", default="", metavar="TEXT", help="Name of the log.")
 @click.option("--metadata", multiple=True, metavar="KEY=JSON", help="A metadata entry (repeatable).")
 @click.option(
     "--compression",
     type=Choice(["none", "lz4", "zstd", "bz2", "lzma"]),
     help="Codec of the columns (default: none).",
 )
-@click.option("--level", type=int, help="Level of the codec, on its own scale.")
+@click.option("--level", type=int, metavar="N", help="Level of the codec, on its own scale.")
 @click.option("--split-items", type=Whole(1), default=65_536, show_default=True, help="Messages per split.")
 @click.option("--split-bytes", type=SIZE, default=1 << 30, help="Bytes of messages per split (default 1G).")
 @click.option(cls=Jobs)
