@@ -42,8 +42,8 @@ ANNOTATIONS = frozenset(("dict",))
 HELPERS = frozenset({
     "FAILURES", "Lazily", "LayoutError", "NoColumnsError", "Paused", "Rows", "Run", "Stream", "Structure", "Table",
     "Traced", "View", "all_taken", "bits", "ended", "failed", "find",
-    "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "new", "number", "numbers",
-    "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "word", "xored",
+    "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "number", "numbers",
+    "processed", "read_outside", "rotated", "shifted", "short", "stream_of", "taken", "weighed", "word", "xored",
 })  # fmt: skip
 """What readers take from the module that they share (`exhume.compiler.emit.layout`)."""
 
@@ -55,7 +55,7 @@ METHODS = frozenset((
 ))  # fmt: skip
 """Methods that generated code calls, of whatever."""
 
-TAKEN = frozenset(("append", "get", "iter_unpack", "unpack_from"))
+TAKEN = frozenset(("_make", "append", "get", "iter_unpack", "unpack_from"))
 """Methods that it assigns to a name, and then calls."""
 
 ATTRIBUTES = frozenset({
@@ -109,7 +109,7 @@ def classes(model: Model) -> frozenset[str]:
     found: set[str] = set()
     for type in model.types():
         found |= {type.class_name, f"{type.class_name}Columns", type.reader_name}
-        found |= {type.reader_name.replace("read_", f"{what}_", 1) for what in ("fill", "scan", "flat", "ends")}
+        found |= {type.reader_name.replace("read_", f"{what}_", 1) for what in ("fill", "make", "scan", "flat", "ends")}
         found |= {enum.names for enum in type.enums.values()}
     return frozenset(found)
 

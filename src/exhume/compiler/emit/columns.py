@@ -153,7 +153,7 @@ def _element(scan: Scan, type: Type, reader: str, upward: list[str], sized: bool
     foreign = type.root.model.foreign
     if foreign and type.raw.get("-sized"):
         out = ["        at, stop = self.at[index], self.at[index] + self._each"]
-        out += [f"        io = {scan.module.helper('Stream')}(self.view, at, stop)"]
+        out += [f"        io = {scan.module.helper('stream_of')}(self.view, at, stop)"]
         given = ["self.view", "at", "stop", "io", *(f"self.{name}" for name in upward), "run=self._run"]
         return [*out, f"        value, io.at = {reader}({', '.join(given)})", "        return value"]
     given = ["self.view", "self.at[index]", f"self.at[index] + {type_size(type)}" if sized else "self.end"]

@@ -176,7 +176,43 @@ class Stream:
         return f"<stream of {self.size()} bytes at {self.pos()}>"
 
 
-class Structure:
+_new = object.__new__
+
+
+def stream_of(view: View, base: int, end: int) -> Stream:
+    """A new stream, in half of the time that its class takes."""
+    made = _new(Stream)
+    made.view = view
+    made.base = made.at = base
+    made.end = end
+    made.left = 0
+    return made
+
+
+class Kind(type):
+    """The class of classes of structures: calling one reads a structure, and `_make` makes an empty one.
+
+    Classes have no `__new__` and no `__init__` for it, because Python makes objects of classes with either in twice the
+    time.
+    """
+
+    _make: Any
+
+    def __init__(cls, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        cls._make = type.__call__.__get__(cls)
+
+    def __call__(cls, *arguments: Any) -> Any:
+        """Reads it as Kaitai's classes are made: `arguments` are its parameters and a stream, file object or bytes."""
+        if not arguments:
+            return cls._make()
+        many = len(cls._parameters())
+        if not many < len(arguments) <= many + 3:
+            raise TypeError(f"{cls.__name__} takes {many} parameters and a stream")
+        return cls._from(_stream(arguments[many]), arguments[:many], *arguments[many + 1 :])
+
+
+class Structure(metaclass=Kind):
     """What the structures of a specification have in common."""
 
     __slots__ = ()
@@ -185,15 +221,6 @@ class Structure:
     _reader: Any = None
     _accepts: tuple[Any, ...] = ()
     _inside = True
-
-    def __new__(cls, *arguments: Any) -> Any:
-        """Reads it as Kaitai's classes are made: `arguments` are its parameters and a stream, file object or bytes."""
-        if not arguments:
-            return new(cls)
-        many = len(cls._parameters())
-        if not many < len(arguments) <= many + 3:
-            raise TypeError(f"{cls.__name__} takes {many} parameters and a stream")
-        return cls._from(_stream(arguments[many]), arguments[:many], *arguments[many + 1 :])
 
     @classmethod
     def _parameters(cls) -> tuple[str, ...]:
@@ -294,7 +321,6 @@ def _stream(io: Any) -> Stream:
 
 AROUND = ("io", "parent", "root", "big", "run")
 """What readers are given besides the bytes and the parameters."""
-new = object.__new__
 
 
 class Called:
@@ -627,15 +653,24 @@ def shifted(number: int, places: int) -> int:
     return number << places
 
 
+_WORD = 1 << 64
+"""Numbers below it, and sums and products of two of them, are far from any bound."""
+
+
 def multiplied(one: Any, other: Any) -> Any:
     """A product, likewise."""
-    if isinstance(one, int) and isinstance(other, int) and one.bit_length() + other.bit_length() > MOST_BITS:
-        raise BudgetError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
+    if isinstance(one, int) and isinstance(other, int):
+        if -_WORD < one < _WORD and -_WORD < other < _WORD:
+            return one * other
+        if one.bit_length() + other.bit_length() > MOST_BITS:
+            raise BudgetError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
     return one * other
 
 
 def joined(run: Run, first: Any, *others: Any) -> Any:
     """Texts in a row, or a sum."""
+    if type(first) is int and -_WORD < first < _WORD and len(others) == 1:
+        return first + others[0]
     for other in others:
         if isinstance(first, str):
             if len(first) + len(other) > MOST_TEXT:

@@ -371,6 +371,8 @@ def _names(schema: Type) -> Iterator[str]:
         for enum in type.enums.values():
             yield f"{enum.names} = {type.class_name}.{enum.class_name}._value2member_map_.get"
     for type in schema.all():
+        if type.scalar is None:
+            yield f"{type.reader_name.replace('read_', 'make_', 1)} = {type.class_name}._make"
         yield f"{type.class_name}._reader = {type.reader_name}"
         if type.raw.get("-tabled"):
             yield f"{type.class_name}Columns._scan = {type.reader_name.replace('read_', 'scan_', 1)}"

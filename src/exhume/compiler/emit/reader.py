@@ -74,12 +74,11 @@ class Reader(Statements):
         opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"
         weigh = self.begin_run() if self.module.foreign else None
         if not scalar:
-            made = f"{self.module.helper('new')}({type.class_name})" if self.foreign and not self.traces else ""
-            lines.add(f"value = {made or f'{type.class_name}()'}")
+            lines.add(f"value = {self._maker() if self.foreign and not self.traces else type.class_name}()")
             lines.add(*self._unasked())
             if self.foreign:
                 with lines.block("if io is None:"):
-                    lines.add(f"io = {self.module.helper('Stream')}(view, at, end)")
+                    lines.add(f"io = {self.module.helper('stream_of')}(view, at, end)")
             elif needs.stream:
                 with lines.block("if base is None:"):
                     lines.add("base = at")
@@ -120,6 +119,10 @@ class Reader(Statements):
             weigh()
         return "\n".join([opening, *written_doc(self._about()), *lines.lines])
 
+    def _maker(self) -> str:
+        """The name of what makes an empty object: called by a name of its own, it takes half of the time."""
+        return self.type.reader_name.replace("read_", "make_", 1)
+
     def _unasked(self) -> Iterator[str]:
         """Statements for instances that were not requested yet."""
         if self.foreign and self.type.instances and not self.traces:
@@ -145,7 +148,7 @@ class Reader(Statements):
         each = self.unpacker(struct_format(kinds, fields), kinds, rows=True)
         lines.add("add_row = rows.append")
         with lines.block(f"for {into} in {each}(memoryview(view)[at : at + many * {size}]):"):
-            lines.add(f"value = {self.module.helper('new')}({type.class_name})", *self._unasked(), *self._around())
+            lines.add(f"value = {self._maker()}()", *self._unasked(), *self._around())
             if keeps_order(type):
                 lines.add("value._big = big")
             self.keep(fields)

@@ -231,7 +231,7 @@ class Module:
             for name in (
                 type.class_name,
                 f"{type.class_name}Columns",
-                *(f"{kind}_{base}" for kind in ("read", "fill", "scan", "flat", "ends")),
+                *(f"{kind}_{base}" for kind in ("read", "make", "fill", "scan", "flat", "ends")),
             )
         ]
         return dict.fromkeys(names, self.schema.id)

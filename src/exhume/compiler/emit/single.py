@@ -133,7 +133,7 @@ class SingleValue(Values):
             return "_"
         if self.module.schema.model.moving is not None:
             self.lines.add(f"io.at = {stop if view == 'view' and at == 'at' else 'at'}")
-        self.lines.add(f"inner = {self.module.helper('Stream')}({view}, {at}, {stop})")
+        self.lines.add(f"inner = {self.module.helper('stream_of')}({view}, {at}, {stop})")
         return "inner.at"
 
     def _read_structure(

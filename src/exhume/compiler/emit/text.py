@@ -24,9 +24,9 @@ TAKEN = frozenset(
 
 _MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "keep_instance"})
 _MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits", "joined", "shifted", "multiplied", "number"}
-_MODULES |= {"taken", "all_taken", "weighed", "word"}
+_MODULES |= {"taken", "all_taken", "weighed", "word", "stream_of"}
 _OURS = re.compile(
-    r"(read|scan|at|end|rest|add|f|names|there|case|base)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|new|why|run|turn|element|each|found|index|last|rows|above|fits)$"
+    r"(read|make|scan|at|end|rest|add|f|names|there|case|base)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|why|run|turn|element|each|found|index|last|rows|above|fits)$"
 )
 
 

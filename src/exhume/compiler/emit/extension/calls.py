@@ -338,8 +338,8 @@ def begin(layout):
     plain_rows, columns_of = layout.Rows, layout.columns_of
     elements_type = <PyTypeObject *> Elements
     gc.callbacks.append(before_collecting)
-    layout.Run, layout.Stream, layout.Rows, layout.new = Run, Stream, Elements, Node.__new__
-    layout.Structure = type("Structure", (Node,), dict(vars(layout.Structure)))
+    layout.Run, layout.Stream, layout.stream_of, layout.Rows = Run, Stream, Stream, Elements
+    layout.Structure = layout.Kind("Structure", (Node,), dict(vars(layout.Structure)))
     layout.Table = type("Table", (Node,), dict(vars(layout.Table)))
 
 

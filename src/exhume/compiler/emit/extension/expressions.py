@@ -264,18 +264,19 @@ class Expressions:
     def _call(self, node: ast.Call) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
         """The code and kind of a call.  Calls that readers often make become C functions, all others calls of objects.
 
-        `new(Entry)` becomes `slot_make(...)`, and `find(run, view, b"|", at, end)` `seek(v0, p1, n1, 124, v2, v3)`.
+        `make_entry()` becomes `slot_make(...)`, and `find(run, view, b"|", at, end)` `seek(v0, p1, n1, 124, v2, v3)`.
         For the variable `v1` of a view, `p1` points to its bytes and `n1` is their number.
         """
         match node:
-            case ast.Call(func=ast.Name("new"), args=[ast.Name(name)]) if name in self.source.classes:
+            case ast.Call(func=ast.Name(made)) if made in self.source.makers:
+                name = self.source.makers[made]
                 return f"slot_make({self.table.maker(self.source.id, name)})", ReaderObject(self.source.id, name)
             case ast.Call(func=ast.Name(name), args=[one, _]) if name in self.source.enums:
                 return self._member(self.source.id, name, one)
             case ast.Call(func=ast.Attribute(ast.Name(of), name), args=[one, _]) if of in self.source.modules:
                 if name in self.every[self.source.modules[of]].enums:
                     return self._member(self.source.modules[of], name, one)
-            case ast.Call(func=ast.Name(name), args=[view, at, end]) if self.source.shared.get(name) == "Stream":
+            case ast.Call(func=ast.Name(name), args=[view, at, end]) if self.source.shared.get(name) == "stream_of":
                 return f"stream_of({self.object(view)}, {self.place(at)}, {self.place(end)})", STREAM
             case ast.Call(func=ast.Name("word"), args=[of, least, most]) if self.source.shared.get("word") == "word":
                 text, kind = self.expr(of)

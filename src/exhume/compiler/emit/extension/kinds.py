@@ -196,6 +196,8 @@ class Source:
     modules: dict[str, str] = field(default_factory=dict)
     classes: dict[str, ReaderClass] = field(default_factory=dict)
     functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    makers: dict[str, str] = field(default_factory=dict)
+    """Classes by the names of what makes objects of them."""
     enums: dict[str, str] = field(default_factory=dict)
     """Paths of classes by the names of what finds their members."""
 
@@ -220,6 +222,8 @@ class Source:
                 value=ast.Attribute(attr="get", value=ast.Attribute(attr="_value2member_map_", value=path)),
             ):
                 self.enums[name] = ast.unparse(path)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(ast.Name(made), "_make")):
+                self.makers[name] = made
             case ast.FunctionDef(name=name):
                 self.functions[name] = node
             case ast.ClassDef(name=name):

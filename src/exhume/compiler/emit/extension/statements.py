@@ -387,10 +387,11 @@ class Statements(TextStatements):
 
     def result(self, found: tuple[str, str]) -> Kind:
         """Kind of a compiled reader's result."""
+        makers = self.every[found[0]].makers
         for one in ast.walk(self.every[found[0]].functions[found[1]]):
             match one:
-                case ast.Assign([ast.Name("value")], ast.Call(ast.Name("new"), [ast.Name(name)])):
-                    return ReaderObject(found[0], name)
+                case ast.Assign([ast.Name("value")], ast.Call(ast.Name(made))) if made in makers:
+                    return ReaderObject(found[0], makers[made])
         return OBJECT
 
     def _push(self, add: str, value: ast.expr) -> None:
