@@ -930,8 +930,10 @@ def test_the_interface_is_that_of_kaitais_classes(tmp_path: Path) -> None:
     sub = module.One.Sub(module.One.Pet.dog, b"")
     assert (sub.p, sub._parent, sub._root) == (2, None, None)
     assert repr(r).startswith("One(a=Pet.cat, b=9, c=Pet.cat, d=Pet.dog, e=<2 elements>, f=Sub(...)")
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="Sub takes 1 parameter and a stream"):
         module.One.Sub(b"")
+    mine: Any = type("Mine", (module.One,), {})
+    assert type(mine.from_bytes(case.bytes)) is module.One
     with pytest.raises(EOFError, match="a at 0: expected 1 byte, found 0 bytes"):
         module.One.from_bytes(b"")
     with pytest.raises(ValueError, match="found 0 bytes") as caught:

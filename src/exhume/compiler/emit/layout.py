@@ -208,7 +208,7 @@ class Kind(type):
             return cls._make()
         many = len(cls._parameters())
         if not many < len(arguments) <= many + 3:
-            raise TypeError(f"{cls.__name__} takes {many} parameters and a stream")
+            raise TypeError(f"{cls.__name__} takes {_counted(many)} and a stream")
         return cls._from(_stream(arguments[many]), arguments[:many], *arguments[many + 1 :])
 
 
@@ -229,7 +229,7 @@ class Structure(metaclass=Kind):
     @classmethod
     def from_bytes(cls, data: View, *arguments: Any) -> Any:
         """Reads it from bytes; `arguments` are its parameters.  Raises `LayoutError`."""
-        return cls._from(Stream(data, 0, len(data)), arguments)
+        return cls._from(stream_of(data, 0, len(data)), arguments)
 
     @classmethod
     def from_file(cls, path: Any, *arguments: Any) -> Any:
@@ -260,7 +260,8 @@ class Structure(metaclass=Kind):
         try:
             value, stream.at = read(stream.view, stream.at, stream.end, *around, *arguments)
         finally:
-            resume(collects, size)
+            if collects:
+                resume(collects, size)
         return value
 
     @property
@@ -344,10 +345,14 @@ def _called(cls: Any) -> Called:
     return found
 
 
+def _counted(many: int) -> str:
+    return f"{many} parameter{'s' * (many != 1)}"
+
+
 def _check(cls: Any, names: tuple[str, ...], arguments: tuple[Any, ...]) -> None:
     """Raises `TypeError` for arguments that are not the parameters of a type."""
     if len(arguments) != len(names):
-        raise TypeError(f"{cls.__name__} takes {len(names)} parameters, not {len(arguments)}")
+        raise TypeError(f"{cls.__name__} takes {_counted(len(names))}, not {len(arguments)}")
     for name, value, classes in zip(names, arguments, cls._accepts):
         if classes and not isinstance(value, classes):
             wanted = " or ".join(one.__name__ for one in classes)
