@@ -39,6 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             if seen[function] % BULK:
                 item.add_marker("slow")
             seen[function] += 1
+        if "served_path" in getattr(item, "fixturenames", ()):  # one server is enough
+            item.add_marker(pytest.mark.xdist_group("served"))
     yield
     for item in items:
         node: Any = item
