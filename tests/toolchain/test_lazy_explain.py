@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gc
 import json
-import multiprocessing
 import tracemalloc
 from bisect import bisect_left, bisect_right
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from exhume.layout import tracing
 from exhume.layout.foreign import Specification, compile_ksy
 from exhume.layout.schema import Explainer
 from exhume.layout.trees import Field
+from tests.forks import Forks
 from tests.sizes import some
 from tests.toolchain.test_ksy_language import CASES, Case
 
@@ -230,13 +230,17 @@ def peak(folder: Path, many: int, how: dict[str, Any]) -> int:
     return tracemalloc.get_traced_memory()[1]
 
 
+@pytest.fixture(scope="module")
+def forks() -> Iterator[Forks]:
+    imports = "import json; from pathlib import Path; from tests.toolchain.test_lazy_explain import peak"
+    with Forks(imports, "print(peak(Path(words[0]), int(words[1]), json.loads(words[2])))") as made:
+        yield made
+
+
 @pytest.mark.parametrize("how", [{"window": (200, 201)}, {}, {"stream": True}], ids=["byte", "first", "all"])
-def test_memory_is_where_each_element_begins(tmp_path: Path, how: dict[str, Any]) -> None:
+def test_memory_is_where_each_element_begins(tmp_path: Path, how: dict[str, Any], forks: Forks) -> None:
     how = {"whole": "stream" in how, **how}
-    spawn = multiprocessing.get_context("spawn")
-    less, more = (
-        ProcessPoolExecutor(1, mp_context=spawn).submit(peak, tmp_path, many, how).result() for many in (1_000, 9_000)
-    )
+    less, more = (int(forks.run(str(tmp_path), str(many), json.dumps(how)).out) for many in (1_000, 9_000))
     assert (more - less) / 8_000 < 40  # bytes; an object with its notes takes a thousand
 
 
