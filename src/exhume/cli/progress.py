@@ -23,6 +23,9 @@ PROGRESS_AFTER = 1.0
 """Seconds before a progress bar appears: short work needs none."""
 
 
+LEAST = 1 << 20
+"""Bytes that must have been read before they are shown next to another unit: those of small items say nothing."""
+
 LABEL_WIDTH = 24
 """Characters of the label, such as the end of a path: 80 columns then have space for bar and numbers."""
 
@@ -132,7 +135,7 @@ class ProgressBar:
         """What the bar shows now: `completed`, `total` and `text_shown`."""
         started, before = self._phase
         seconds, moved = max(time.monotonic() - started, 0.1), self._moved - before
-        if self._latest is not None and (self._latest[2].startswith("bytes") or not moved):
+        if self._latest is not None and (self._latest[2].startswith("bytes") or moved < LEAST):
             done, total, unit = self._latest
             text = f"{format_progress(done, total, unit)}, {rate(done, seconds, unit)}"
             return {"completed": done, "total": total, "text_shown": text}
