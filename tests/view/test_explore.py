@@ -669,6 +669,15 @@ def test_the_verb_prints_the_address_and_ends(exhume_cli: Cli) -> None:
     assert exhume_cli("explore", CLPS, "--image", "--format", "zs").code == 2
 
 
+def test_a_file_that_is_only_similar_to_an_archive_may_be_an_image(tmp_path: Path, exhume_cli: Cli) -> None:
+    pytest.importorskip("waitress")
+    (tmp_path / "disk.img").write_bytes(bytes(512) + (SAMPLES / "caf/sorted.caf").read_bytes() + bytes(7))
+    for target, hinted in ((tmp_path / "disk.img", True), (CLPS, False)):
+        ran = exhume_cli("explore", target, "--no-browser", "--idle", 0.05)
+        assert ran.code == 0
+        assert ("--image searches it for archives" in ran.err) is hinted, ran.err
+
+
 @pytest.mark.node
 @pytest.mark.slow
 def test_a_person_can_explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

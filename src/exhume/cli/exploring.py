@@ -14,6 +14,7 @@ import click
 from exhume.archive import Archive, MemberArchive
 from exhume.cli.formatcli import contributed, format_cli, split_options
 from exhume.cli.runtime import Run
+from exhume.engines.identify import EVIDENT, identify_source
 from exhume.errors import EntryNotFoundError, QueryError, UnrecognizedFormatError, shorten
 from exhume.io.jsonout import jsonable
 from exhume.io.source import Source, StoppedError
@@ -64,10 +65,20 @@ def explored(
             source.close()
             raise click.UsageError("--image needs a file (a disk image, a dump), not a directory")
         return ExploredImage(source, limits=run.limits, verifies=verifies and not source.is_remote)
+    _note_doubt(run, target)
     opened = run.inspect(target)
     local = not (isinstance(opened.source, Source) and opened.source.is_remote) and "://" not in target
     rows = Records(run, opened.source, described)
     return ExploredArchive(opened, name=target, rows=rows, verifies=verifies and local)
+
+
+def _note_doubt(run: Run, target: str) -> None:
+    """Say on standard error that a file is only similar to its format: an image may contain part of an archive."""
+    source = run.source(target)
+    if run.as_format is None and isinstance(source, Source) and not source.is_remote:
+        best = next(iter(identify_source(source)), None)
+        if best is not None and best.confidence < EVIDENT:
+            run.note(f"taken for {best.format} ({best.confidence:.0%} sure): --image searches it for archives instead")
 
 
 def opener(run: Run, shown: ExploredArchive) -> Callable[[CarvedArchive], ExploredArchive] | None:
