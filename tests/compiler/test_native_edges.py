@@ -60,6 +60,10 @@ def _text() -> str:
         " h: {pos: 9, size-eos: true, type: str, encoding: ASCII},"
         " i: {pos: 9, type: f8, repeat: expr, repeat-expr: 0}, j: {pos: 9, type: u1}}}"
     )
+    types.append(
+        "indexed: {seq: [{id: n, type: s1}, {id: a, type: part, repeat: expr, repeat-expr: 3}],"
+        " instances: {chosen: {value: 'a[n].x'}, second: {value: 'a[1].x'}, beyond: {value: 'a[3].x'}}}"
+    )
     for number, how in enumerate(GROWING + STEADY):
         own = f"own: {{value: m + x}}, twice: {{value: own + own}}, next: {{value: '{how}'}}"
         part = f"params: [{{id: m, type: u8}}], seq: [{{id: x, type: u1}}], instances: {{{own}}}"
@@ -138,6 +142,26 @@ def test_a_list_after_the_end_of_a_stream_is_empty(both: tuple[Specification, Sp
             value.j  # noqa: B018 - it is read now
         assert (caught.value.path, caught.value.offset) == ("j", 9)
     assert _refused(both, "after_end", b"")[:2] == ("a", 0)
+
+
+@compiler
+@pytest.mark.parametrize("index", [0, 2, 3, -3, -4])
+def test_elements_are_found_by_their_numbers(both: tuple[Specification, Specification], index: int) -> None:
+    found: list[list[tuple[str, Any]]] = []
+    for specification in both:
+        value = _reader(specification, "indexed")(bytes([index % 256, 7, 8, 9]))
+        assert value.second == 8
+        with pytest.raises(LayoutError) as caught:
+            value.beyond  # noqa: B018 - it is read now
+        report = [(caught.value.path, str(caught.value.found))]
+        try:
+            report.append(("chosen", value.chosen))
+        except LayoutError as error:
+            report.append((error.path, str(error.found)))
+        found.append(report)
+    assert found[0] == found[1]
+    assert found[0][1][0] == "chosen"
+    assert (found[0][1][1] in (7, 8, 9)) == (-3 <= index < 3)
 
 
 @compiler

@@ -180,7 +180,7 @@ WORDS = frozenset(
     Stream Run Column TypeError PyTypeObject NULL K O
     l1 l2 l4 l8 b1 b2 b4 b8 as_float as_double fits spans sliced text_of seek sat satu near place
     equals slot_get slot_put slot_make slot_word slot_keep lend_parent lend_root
-    lend_to_columns elements_of product field_of S member_of SLOT is_kept stream_of run_of a_stream a_run
+    lend_to_columns elements_of product total item_of field_of S member_of SLOT is_kept stream_of run_of a_stream a_run
     column_of ends_at bits_of is_there raise TypeError word_in
     push1 push2 push4 push8 pusho pushf pushd cut_column PyObject_TypeCheck enter leave fail interpreted call error
     deeper shallower step hold ended look need again Call BaseException look_at_text

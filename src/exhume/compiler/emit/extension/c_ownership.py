@@ -42,6 +42,22 @@ static inline int is_owned(PyObject *one) { return Py_TYPE(one)->tp_dealloc == t
 #define FIELDS(self, type, p) for (p = AT(self, sizeof(Owned)); p < AT(self, (type)->tp_basicsize); p++)
 #define IS_AT(self, p, offset) ((offset) && (char *)(p) == (char *)(self) + (offset))
 static inline int is_list(PyObject *one) { return PyList_CheckExact(one) || Py_TYPE(one) == elements_type; }
+/* An element of a list, or of anything else with elements. */
+static PyObject *item_of(PyObject *of, int64_t index) {
+    PyObject *number, *found = NULL;
+    if (is_list(of)) {
+        Py_ssize_t at = index < 0 ? index + PyList_GET_SIZE(of) : index;
+        if (at >= 0 && at < PyList_GET_SIZE(of)) {
+            found = PyList_GET_ITEM(of, at);
+            Py_INCREF(found);
+            return found;
+        }
+    }
+    if ((number = PyLong_FromLongLong(index)) == NULL) return NULL;
+    found = PyObject_GetItem(of, number);
+    Py_DECREF(number);
+    return found;
+}
 /* A class whose structures are made here, whether they are in blocks, and which of its first 64 fields hold */
 /* structures or lists: a bit for each. */
 typedef struct { PyTypeObject *type; uint64_t examined; int in_blocks; } Maker;
@@ -268,7 +284,7 @@ static void settle(PyObject *one) {
 }
 /* Put a structure into another that it is not in, or anything else. */
 static void slot_keep(PyObject *self, Py_ssize_t offset, PyObject *value) {
-    if (has_owned(value, 0) || PyTuple_Check(value)) {
+    if (PyType_IS_GC(Py_TYPE(value)) && (has_owned(value, 0) || PyTuple_Check(value))) {
         settle(value);
         settle(self);
     }

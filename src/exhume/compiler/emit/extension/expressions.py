@@ -259,7 +259,10 @@ class Expressions:
             return f"{self.object(value)}[{parts[0]}:{parts[1]}{step}]", OBJECT
         if view is not None:
             raise UncoveredError("a byte within an expression")
-        return f"{self.object(value)}[{self.object(index)}]", OBJECT
+        number, kind = self.expr(index)
+        if isinstance(kind, MachineWord):
+            return f"item_of({self.object(value)}, {number})", OBJECT
+        return f"{self.object(value)}[{boxed(number, kind)}]", OBJECT
 
     def _call(self, node: ast.Call) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
         """The code and kind of a call.  Calls that readers often make become C functions, all others calls of objects.
@@ -284,6 +287,11 @@ class Expressions:
                 return f"word_in({boxed(text, kind)}, {self.word(least)}, {self.word(most)})", MachineWord(widest)
             case ast.Call(func=ast.Name(name), args=[one, other]) if self.source.shared.get(name) == "multiplied":
                 return f"product({self.object(node.func)}, {self.object(one)}, {self.object(other)})", OBJECT
+            case ast.Call(func=ast.Name(name), args=[run, one, other]) if (
+                self.source.shared.get(name) == "joined" and self.expr(run)[1] == RUN
+            ):
+                given = ", ".join(map(self.object, (one, other)))
+                return f"total({self.object(node.func)}, {self.expr(run)[0]}, {given})", OBJECT
             case ast.Call(func=ast.Name("Run"), args=[size]):
                 return f"run_of({self.place(size)})", RUN
             case ast.Call(func=ast.Name("find"), args=[run, view, ast.Constant(bytes(mark)), at, end]) if (

@@ -20,6 +20,7 @@ OWNERSHIP_NAMES = """
         pass
     Maker *M
     object slot_make(Maker *)
+    object item_of(object, int64_t)
     bint make_room(Py_ssize_t)
     void make_of(int, object, uint64_t)
     void slot_keep(object, Py_ssize_t, object)

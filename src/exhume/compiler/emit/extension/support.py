@@ -184,6 +184,18 @@ cdef object product(object multiplied, object one, object other):
     return multiplied(one, other)
 
 
+cdef object total(object joined, Run run, object one, object other):
+    """The sum of two numbers; of large ones, and of anything else, what interpreted readers make of them."""
+    cdef int over = 0, beyond = 0
+    cdef int64_t first, second
+    if PyLong_CheckExact(one) and PyLong_CheckExact(other):
+        first = PyLong_AsLongLongAndOverflow(one, &over)
+        second = PyLong_AsLongLongAndOverflow(other, &beyond)
+        if not over and not beyond and -FARTHEST < first < FARTHEST and -FARTHEST < second < FARTHEST:
+            return first + second
+    return joined(run, one, other)
+
+
 cdef inline int64_t bits_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, int size, bint big) except? -9:
     """The number in up to 7 bytes."""
     cdef uint64_t found = 0
