@@ -67,6 +67,11 @@ def test_targets_from_a_file_and_from_standard_input(archives: Path, exhume_cli:
     assert exhume_cli("verify", "--targets-from", listed).out == plain.out
     assert exhume_cli("verify", "--targets-from", "-", "--jobs", 2, input=names.encode()).out == plain.out
     assert exhume_cli("verify", "--targets-from", tmp_path / "none").code == 1
+    listed.write_text("\n")
+    ran = exhume_cli("verify", "--targets-from", listed)
+    assert (ran.code, ran.err) == (1, f"exhume: {listed}: no targets in this list [EX-601]\n")
+    ran = exhume_cli("verify", "--targets-from", "-", "--jobs", 2, input=b"")
+    assert (ran.code, ran.err) == (1, "exhume: -: no targets in this list [EX-601]\n")
 
 
 def test_globs_over_urls(archives: Path, exhume_cli: Cli) -> None:

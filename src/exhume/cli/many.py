@@ -65,7 +65,7 @@ class ManyOptions(NamedTuple):
     def targets(self, run: Run, arguments: Sequence[str], metavar: str = "TARGET...") -> Targets:
         """The targets of a verb.
 
-        Raises `click.UsageError` when there are none, `SourceError` when a glob has no match.
+        Raises `click.UsageError` when there are none, `SourceError` when a glob has no match or a list no target.
         """
         if not arguments and self.targets_from is None:
             raise click.UsageError(f"Missing argument '{metavar}'.", click.get_current_context(silent=True))
@@ -73,6 +73,8 @@ class ManyOptions(NamedTuple):
         if simple and not is_glob(arguments[0]):
             return Targets([arguments[0]], 1, False)
         listed = _TargetLines(self.targets_from) if self.targets_from is not None else None
+        if listed is not None and not arguments and listed.is_empty():
+            raise SourceError("no targets in this list", span=Span(str(self.targets_from), 0, 0))
         count: int | None = len(arguments)
         if any(map(is_glob, arguments)):
             arguments = [one for argument in arguments for one in expand(argument, run.storage_options)]
@@ -149,6 +151,7 @@ class _TargetLines:
     def __init__(self, name: str) -> None:
         """Count the targets in the file `name`; those on standard input (`-`) cannot be counted in advance."""
         self._name = name
+        self._first: list[str] = []
         self.count: int | None = None
         if name != "-":
             from pathlib import Path
@@ -161,12 +164,19 @@ class _TargetLines:
 
     def __iter__(self) -> Iterator[str]:
         if self._name == "-":
-            yield from self._lines(sys.stdin)
+            yield from chain(self._first, self._lines(sys.stdin))
             return
         from pathlib import Path
 
         with Path(self._name).open(encoding="utf-8", errors="surrogateescape") as file:
             yield from self._lines(file)
+
+    def is_empty(self) -> bool:
+        """Whether there is no target; waits for the first on standard input."""
+        if self._name != "-":
+            return not self.count
+        self._first = list(islice(self._lines(sys.stdin), 1))
+        return not self._first
 
     def _lines(self, file: Iterable[str]) -> Iterator[str]:
         for line in file:
