@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -209,6 +210,28 @@ def test_many_keys_schemas_and_values() -> None:
     lines += [b'{"a":[%s]}' % b",".join([b"1", b'"x"', b"null"][n % 3 :][: n % 4] * (n % 7)) for n in range(300)]
     lines += [b'{"s":"v%d","k%d":1}' % (n, n) for n in range(0, 3000, 7)]
     agree({**chosen, "log_order_type": 11}, b"\n".join(lines), final=True)
+
+
+@pytest.mark.parametrize("core", [False, True])
+@pytest.mark.parametrize("target", [NO_END, 2_500_000])
+def test_many_variables_that_are_looked_up_together(core: bool, target: int) -> None:
+    """From some 20,000 different ones on; the same ones are near each other, and far apart, and some are long."""
+    rng = random.Random(7)
+    words = [f"{rng.choice('abc')}{number}" * (1 + 90 * (number % 997 == 0)) for number in range(40_000)]
+    lines = []
+    for number, word in enumerate(words):
+        others = [rng.choice(words[max(0, number - rng.choice((2, 40, 30_000))) : number + 1]) for _ in range(3)]
+        lines.append(json.dumps({"w": word, "m": f"{others[0]} took {number} ms\\n{others[1]}", "a": [others[2]]}))
+    data = "\n".join(lines).encode()
+    chosen = {"core": core, "structurize": True, "retain_floats": True, "time_nodes": True, "lossy": False}
+    stops = []
+    for make in (ClpsEncoder, PureEncoder):
+        encoder, patterns = build(make, {**chosen, "log_order_type": 0})
+        status, at, end, known = encoder.feed(data, 0, True, target, False)
+        stops.append((status, at, end, known, state(encoder, patterns)))
+    assert stops[0] == stops[1]
+    assert (stops[0][0] == Status.SPLIT) == (target != NO_END)
+    assert stops[0][-1]["dictionaries"][0][0] > 22_000, "more than fit the near caches"
 
 
 def test_refused_records_leave_no_trace() -> None:

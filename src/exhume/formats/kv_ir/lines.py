@@ -12,6 +12,7 @@ from exhume.archive import Progress, no_progress
 from exhume.counts import counted
 from exhume.errors import Span, UnsupportedOperationError, WriterError
 from exhume.formats.clp_s.write.inputs import Input, InputKind, name_of, read_pieces, recognized
+from exhume.formats.clp_s.write.kernel import clps_count_lines
 from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, original, text_log
 from exhume.formats.kv_ir.passes import Event, Units
 from exhume.formats.kv_ir.stream import Stream
@@ -146,7 +147,7 @@ def _events(name: str, pieces: Iterator[bytes], longest: int) -> Iterator[Lines]
         lines, end = log.lines(data, 0, not piece)
         if lines:
             yield Lines(lines, Span(name, begin, begin + end), number)
-            number += data.count(b"\n", 0, end)
+            number += clps_count_lines(data, 0, end)
             begin += end
         size = len(data) - end
         if size > longest:
@@ -172,7 +173,7 @@ def _cut(name: str, pieces: Iterator[bytes], longest: int, format: str = "kv-ir"
             held.add(piece[:end])
             lines = held.take()
             yield Lines(lines, Span(name, begin, begin + len(lines)), number)
-            number += lines.count(b"\n")
+            number += clps_count_lines(lines, 0, len(lines))
             begin += len(lines)
         held.add(piece[end:])
         if held.size > longest:
@@ -194,7 +195,7 @@ def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
     data, span, number = lines
     seen = 0
     while (start := writer.write_lines(data, at, both=both)) < len(data):
-        number += data.count(b"\n", seen, start)
+        number += clps_count_lines(data, seen, start)
         end = data.find(b"\n", start)
         seen = start
         at = len(data) if end < 0 else end + 1

@@ -572,6 +572,7 @@ cdef class KvIrDecoder:
     cdef int end(self, int how) except -1:
         self.busy = False
         if how & IR_ENCODE:
+            self.encoder.settle()
             self.encoder.busy = False
         return 0
 

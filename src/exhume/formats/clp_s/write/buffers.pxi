@@ -65,8 +65,29 @@ cdef inline int enc_buf_put(EncBuf* b, const void* data, size_t size) except -1 
 
 
 cdef inline bint same_bytes(const void* one, const void* other, size_t size) noexcept nogil:
-    """Whether they are; of nothing, either may be NULL, which memcmp does not take."""
-    return size == 0 or memcmp(one, other, size) == 0
+    """Whether they are; of nothing, either may be NULL, which memcmp does not take.
+
+    Most strings are short, and a call would take longer than the comparison.
+    """
+    cdef const unsigned char* p = <const unsigned char*>one
+    cdef const unsigned char* q = <const unsigned char*>other
+    cdef uint64_t first, last, also_first, also_last
+    cdef uint32_t low, high, also_low, also_high
+    if size > 16:
+        return memcmp(p, q, size) == 0
+    if size >= 8:
+        memcpy(&first, p, sizeof(first))
+        memcpy(&also_first, q, sizeof(first))
+        memcpy(&last, p + size - sizeof(last), sizeof(last))
+        memcpy(&also_last, q + size - sizeof(last), sizeof(last))
+        return ((first ^ also_first) | (last ^ also_last)) == 0
+    if size >= 4:
+        memcpy(&low, p, sizeof(low))
+        memcpy(&also_low, q, sizeof(low))
+        memcpy(&high, p + size - sizeof(high), sizeof(high))
+        memcpy(&also_high, q + size - sizeof(high), sizeof(high))
+        return ((low ^ also_low) | (high ^ also_high)) == 0
+    return size == 0 or (p[0] == q[0] and p[size >> 1] == q[size >> 1] and p[size - 1] == q[size - 1])
 
 
 cdef inline int enc_buf_u64(EncBuf* b, uint64_t value) except -1 nogil:
@@ -106,17 +127,25 @@ cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcep
     """A hash of some bytes, different in each process: input cannot be made to collide."""
     cdef uint64_t h = enc_hash_seed ^ (<uint64_t>size * <uint64_t>0x9E3779B97F4A7C15)
     cdef uint64_t word
-    while size >= 8:
-        memcpy(&word, p, sizeof(word))
-        h = (h ^ word) * <uint64_t>0xFF51AFD7ED558CCD
-        h ^= h >> 32
-        p += 8
-        size -= 8
-    if size:
+    cdef uint32_t low, high
+    if size >= 8:
+        while size > 8:
+            memcpy(&word, p, sizeof(word))
+            h = (h ^ word) * <uint64_t>0xFF51AFD7ED558CCD
+            h ^= h >> 32
+            p += 8
+            size -= 8
+        memcpy(&word, p + size - 8, sizeof(word))  # the last eight bytes, some of them again
+    elif size >= 4:
+        memcpy(&low, p, sizeof(low))
+        memcpy(&high, p + size - sizeof(high), sizeof(high))
+        word = <uint64_t>high << 32 | low
+    elif size:
+        word = <uint64_t>p[0] << 16 | <uint64_t>p[size >> 1] << 8 | p[size - 1]
+    else:
         word = 0
-        memcpy(&word, p, size)
-        h = (h ^ word) * <uint64_t>0xC4CEB9FE1A85EC53
-        h ^= h >> 29
+    h = (h ^ word) * <uint64_t>0xC4CEB9FE1A85EC53
+    h ^= h >> 29
     h *= <uint64_t>0xFF51AFD7ED558CCD
     return h ^ (h >> 32)
 

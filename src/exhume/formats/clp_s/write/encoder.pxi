@@ -65,6 +65,19 @@ cdef struct EncToken:
     int64_t number          # integer, boolean, epoch; for floats the bits of the double
     int64_t pattern
 
+cdef enum:
+    ENC_FAR = 1 << 15       # slots from which on a dictionary does not fit the near caches
+    ENC_PENDING = 32        # variables that are looked up together then
+    ENC_SHORT = 256         # bytes of one at most
+
+cdef struct EncPending:     # a variable whose number in the dictionary a column waits for
+    EncBuf* to
+    size_t place            # in `to`
+    int64_t first           # what is added to its number
+    uint64_t hash
+    size_t text             # where it is in `pending_texts`
+    size_t size
+
 cdef struct EncMaps:
     # Numbers of an encoder of pieces -> those of the one that takes them over; see absorb.pxi.
     EncBuf nodes            # i32 per node
@@ -146,6 +159,9 @@ cdef class ClpsEncoder:
     cdef int64_t max_document
     cdef uint8_t token_class[256]
     cdef EncMaps maps
+    cdef EncPending[ENC_PENDING] pending
+    cdef unsigned char[ENC_PENDING * ENC_SHORT] pending_texts
+    cdef size_t num_pending, pending_size
     cdef object spilled     # where parts of columns are, if anywhere
     cdef object taken_by    # the encoder that took over what this one made so far
 
@@ -1217,15 +1233,63 @@ cdef class ClpsEncoder:
 
     # --- values ---
 
+    cdef int put_variable(self, EncBuf* to, const unsigned char* p, size_t size, int64_t first) except -1 nogil:
+        """Append the number of a variable in the dictionary, plus `first`; `size` counts a new one's bytes.
+
+        A look-up reads anywhere in a large dictionary: its numbers wait for each other (see `settle`), in order.
+        """
+        cdef EncDictionary* d = &self.variables
+        cdef EncPending* pending
+        cdef size_t before
+        if d.mask < ENC_FAR or size > ENC_SHORT:
+            self.settle()
+            before = d.data.n
+            enc_buf_u64(to, <uint64_t>(enc_dictionary_id(d, p, size) + first))
+            self.size += <int64_t>(d.data.n - before)
+            return 0
+        if self.num_pending == ENC_PENDING:
+            self.settle()
+        pending = &self.pending[self.num_pending]
+        pending.to, pending.place, pending.first = to, to.n, first
+        pending.text, pending.size = self.pending_size, size
+        pending.hash = enc_hash_bytes(p, size)
+        EXH_PREFETCH(&d.slots[enc_dictionary_place(d, pending.hash)])
+        ir_copy(<char*>self.pending_texts + self.pending_size, <const char*>p, size)
+        self.pending_size += size
+        self.num_pending += 1
+        enc_buf_u64(to, 0)
+        return 0
+
+    cdef int settle(self) except -1 nogil:
+        """Look up the variables that wait, and store their numbers."""
+        cdef EncDictionary* d = &self.variables
+        cdef EncPending* pending
+        cdef size_t i, before = d.data.n
+        cdef uint64_t slot, value
+        if not self.num_pending:
+            return 0
+        for i in range(self.num_pending):
+            slot = d.slots[enc_dictionary_place(d, self.pending[i].hash)]
+            if slot >> 32 == self.pending[i].hash >> 32 and slot:
+                EXH_PREFETCH(d.data.p + (<uint64_t*>d.starts.p)[(slot & <uint64_t>0xFFFFFFFF) - 1])
+        for i in range(self.num_pending):
+            pending = &self.pending[i]
+            value = <uint64_t>(enc_dictionary_hashed_id(d, self.pending_texts + pending.text, pending.size, pending.hash)
+                               + pending.first)
+            memcpy(pending.to.p + pending.place, &value, sizeof(value))
+        self.size += <int64_t>(d.data.n - before)
+        self.num_pending = self.pending_size = 0
+        return 0
+
     cdef int64_t encode_text(self, EncColumn* column, EncDictionary* types, const unsigned char* p, size_t size) except -1 nogil:
-        """Split a string into log type and variables; appends both, returns the bytes used."""
+        """Split a string into log type and variables; appends both, returns the bytes used but for new variables."""
         cdef const unsigned char* end = p + size
         cdef unsigned char c, last_mark = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
         cdef EncBuf* out = &self.text
         cdef int64_t first = (enc_b_moved(column) + column.b.n) >> 3
         cdef int64_t value, id
         cdef size_t length
-        cdef size_t before = self.variables.data.n + types.data.n + column.b.n
+        cdef size_t before = types.data.n + column.b.n
         cdef EncVariable found
         out.n = 0
         enc_buf_room(out, size * 2 + 1)
@@ -1248,17 +1312,18 @@ cdef class ClpsEncoder:
                 value = <int64_t>found.magnitude
                 c = last_mark
             else:
-                value = enc_dictionary_id(&self.variables, found.text, found.size)
-                if not self.core:
-                    value += clp_s_table_classic_variable_first_id(0)
-                c = M_ENTRY if self.core else M_CLASSIC_INTEGER_OR_ENTRY
+                out.p[out.n] = M_ENTRY if self.core else M_CLASSIC_INTEGER_OR_ENTRY
+                out.n += 1
+                self.put_variable(&column.b, found.text, found.size,
+                                  0 if self.core else clp_s_table_classic_variable_first_id(0))
+                continue
             out.p[out.n] = c
             out.n += 1
             enc_buf_u64(&column.b, <uint64_t>value)
         length = types.count
         id = enc_dictionary_id(types, out.p, out.n)
         enc_buf_u64(&column.a, <uint64_t>id | <uint64_t>first << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
-        value = 8 + <int64_t>(self.variables.data.n + types.data.n + column.b.n - before)
+        value = 8 + <int64_t>(types.data.n + column.b.n - before)
         # Upstream counts the positions of placeholders into the size of a new log type.
         if types.count > length:
             value += enc_b_moved(column) + column.b.n - (<size_t>first << 3)
@@ -1267,15 +1332,13 @@ cdef class ClpsEncoder:
     cdef int put_value(self, EncColumn* column, EncToken* token) except -1 nogil:
         """Append a value to a column by the type of its node; `size` counts its bytes."""
         cdef uint8_t flag
-        cdef size_t before
         cdef double value
         if column.type == N_INTEGER:
             enc_buf_u64(&column.a, <uint64_t>token.number)
             self.size += 8
         elif column.type == N_VAR_STRING or column.type == N_DICTIONARY_FLOAT:
-            before = self.variables.data.n
-            enc_buf_u64(&column.a, <uint64_t>enc_dictionary_id(&self.variables, token.text, token.size))
-            self.size += 8 + <int64_t>(self.variables.data.n - before)
+            self.put_variable(&column.a, token.text, token.size, 0)
+            self.size += 8
         elif column.type == N_CLP_STRING:
             self.size += self.encode_text(column, &self.log_types, token.text, token.size)
         elif column.type == N_UNSTRUCTURED_ARRAY:
@@ -1416,8 +1479,12 @@ cdef class ClpsEncoder:
             if self.is_full(target):
                 return E_SPLIT
 
-    cdef bint is_full(self, int64_t target) noexcept nogil:
+    cdef bint is_full(self, int64_t target) except -1 nogil:
         """Whether the archive is complete: it has the target size, or a section grows too large for readers."""
+        cdef size_t most = self.pending_size + self.num_pending * sizeof(uint64_t)  # by which the variables may grow
+        if self.num_pending and (self.size + <int64_t>most >= target
+                                 or self.variables.data.n + most >= ENC_SPLIT_TEXT):
+            self.settle()
         return self.size >= target or self.exceeds(self.variables.data.n, self.log_types.data.n,
                                                    self.array_types.data.n, self.num_nodes)
 
@@ -1442,6 +1509,7 @@ cdef class ClpsEncoder:
             with nogil:
                 status = self.run(&document, final, target, single)
         finally:
+            self.settle()
             self.busy = False
         # A document that was refused only after it had been read as a whole can be stepped over exactly.
         return status, document - base, self.at - base, self.bad_token
@@ -1599,11 +1667,24 @@ cdef class ClpsEncoder:
 
 
 def clps_count_lines(bytes data not None, Py_ssize_t start, Py_ssize_t stop):
-    cdef const unsigned char* p = <const unsigned char*>bytes_text(data)
+    cdef const unsigned char* p = <const unsigned char*>bytes_text(data) + start
+    cdef const unsigned char* end
+    cdef uint64_t word, low = <uint64_t>0x7F7F7F7F7F7F7F7F, ones = <uint64_t>0x0101010101010101, sums
     cdef Py_ssize_t i, count = 0
     if not 0 <= start <= stop <= PyBytes_GET_SIZE(data):
         raise IndexError(stop)
+    end = p + (stop - start)
     with nogil:
-        for i in range(start, stop):
-            count += p[i] == 0x0A
+        while end - p >= 255 * <Py_ssize_t>sizeof(word):
+            sums = 0  # of each of eight bytes
+            for i in range(255):
+                memcpy(&word, p, sizeof(word))
+                word ^= ones * 0x0A
+                sums += ~((word & low) + low | word | low) >> 7
+                p += sizeof(word)
+            for i in range(<Py_ssize_t>sizeof(word)):
+                count += (sums >> (8 * i)) & 0xFF
+        while p < end:
+            count += p[0] == 0x0A
+            p += 1
     return count

@@ -313,6 +313,7 @@ cdef class ClpsTextLog:
                         status = E_SPLIT
                         break
         finally:
+            encoder.settle()
             encoder.busy = False
         return status, p - base, stop - base, status != E_MORE
 
