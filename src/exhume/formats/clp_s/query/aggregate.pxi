@@ -143,8 +143,10 @@ cdef inline size_t agg_size(const unsigned char* text) noexcept nogil:
 
 
 cdef int agg_compare(const void* one, const void* other) noexcept nogil:
-    cdef const unsigned char* a = (<const AggText*>one).text
-    cdef const unsigned char* b = (<const AggText*>other).text
+    return agg_compare_texts((<const AggText*>one).text, (<const AggText*>other).text)
+
+
+cdef inline int agg_compare_texts(const unsigned char* a, const unsigned char* b) noexcept nogil:
     cdef size_t first = agg_size(a), second = agg_size(b)
     cdef int order = memcmp(a + sizeof(uint64_t), b + sizeof(uint64_t), min(first, second))
     return order if order else (first > second) - (first < second)
@@ -269,6 +271,8 @@ cdef struct AggTexts:   # the size of each string and its bytes, back to back
     size_t count
     size_t limit, most      # bytes and strings before those that repeat are removed
     EncBuf order            # `AggText` of different strings, sorted, unless some were added since
+    size_t last             # where the last string begins
+    bint unordered          # whether one is not after the one before it: else they need no order
     size_t tried, repeated  # strings that were looked for in `recent`, and that were there
     uint64_t[2 * AGG_RECENT] recent     # hashes, and where their strings begin, counted from 1
 
@@ -286,6 +290,7 @@ cdef void agg_keep_text(AggTexts* texts, uint64_t size) noexcept nogil:
     cdef size_t at = texts.data.n
     cdef uint64_t hash, start
     cdef uint64_t* recent
+    cdef int order
     if texts.tried < AGG_TRIES or texts.repeated * AGG_REPEATED >= texts.tried:
         texts.tried += 1
         hash = enc_hash_bytes(texts.data.p + at + sizeof(size), size)
@@ -297,8 +302,14 @@ cdef void agg_keep_text(AggTexts* texts, uint64_t size) noexcept nogil:
                 texts.repeated += 1
                 return
         recent[0], recent[1] = hash, at + 1
-    texts.count += 1
     memcpy(texts.data.p + at, &size, sizeof(size))
+    if texts.count and not texts.unordered:
+        order = agg_compare_texts(texts.data.p + texts.last, texts.data.p + at)
+        if order == 0:
+            return
+        texts.unordered = order > 0
+    texts.last = at
+    texts.count += 1
     texts.data.n += sizeof(size) + size
 
 
@@ -365,15 +376,17 @@ cdef int agg_reduce_texts(AggTexts* texts) except -1 nogil:
     cdef EncBuf data
     cdef size_t i, count
     cdef const unsigned char* text
-    agg_order_texts(texts, NULL, NULL)
-    count = texts.order.n // sizeof(AggText)
+    if texts.unordered:
+        agg_order_texts(texts, NULL, NULL)
+    count = texts.order.n // sizeof(AggText) if texts.unordered else texts.count
     if count < texts.count // 2:
         memset(&data, 0, sizeof(data))
         for i in range(count):
             text = (<AggText*>texts.order.p)[i].text
+            texts.last = data.n
             enc_buf_put(&data, text, sizeof(uint64_t) + agg_size(text))
         enc_buf_free(&texts.data)
-        texts.data, texts.count = data, count
+        texts.data, texts.count, texts.unordered = data, count, False
         texts.tried = texts.repeated = 0
         memset(texts.recent, 0, sizeof(texts.recent))
     texts.order.n = 0
@@ -635,23 +648,45 @@ cdef class ClpsDistinct:
         return 0
 
     cdef int sort(self) except -1 nogil:
-        if self.texts.order.n == 0:
+        if self.texts.order.n == 0 and not self.in_order():
             if self.entries is None:
                 agg_order_texts(&self.texts, NULL, NULL)
             else:
                 agg_order_texts(&self.texts, &self.entries.strings, self.seen.p)
         return 0
 
+    cdef inline bint in_order(self) noexcept nogil:
+        """Whether the strings came in ascending order: then they are read as they are."""
+        return self.entries is None and not self.texts.unordered
+
+    cdef inline const unsigned char* next_text(self, size_t* at) noexcept nogil:
+        """The string at a place in their order, which moves to the next one; NULL after the last."""
+        cdef const unsigned char* text
+        if self.in_order():
+            if at[0] >= self.texts.data.n:
+                return NULL
+            text = self.texts.data.p + at[0]
+            at[0] += sizeof(uint64_t) + agg_size(text)
+            return text
+        if at[0] >= self.texts.order.n // sizeof(AggText):
+            return NULL
+        if at[0] + AGG_AHEAD < self.texts.order.n // sizeof(AggText):
+            EXH_PREFETCH((<AggText*>self.texts.order.p)[at[0] + AGG_AHEAD].text)
+        text = (<AggText*>self.texts.order.p)[at[0]].text
+        at[0] += 1
+        return text
+
     def texts_of(self):
-        cdef size_t i
+        cdef size_t at = 0
         cdef const unsigned char* text
         out = []
         with nogil:
             self.sort()
-        for i in range(self.texts.order.n // sizeof(AggText)):
-            text = (<AggText*>self.texts.order.p)[i].text
+        while True:
+            text = self.next_text(&at)
+            if text == NULL:
+                return out
             out.append(bytes_of(<const char*>text + sizeof(uint64_t), agg_size(text)))
-        return out
 
     def lines(self, int kind, size_t start, size_t target):
         cdef EncBuf out
@@ -668,34 +703,31 @@ cdef class ClpsDistinct:
             with nogil:
                 if kind == AGG_STRING:
                     self.sort()
-                    count = self.texts.order.n // sizeof(AggText)
-                else:
-                    if start == 0:
-                        agg_reduce(numbers)
-                    count = numbers.items.n // sizeof(uint64_t)
+                elif start == 0:
+                    agg_reduce(numbers)
+                while kind == AGG_STRING and out.n < target:
+                    text = self.next_text(&i)
+                    if text == NULL:
+                        break
+                    enc_buf_put(&out, b'"', 1)
+                    txt_put_json(&out, text + sizeof(uint64_t), text + sizeof(uint64_t) + agg_size(text))
+                    enc_buf_put(&out, b'"\n', 2)
+                count = 0 if kind == AGG_STRING else numbers.items.n // sizeof(uint64_t)
                 while i < count and out.n < target:
-                    if kind == AGG_STRING:
-                        if i + AGG_AHEAD < count:
-                            EXH_PREFETCH((<AggText*>self.texts.order.p)[i + AGG_AHEAD].text)
-                        text = (<AggText*>self.texts.order.p)[i].text
-                        enc_buf_put(&out, b'"', 1)
-                        txt_put_json(&out, text + sizeof(uint64_t), text + sizeof(uint64_t) + agg_size(text))
-                        enc_buf_put(&out, b'"\n', 2)
+                    enc_buf_room(&out, REAL_ROOM + 2)
+                    bits = agg_bits((<uint64_t*>numbers.items.p)[i], kind == AGG_FLOAT)
+                    if kind == AGG_FLOAT:
+                        memcpy(&real, &bits, sizeof(real))
+                        out.n += put_real(<char*>out.p + out.n, real)
                     else:
-                        enc_buf_room(&out, REAL_ROOM + 2)
-                        bits = agg_bits((<uint64_t*>numbers.items.p)[i], kind == AGG_FLOAT)
-                        if kind == AGG_FLOAT:
-                            memcpy(&real, &bits, sizeof(real))
-                            out.n += put_real(<char*>out.p + out.n, real)
-                        else:
-                            number = <int64_t>bits
-                            if number < 0:
-                                out.p[out.n] = c"-"
-                                out.n += 1
-                                bits = 0 - bits
-                            out.n += put_unsigned(<char*>out.p + out.n, bits)
-                        out.p[out.n] = c"\n"
-                        out.n += 1
+                        number = <int64_t>bits
+                        if number < 0:
+                            out.p[out.n] = c"-"
+                            out.n += 1
+                            bits = 0 - bits
+                        out.n += put_unsigned(<char*>out.p + out.n, bits)
+                    out.p[out.n] = c"\n"
+                    out.n += 1
                     i += 1
             return enc_buf_bytes(&out), i
         finally:
