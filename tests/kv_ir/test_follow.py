@@ -17,7 +17,7 @@ from exhume.errors import SourceError
 from exhume.formats.clp_ir.reader import choose
 from exhume.formats.kv_ir.layout import END, NODES, Tags
 from exhume.io import local
-from exhume.io.local import GrowingFile
+from exhume.io.local import FileSource, GrowingFile
 from tests.clp_ir import streams as text
 from tests.kv_ir import streams as pairs
 
@@ -159,6 +159,36 @@ def test_a_file_is_empty_at_first(
     assert content(kind, ran.out) == content(kind, exhume_cli(verb, path, *query).out)
     path.write_bytes(b"an unknown format")
     assert exhume_cli(verb, path, *query, "--follow").code == 1
+
+
+@pytest.mark.parametrize("how", ["removed", "shorter"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_changes_before_its_beginning_is_there(
+    kind: str, how: str, tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, units = KINDS[kind]
+    path, whole = tmp_path / "app.clp", head + b"".join(units) + END
+    path.write_bytes(whole if how == "shorter" else head[:20])
+    read = FileSource._read
+
+    def short(self: FileSource, offset: int, size: int) -> bytes:
+        """Read from a file that becomes shorter."""
+        monkeypatch.setattr(FileSource, "_read", read)
+        path.write_bytes(head[:20])
+        return read(self, offset, size)
+
+    def slept(seconds: float) -> None:
+        if how == "removed" and path.exists():
+            path.unlink()
+        else:
+            path.write_bytes(whole)
+
+    monkeypatch.setattr(time, "sleep", slept)
+    if how == "shorter":
+        monkeypatch.setattr(FileSource, "_read", short)
+    ran = exhume_cli("cat", path, "--follow")
+    assert (ran.code, ran.err) == (0, f"exhume: {path}: waiting for the beginning of the stream\n")
+    assert content(kind, ran.out) == content(kind, exhume_cli("cat", path).out)
 
 
 @pytest.mark.parametrize("how", ["replaced", "truncated"])

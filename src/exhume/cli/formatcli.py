@@ -18,7 +18,7 @@ import click
 from click.core import ParameterSource
 
 from exhume.cli.params import Verb
-from exhume.errors import ExhumeError, TruncatedError, UnrecognizedFormatError
+from exhume.errors import ExhumeError, ShortReadError, TruncatedError, UnrecognizedFormatError
 from exhume.registry import Format, formats, get_format
 
 if TYPE_CHECKING:
@@ -262,7 +262,8 @@ def recognized_format(run: Run, target: str) -> Format:
 def await_beginning(run: Run, target: str, verb: str, values: Mapping[str, Any]) -> None:
     """Wait with `--follow` until a local file has enough bytes to be opened: its logger may just have made it.
 
-    Returns at once for a file that is recognized as something else, or not at all.
+    Returns at once for a file that is recognized as something else, or not at all.  A file that is removed or becomes
+    shorter meanwhile is waited for.
     """
     if not values.get("follow") or run.offset or run.length is not None:
         return
@@ -288,14 +289,14 @@ def _has_begun(run: Run, file: Path, followed: Collection[str]) -> bool:
     """Whether a file can be opened, or is not one of the formats that are `followed`."""
     from exhume.engines.identify import identify, open_archive
 
-    if file.stat().st_size < _SHORTEST:
-        return run.as_format not in (None, *followed)
-    ids = {run.as_format} if run.as_format else {one.format for one in identify(file)}
-    if not ids or not ids.issubset(followed):
-        return True
     try:
+        if file.stat().st_size < _SHORTEST:
+            return run.as_format not in (None, *followed)
+        ids = {run.as_format} if run.as_format else {one.format for one in identify(file)}
+        if not ids or not ids.issubset(followed):
+            return True
         open_archive(file, format=run.as_format, limits=run.limits).close()
-    except (TruncatedError, UnrecognizedFormatError):
+    except (TruncatedError, UnrecognizedFormatError, FileNotFoundError, ShortReadError):
         return False
     except ExhumeError:
         return True
