@@ -208,7 +208,10 @@ def orphans(root: Path) -> list[str]:
     names = (*specs(root), "__init__", "_layout")
     own = [f"{COMPILED}/{kind}/{name}.py" for kind in ("fast", "facts") for name in names]
     own += [f"{COMPILED}/fast/{name}" for name in ("_native.pyx", "_elements.pxi", "_facts.pxi")]
-    own += [f"{COMPILED}/facts/_tiling.py", *(f"{COMPILED}/{name}.pyi" for name in (*specs(root), "_struct"))]
+    own += [
+        *(f"{COMPILED}/facts/{name}.py" for name in ("_fixed", "_tiling")),
+        *(f"{COMPILED}/{name}.pyi" for name in (*specs(root), "_struct")),
+    ]
     wanted = {*output_paths(root), *own}
     found = []
     for folder in (*(folder for _, folder in FLAVOURS), SPECS, f"{COMPILED}/fast", f"{COMPILED}/facts"):

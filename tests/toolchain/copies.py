@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from importlib import import_module
 
-from tests.toolchain.trees import spec_ids
+from tests.toolchain.trees import facts_of, spec_ids
 from tools import nodejs
 
 SRC = nodejs.ROOT / "src" / "exhume"
@@ -113,12 +112,11 @@ class Copy:
 @cache
 def enums() -> dict[str, dict[str, int]]:
     """The members of every enum of the specifications, by `schema.Name`."""
-    modules = {id: vars(import_module(f"exhume_ksy.facts.{id}")) for id in spec_ids()}
     return {
         f"{id}.{name}": {member.name: int(member) for member in one}
-        for id, module in modules.items()
-        for name, one in module.items()
-        if isinstance(one, type) and issubclass(one, IntEnum) and one is not IntEnum
+        for id in spec_ids()
+        for name, one in facts_of(id).items()
+        if isinstance(one, type) and issubclass(one, IntEnum)
     }
 
 
@@ -127,8 +125,8 @@ def magics() -> dict[bytes, str]:
     """The fixed bytes of the specifications, at least two of them that are not all zero, with their places."""
     found: dict[bytes, str] = {}
     for id in spec_ids():
-        for name, kind in vars(import_module(f"exhume_ksy.facts.{id}")).items():
-            fields = {**vars(kind), **vars(getattr(kind, "means", object))} if isinstance(kind, type) else {}
+        for name, kind in facts_of(id).items():
+            fields = {**vars(kind), **vars(getattr(kind, "means", object))}
             for field, value in fields.items():
                 for one in value if isinstance(value, tuple) else (value,):
                     if type(one) is int and one >= 1 << 32:  # a magic that is read as a number

@@ -46,7 +46,7 @@ from exhume.errors import ExhumeError
 from exhume.layout.sections import Section, SectionMap
 from tests.archives import own_archives
 from tests.conftest import ROOT
-from tests.toolchain.trees import spec_ids
+from tests.toolchain.trees import facts_of, spec_ids
 from tools.blocks import read_block, write_block
 from tools.ksy_facts import specification
 
@@ -189,9 +189,9 @@ def _formats() -> dict[str, frozenset[str]]:
     """The schemas by the formats that their facts have."""
     found: dict[str, set[str]] = {}
     for schema in spec_ids():
-        for kind in vars(import_module(f"exhume_ksy.facts.{schema}")).values():
+        for kind in facts_of(schema).values():
             for part in (kind, getattr(kind, "form", None)):
-                for value in vars(part).values() if isinstance(part, type) else ():
+                for value in vars(part).values() if part is not None else ():
                     if isinstance(value, str) and value.startswith(("<", ">")):
                         found.setdefault(value, set()).add(schema)
     return {format: frozenset(schemas) for format, schemas in found.items()}

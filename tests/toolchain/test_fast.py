@@ -27,6 +27,7 @@ from tests.sizes import size, some
 from tests.toolchain.damage import run, samples
 from tests.toolchain.differential import DifferenceError, damaged, fast_reader, model
 from tests.toolchain.refusals import check
+from tests.toolchain.trees import facts_of, spec_ids
 
 DAMAGED = size(150, 100_000)
 """Damaged inputs for each schema."""
@@ -353,9 +354,8 @@ def test_numbers_are_not_copied_unless_their_byte_order_is_another() -> None:
 
 
 def test_facts_pack_what_readers_read() -> None:
-    for file in sorted(Path(ROOT, "generated", "exhume_ksy", "facts").glob("[!_]*.py")):
-        facts = importlib.import_module(f"exhume_ksy.facts.{file.stem}")
-        for one in vars(facts).values():
+    for id in spec_ids():
+        for one in facts_of(id).values():
             if (format := getattr(one, "packed", None)) is not None:
                 assert struct.calcsize(format) == one.size, one
     header = importlib.import_module("exhume_ksy.facts.clp_s").FileHeader

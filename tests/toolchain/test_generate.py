@@ -105,7 +105,7 @@ def test_layout_and_relative_imports(compiled: Path) -> None:
     expected |= {"exhume_ksy/debug/_stream.py", "exhume_ksy/specs/branch.json", "exhume_ksy/specs/leaf.json"}
     expected |= {"exhume_ksy/fast/_layout.py"}
     expected |= {f"exhume_ksy/fast/{n}" for n in ("_native.pyx", "_elements.pxi", "_facts.pxi")}
-    expected.add("exhume_ksy/facts/_tiling.py")
+    expected |= {"exhume_ksy/facts/_fixed.py", "exhume_ksy/facts/_tiling.py"}
     expected |= {f"exhume_ksy/{n}" for n in ("_struct.pyi", "branch.pyi", "leaf.pyi")}
     expected |= {f"exhume_ksy/{kind}/{n}" for kind in ("fast", "facts") for n in names}
     assert set(tree(compiled)) == expected

@@ -6,14 +6,17 @@ import base64
 import enum
 import functools
 import importlib
+import inspect
 import json
 import math
+import re
 import subprocess
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from exhume_ksy.facts._fixed import Facts
 from kaitaistruct import KaitaiStream, KaitaiStruct
 
 from tools import ksy_lint, nodejs
@@ -26,6 +29,14 @@ Case = tuple[str, Path]
 def spec_ids() -> list[str]:
     """Return the id of every specification."""
     return sorted(file.stem for file in (ROOT / "ksy").glob("*.ksy"))
+
+
+def facts_of(id: str) -> dict[str, Any]:
+    """The facts of a specification by the names of their classes, with its enums, which are made when imported."""
+    module = importlib.import_module(f"exhume_ksy.facts.{id}")
+    enums = re.findall(r"^    class (\w+)\(IntEnum\)", inspect.getsource(module), re.MULTILINE)
+    found = {name: one for name, one in vars(module).items() if isinstance(one, Facts)}
+    return found | {name: getattr(module, name) for name in enums}
 
 
 def cases() -> list[Case]:

@@ -5,170 +5,173 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
     from typing import Final
+else:
+    from exhume_ksy.facts._fixed import fixed
 
 
-class ArkManifest:
+class ArkManifest(metaclass=fixed):
     """`ark_manifest`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
         log_identifier: Final = (1, 17)
         common_identifier: Final = (17, 33)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         num_v1_columns: Final = "<I"
 
 
-class Group:
+class Group(metaclass=fixed):
     """`ark_manifest::group`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 6)
 
-    class cases:
+    class cases(metaclass=fixed):
         """Values for which there is a type."""
 
         body: Final = (0, 1)
 
 
-class SectionList:
+class SectionList(metaclass=fixed):
     """`ark_manifest::section_list`"""
 
     prefix: Final = "<I"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         num_sections: Final = (0, 4)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         num_sections: Final = "<I"
 
 
-class Metadata:
+class Metadata(metaclass=fixed):
     """`ark_manifest::metadata`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
         num_entries: Final = (1, 5)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         num_entries: Final = "<I"
 
 
-class Section:
+class Section(metaclass=fixed):
     """`ark_manifest::section`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
         num_columns: Final = (1, 5)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         num_columns: Final = "<I"
 
 
-class Query:
+class Query(metaclass=fixed):
     """`ark_manifest::query`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
 
 
-class ColumnDeclaration:
+class ColumnDeclaration(metaclass=fixed):
     """`ark_manifest::column_declaration`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         num_object_types: Final = "<I"
         num_splits: Final = "<I"
 
 
-class ObjectDeclaration:
+class ObjectDeclaration(metaclass=fixed):
     """`ark_manifest::object_declaration`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
 
 
-class ObjectGroup:
+class ObjectGroup(metaclass=fixed):
     """`ark_manifest::object_group`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 6)
 
-    class cases:
+    class cases(metaclass=fixed):
         """Values for which there is a type."""
 
         body: Final = (0,)
 
 
-class Latching:
+class Latching(metaclass=fixed):
     """`ark_manifest::latching`"""
 
     size: Final = 1
     dtype: Final = [("latched", "u1")]
     packed: Final = "<B"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         latched: Final = (0, 1)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         latched: Final = "<B"
 
 
-class SplitDeclaration:
+class SplitDeclaration(metaclass=fixed):
     """`ark_manifest::split_declaration`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
         identifier: Final = (1, 17)
         num_statistics: Final = (17, 21)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         num_statistics: Final = "<I"
 
 
-class SplitObjectStatistics:
+class SplitObjectStatistics(metaclass=fixed):
     """`ark_manifest::split_object_statistics`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
@@ -178,7 +181,7 @@ class SplitObjectStatistics:
         minimum_time: Final = (33, 41)
         maximum_time: Final = (41, 49)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         num_items: Final = "<Q"

@@ -5,22 +5,25 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
     from typing import Final
+else:
+    from exhume_ksy.facts._fixed import fixed
 
 
-class ArkSplit:
+class ArkSplit(metaclass=fixed):
     """`ark_split`"""
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         index: Final = 18
 
 
-class FileHeader:
+class FileHeader(metaclass=fixed):
     """`ark_split::file_header`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
@@ -31,7 +34,7 @@ class FileHeader:
         num_maximum_items: Final = (27, 31)
         num_type_mappings: Final = (31, 35)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         format_version: Final = "<H"
@@ -41,39 +44,39 @@ class FileHeader:
         num_type_mappings: Final = "<I"
 
 
-class TypeMapping:
+class TypeMapping(metaclass=fixed):
     """`ark_split::type_mapping`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
         object_identifier: Final = (1, 17)
         short_identifier: Final = (17, 18)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         short_identifier: Final = "<B"
 
 
-class EntryList:
+class EntryList(metaclass=fixed):
     """`ark_split::entry_list`"""
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         entries: Final = 18
 
 
-class IndexEntry:
+class IndexEntry(metaclass=fixed):
     """`ark_split::index_entry`"""
 
     size: Final = 18
     dtype: Final = [("timestamp_ns", "<u8"), ("ofs_data", "<u4"), ("len_data", "<u4"), ("object_identifier", "u1"), ("flags", "u1")]
     packed: Final = "<QIIBB"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         timestamp_ns: Final = (0, 8)
@@ -82,7 +85,7 @@ class IndexEntry:
         object_identifier: Final = (16, 17)
         flags: Final = (17, 18)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         timestamp_ns: Final = "<Q"

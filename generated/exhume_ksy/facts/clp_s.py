@@ -3,38 +3,43 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class Compression(IntEnum):
+        """`clp_s::compression`"""
+        ZSTD = 0
 
-class Compression(IntEnum):
-    """`clp_s::compression`"""
-    ZSTD = 0
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "Compression": (("ZSTD", 0),),
+    })
 
 
-class ClpS:
+class ClpS(metaclass=fixed):
     """`clp_s`"""
 
     size: Final = 64
     packed: Final = "<4sHBBQQ32sIHH"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 64)
 
 
-class FileHeader:
+class FileHeader(metaclass=fixed):
     """`clp_s::file_header`"""
 
     size: Final = 64
     magic: Final = b'\xfd/\xc50'
     packed: Final = "<4sHBBQQ32sIHH"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         magic: Final = (0, 4)
@@ -46,7 +51,7 @@ class FileHeader:
         compression_type: Final = (60, 62)
         reserved2: Final = (62, 64)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         len_original: Final = "<Q"
@@ -56,21 +61,21 @@ class FileHeader:
         reserved2: Final = "<H"
 
 
-class Version:
+class Version(metaclass=fixed):
     """`clp_s::version`"""
 
     size: Final = 4
     dtype: Final = [("patch", "<u2"), ("minor", "u1"), ("major", "u1")]
     packed: Final = "<HBB"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         patch: Final = (0, 2)
         minor: Final = (2, 3)
         major: Final = (3, 4)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         patch: Final = "<H"
@@ -78,10 +83,10 @@ class Version:
         major: Final = "<B"
 
 
-class Word:
+class Word(metaclass=fixed):
     """`clp_s::word`"""
 
-    class form:
+    class form(metaclass=fixed):
         """Formats of numbers for `struct`."""
 
         whole: Final = '<q'

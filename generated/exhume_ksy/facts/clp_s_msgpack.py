@@ -3,39 +3,44 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class Kinds(IntEnum):
+        """`clp_s_msgpack::kinds`"""
+        NIL_VALUE = 0
+        BOOLEAN = 1
+        UNSIGNED_INTEGER = 2
+        SIGNED_INTEGER = 3
+        REAL = 4
+        TEXT = 5
+        BINARY = 6
+        EXTENSION = 7
+        ARRAY = 8
+        MAP = 9
+        RESERVED = 10
 
-class Kinds(IntEnum):
-    """`clp_s_msgpack::kinds`"""
-    NIL_VALUE = 0
-    BOOLEAN = 1
-    UNSIGNED_INTEGER = 2
-    SIGNED_INTEGER = 3
-    REAL = 4
-    TEXT = 5
-    BINARY = 6
-    EXTENSION = 7
-    ARRAY = 8
-    MAP = 9
-    RESERVED = 10
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "Kinds": (("NIL_VALUE", 0), ("BOOLEAN", 1), ("UNSIGNED_INTEGER", 2), ("SIGNED_INTEGER", 3), ("REAL", 4), ("TEXT", 5), ("BINARY", 6), ("EXTENSION", 7), ("ARRAY", 8), ("MAP", 9), ("RESERVED", 10),),
+    })
 
 
-class ClpSMsgpack:
+class ClpSMsgpack(metaclass=fixed):
     """`clp_s_msgpack`"""
 
     prefix: Final = "<B"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         tag: Final = (0, 1)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         tag: Final = "<B"

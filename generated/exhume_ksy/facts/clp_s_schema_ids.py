@@ -3,48 +3,53 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class ContainerTypes(IntEnum):
+        """`clp_s_schema_ids::container_types`"""
+        OBJECT = 5
+        STRUCTURED_ARRAY = 9
 
-class ContainerTypes(IntEnum):
-    """`clp_s_schema_ids::container_types`"""
-    OBJECT = 5
-    STRUCTURED_ARRAY = 9
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "ContainerTypes": (("OBJECT", 5), ("STRUCTURED_ARRAY", 9),),
+    })
 
 
-class ClpSSchemaIds:
+class ClpSSchemaIds(metaclass=fixed):
     """`clp_s_schema_ids`"""
 
     prefix: Final = "<Q"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         num_schemas: Final = (0, 8)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         num_schemas: Final = "<Q"
 
 
-class Schema:
+class Schema(metaclass=fixed):
     """`clp_s_schema_ids::schema`"""
 
     prefix: Final = "<iII"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         schema_id: Final = (0, 4)
         num_entries: Final = (4, 8)
         num_ordered: Final = (8, 12)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         schema_id: Final = "<i"
@@ -52,30 +57,30 @@ class Schema:
         num_ordered: Final = "<I"
 
 
-class Entry:
+class Entry(metaclass=fixed):
     """`clp_s_schema_ids::entry`"""
 
     size: Final = 4
     dtype: Final = [("value", "<i4")]
     packed: Final = "<i"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         value: Final = (0, 4)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         value: Final = "<i"
 
-    class shift:
+    class shift(metaclass=fixed):
         """How far bits are shifted."""
 
         container_type: Final = 24
         num_beneath: Final = 0
 
-    class form:
+    class form(metaclass=fixed):
         """Formats of numbers for `struct`."""
 
         word: Final = '<I'

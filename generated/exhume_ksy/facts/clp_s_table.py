@@ -3,100 +3,105 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class FloatNotation(IntEnum):
+        """`clp_s_table::float_notation`"""
+        PLAIN = 0
+        LOWER_EXPONENT = 1
+        RESERVED = 2
+        UPPER_EXPONENT = 3
 
-class FloatNotation(IntEnum):
-    """`clp_s_table::float_notation`"""
-    PLAIN = 0
-    LOWER_EXPONENT = 1
-    RESERVED = 2
-    UPPER_EXPONENT = 3
+    class ExponentSign(IntEnum):
+        """`clp_s_table::exponent_sign`"""
+        NONE = 0
+        PLUS = 1
+        MINUS = 2
+        RESERVED = 3
+
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "FloatNotation": (("PLAIN", 0), ("LOWER_EXPONENT", 1), ("RESERVED", 2), ("UPPER_EXPONENT", 3),),
+        "ExponentSign": (("NONE", 0), ("PLUS", 1), ("MINUS", 2), ("RESERVED", 3),),
+    })
 
 
-class ExponentSign(IntEnum):
-    """`clp_s_table::exponent_sign`"""
-    NONE = 0
-    PLUS = 1
-    MINUS = 2
-    RESERVED = 3
-
-
-class ClpSTable:
+class ClpSTable(metaclass=fixed):
     """`clp_s_table`"""
 
-    class cases:
+    class cases(metaclass=fixed):
         """Values for which there is a type."""
 
         columns: Final = (0, 1, 2, 3, 4, 6, 8, 11, 12, 13, 14)
 
 
-class IntegerColumn:
+class IntegerColumn(metaclass=fixed):
     """`clp_s_table::integer_column`"""
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         values: Final = "<q"
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         values: Final = 8
 
 
-class FloatColumn:
+class FloatColumn(metaclass=fixed):
     """`clp_s_table::float_column`"""
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         values: Final = "<d"
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         values: Final = 8
 
 
-class FormattedFloatColumn:
+class FormattedFloatColumn(metaclass=fixed):
     """`clp_s_table::formatted_float_column`"""
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         values: Final = "<d"
         formats: Final = "<H"
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         values: Final = 8
         formats: Final = 2
 
 
-class FloatFormat:
+class FloatFormat(metaclass=fixed):
     """`clp_s_table::float_format`"""
 
     size: Final = 2
     dtype: Final = [("word", "<u2")]
     packed: Final = "<H"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 2)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         word: Final = "<H"
 
-    class shift:
+    class shift(metaclass=fixed):
         """How far bits are shifted."""
 
         notation: Final = 14
@@ -123,55 +128,55 @@ class FloatFormat:
         return (word >> 5 & 31) + 1
 
 
-class IdColumn:
+class IdColumn(metaclass=fixed):
     """`clp_s_table::id_column`"""
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         values: Final = "<Q"
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         values: Final = 8
 
 
-class ClpColumn:
+class ClpColumn(metaclass=fixed):
     """`clp_s_table::clp_column`"""
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         rows: Final = "<Q"
         num_variables: Final = "<Q"
         variables: Final = "<q"
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         rows: Final = 8
         variables: Final = 8
 
 
-class ClpWord:
+class ClpWord(metaclass=fixed):
     """`clp_s_table::clp_word`"""
 
     size: Final = 8
     dtype: Final = [("word", "<u8")]
     packed: Final = "<Q"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 8)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         word: Final = "<Q"
 
-    class shift:
+    class shift(metaclass=fixed):
         """How far bits are shifted."""
 
         log_type_id: Final = 0
@@ -188,24 +193,24 @@ class ClpWord:
         return word >> 24
 
 
-class DecimalVariable:
+class DecimalVariable(metaclass=fixed):
     """`clp_s_table::decimal_variable`"""
 
     size: Final = 8
     dtype: Final = [("word", "<u8")]
     packed: Final = "<Q"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 8)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         word: Final = "<Q"
 
-    class shift:
+    class shift(metaclass=fixed):
         """How far bits are shifted."""
 
         num_fraction_digits: Final = 0
@@ -233,24 +238,24 @@ class DecimalVariable:
         return word >> 62 >> 1
 
 
-class ClassicDecimalVariable:
+class ClassicDecimalVariable(metaclass=fixed):
     """`clp_s_table::classic_decimal_variable`"""
 
     size: Final = 8
     dtype: Final = [("word", "<u8")]
     packed: Final = "<Q"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 8)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         word: Final = "<Q"
 
-    class shift:
+    class shift(metaclass=fixed):
         """How far bits are shifted."""
 
         digits: Final = 0
@@ -278,7 +283,7 @@ class ClassicDecimalVariable:
         return word >> 62 >> 1
 
 
-class ClassicVariable:
+class ClassicVariable(metaclass=fixed):
     """`clp_s_table::classic_variable`"""
 
     size: Final = 8
@@ -286,12 +291,12 @@ class ClassicVariable:
     dtype: Final = [("value", "<i8")]
     packed: Final = "<q"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         value: Final = (0, 8)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         value: Final = "<q"
@@ -306,32 +311,32 @@ class ClassicVariable:
         return value - 0x4000000000000000
 
 
-class DateColumn:
+class DateColumn(metaclass=fixed):
     """`clp_s_table::date_column`"""
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         epochs: Final = "<q"
         pattern_ids: Final = "<q"
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         epochs: Final = 8
         pattern_ids: Final = 8
 
 
-class TimestampColumn:
+class TimestampColumn(metaclass=fixed):
     """`clp_s_table::timestamp_column`"""
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         deltas: Final = "<q"
         pattern_ids: Final = "<Q"
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         deltas: Final = 8

@@ -3,36 +3,41 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class Tables(IntEnum):
+        """`data_bundle_index_block::tables`"""
+        UNKNOWN = 0
+        CONFIG = 1
+        FILES = 2
+        RECORDS = 3
 
-class Tables(IntEnum):
-    """`data_bundle_index_block::tables`"""
-    UNKNOWN = 0
-    CONFIG = 1
-    FILES = 2
-    RECORDS = 3
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "Tables": (("UNKNOWN", 0), ("CONFIG", 1), ("FILES", 2), ("RECORDS", 3),),
+    })
 
 
-class DataBundleIndexBlock:
+class DataBundleIndexBlock(metaclass=fixed):
     """`data_bundle_index_block`"""
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         restarts: Final = 4
 
-    class before_end:
+    class before_end(metaclass=fixed):
         """Bytes from start and end to the end of the stream."""
 
         packed_num_restarts: Final = (4, 0)
         num_buckets: Final = (6, 4)
 
-    class form:
+    class form(metaclass=fixed):
         """Formats of numbers for `struct`."""
 
         packed_num_restarts: Final = '<I'
@@ -40,10 +45,10 @@ class DataBundleIndexBlock:
         restarts: Final = '<I'
 
 
-class Row:
+class Row(metaclass=fixed):
     """`data_bundle_index_block::row`"""
 
-    class cases:
+    class cases(metaclass=fixed):
         """Values for which there is a type."""
 
         value: Final = (1, 2, 3)

@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class Names(IntEnum):
+        """`data_bundle_inline_table::names`"""
+        ROW = 1
 
-class Names(IntEnum):
-    """`data_bundle_inline_table::names`"""
-    ROW = 1
+    class RowNames(IntEnum):
+        """`data_bundle_inline_table::row_names`"""
+        KEY = 1
+        VALUE = 2
 
-
-class RowNames(IntEnum):
-    """`data_bundle_inline_table::row_names`"""
-    KEY = 1
-    VALUE = 2
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "Names": (("ROW", 1),),
+        "RowNames": (("KEY", 1), ("VALUE", 2),),
+    })

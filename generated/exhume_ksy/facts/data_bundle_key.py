@@ -3,42 +3,47 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class Tables(IntEnum):
+        """`data_bundle_key::tables`"""
+        UNKNOWN = 0
+        CONFIG = 1
+        FILES = 2
+        RECORDS = 3
 
-class Tables(IntEnum):
-    """`data_bundle_key::tables`"""
-    UNKNOWN = 0
-    CONFIG = 1
-    FILES = 2
-    RECORDS = 3
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "Tables": (("UNKNOWN", 0), ("CONFIG", 1), ("FILES", 2), ("RECORDS", 3),),
+    })
 
 
-class DataBundleKey:
+class DataBundleKey(metaclass=fixed):
     """`data_bundle_key`"""
 
-    class cases:
+    class cases(metaclass=fixed):
         """Values for which there is a type."""
 
         body: Final = (1, 2, 3)
 
 
-class Varuint:
+class Varuint(metaclass=fixed):
     """`data_bundle_key::varuint`"""
 
     most: Final = 9
     prefix: Final = "<B"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         first: Final = (0, 1)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         first: Final = "<B"
@@ -52,24 +57,24 @@ class Varuint:
         byte8: Final = "<B"
 
 
-class Escaped:
+class Escaped(metaclass=fixed):
     """`data_bundle_key::escaped`"""
 
     marker: Final = (0, 0xff,)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         marker: Final = "<B"
 
 
-class Chunk:
+class Chunk(metaclass=fixed):
     """`data_bundle_key::chunk`"""
 
     marker: Final = (0, 0xff,)
     suffix: Final = "<B"
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         marker: Final = "<B"

@@ -5,31 +5,34 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
     from typing import Final
+else:
+    from exhume_ksy.facts._fixed import fixed
 
 
-class LeveldbBlobFile:
+class LeveldbBlobFile(metaclass=fixed):
     """`leveldb_blob_file`"""
 
     prefix: Final = "<4sIIBBQQ"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 30)
 
-    class before_end:
+    class before_end(metaclass=fixed):
         """Bytes from start and end to the end of the stream."""
 
         last_magic: Final = (32, 28)
 
-    class form:
+    class form(metaclass=fixed):
         """Formats of numbers for `struct`."""
 
         last_magic: Final = '<I'
 
 
-class FileHeader:
+class FileHeader(metaclass=fixed):
     """`leveldb_blob_file::file_header`"""
 
     size: Final = 30
@@ -37,7 +40,7 @@ class FileHeader:
     version: Final = 1
     packed: Final = "<4sIIBBQQ"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         magic: Final = (0, 4)
@@ -47,7 +50,7 @@ class FileHeader:
         compression: Final = (13, 14)
         expiration: Final = (14, 30)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         version: Final = "<I"
@@ -56,32 +59,32 @@ class FileHeader:
         compression: Final = "<B"
 
 
-class Expiration:
+class Expiration(metaclass=fixed):
     """`leveldb_blob_file::expiration`"""
 
     size: Final = 16
     dtype: Final = [("first", "<u8"), ("last", "<u8")]
     packed: Final = "<QQ"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         first: Final = (0, 8)
         last: Final = (8, 16)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         first: Final = "<Q"
         last: Final = "<Q"
 
 
-class Record:
+class Record(metaclass=fixed):
     """`leveldb_blob_file::record`"""
 
     prefix: Final = "<QQQII"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         len_key: Final = (0, 8)
@@ -90,7 +93,7 @@ class Record:
         head_checksum: Final = (24, 28)
         checksum: Final = (28, 32)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         len_key: Final = "<Q"
@@ -100,14 +103,14 @@ class Record:
         checksum: Final = "<I"
 
 
-class FileFooter:
+class FileFooter(metaclass=fixed):
     """`leveldb_blob_file::file_footer`"""
 
     size: Final = 32
     magic: Final = b'7\x8f$\x00'
     packed: Final = "<4sQQQI"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         magic: Final = (0, 4)
@@ -115,7 +118,7 @@ class FileFooter:
         expiration: Final = (12, 28)
         checksum: Final = (28, 32)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         num_blobs: Final = "<Q"

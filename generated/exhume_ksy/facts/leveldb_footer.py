@@ -3,26 +3,31 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class ChecksumTypes(IntEnum):
+        """`leveldb_footer::checksum_types`"""
+        NONE = 0
+        CRC32C = 1
+        XXHASH32 = 2
+        XXHASH64 = 3
+        XXH3 = 4
 
-class ChecksumTypes(IntEnum):
-    """`leveldb_footer::checksum_types`"""
-    NONE = 0
-    CRC32C = 1
-    XXHASH32 = 2
-    XXHASH64 = 3
-    XXH3 = 4
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "ChecksumTypes": (("NONE", 0), ("CRC32C", 1), ("XXHASH32", 2), ("XXHASH64", 3), ("XXH3", 4),),
+    })
 
 
-class LeveldbFooter:
+class LeveldbFooter(metaclass=fixed):
     """`leveldb_footer`"""
 
-    class before_end:
+    class before_end(metaclass=fixed):
         """Bytes from start and end to the end of the stream."""
 
         magic: Final = (8, 0)
@@ -32,13 +37,13 @@ class LeveldbFooter:
         rocksdb: Final = (52, 12)
         rocksdb6: Final = (52, 12)
 
-    class form:
+    class form(metaclass=fixed):
         """Formats of numbers for `struct`."""
 
         version: Final = '<I'
         checksum_type: Final = '<B'
 
-    class means:
+    class means(metaclass=fixed):
         """What makes it true."""
 
         is_leveldb: Final = b'W\xfb\x80\x8b$uG\xdb'
@@ -49,13 +54,13 @@ class LeveldbFooter:
         is_pebble: Final = b'\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3'
 
 
-class SealedHandle:
+class SealedHandle(metaclass=fixed):
     """`leveldb_footer::sealed_handle`"""
 
     extended_magic: Final = b'>\x00z\x00'
     prefix: Final = "<4sIII"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         extended_magic: Final = (0, 4)
@@ -63,7 +68,7 @@ class SealedHandle:
         base_context_checksum: Final = (8, 12)
         len_metaindex: Final = (12, 16)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         footer_checksum: Final = "<I"

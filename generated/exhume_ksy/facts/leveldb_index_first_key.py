@@ -5,23 +5,26 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
     from typing import Final
+else:
+    from exhume_ksy.facts._fixed import fixed
 
 
-class LeveldbIndexFirstKey:
+class LeveldbIndexFirstKey(metaclass=fixed):
     """`leveldb_index_first_key`"""
 
-    class each:
+    class each(metaclass=fixed):
         """Bytes of each element."""
 
         restarts: Final = 4
 
-    class before_end:
+    class before_end(metaclass=fixed):
         """Bytes from start and end to the end of the stream."""
 
         packed_num_restarts: Final = (4, 0)
 
-    class form:
+    class form(metaclass=fixed):
         """Formats of numbers for `struct`."""
 
         packed_num_restarts: Final = '<I'

@@ -3,32 +3,37 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class ValueTypes(IntEnum):
+        """`leveldb_internal_key::value_types`"""
+        DELETION = 0
+        VALUE = 1
+        MERGE = 2
+        SINGLE_DELETION = 7
+        RANGE_DELETION = 15
+        BLOB_INDEX = 17
+        DELETION_WITH_TIMESTAMP = 20
+        WIDE_COLUMN_ENTITY = 22
+        VALUE_PREFERRED_SEQNO = 24
 
-class ValueTypes(IntEnum):
-    """`leveldb_internal_key::value_types`"""
-    DELETION = 0
-    VALUE = 1
-    MERGE = 2
-    SINGLE_DELETION = 7
-    RANGE_DELETION = 15
-    BLOB_INDEX = 17
-    DELETION_WITH_TIMESTAMP = 20
-    WIDE_COLUMN_ENTITY = 22
-    VALUE_PREFERRED_SEQNO = 24
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "ValueTypes": (("DELETION", 0), ("VALUE", 1), ("MERGE", 2), ("SINGLE_DELETION", 7), ("RANGE_DELETION", 15), ("BLOB_INDEX", 17), ("DELETION_WITH_TIMESTAMP", 20), ("WIDE_COLUMN_ENTITY", 22), ("VALUE_PREFERRED_SEQNO", 24),),
+    })
 
 
-class LeveldbInternalKey:
+class LeveldbInternalKey(metaclass=fixed):
     """`leveldb_internal_key`"""
 
     suffix: Final = "<BIHB"
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         value_type: Final = "<B"

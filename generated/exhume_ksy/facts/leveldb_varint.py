@@ -5,21 +5,24 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
     from typing import Final
+else:
+    from exhume_ksy.facts._fixed import fixed
 
 
-class LeveldbVarint:
+class LeveldbVarint(metaclass=fixed):
     """`leveldb_varint`"""
 
     most: Final = 10
     prefix: Final = "<B"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         group0: Final = (0, 1)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         group0: Final = "<B"

@@ -5,4 +5,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
     from typing import Final
+else:
+    from exhume_ksy.facts._fixed import fixed

@@ -3,82 +3,87 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import type as fixed
+    from enum import IntEnum
     from typing import Final
 
+    class FrameKind(IntEnum):
+        """`zstd_frame::frame_kind`"""
+        SKIPPABLE0 = 407710288
+        SKIPPABLE1 = 407710289
+        SKIPPABLE2 = 407710290
+        SKIPPABLE3 = 407710291
+        SKIPPABLE4 = 407710292
+        SKIPPABLE5 = 407710293
+        SKIPPABLE6 = 407710294
+        SKIPPABLE7 = 407710295
+        SKIPPABLE8 = 407710296
+        SKIPPABLE9 = 407710297
+        SKIPPABLE10 = 407710298
+        SKIPPABLE11 = 407710299
+        SKIPPABLE12 = 407710300
+        SKIPPABLE13 = 407710301
+        SKIPPABLE14 = 407710302
+        SKIPPABLE15 = 407710303
+        ZSTANDARD = 4247762216
 
-class FrameKind(IntEnum):
-    """`zstd_frame::frame_kind`"""
-    SKIPPABLE0 = 407710288
-    SKIPPABLE1 = 407710289
-    SKIPPABLE2 = 407710290
-    SKIPPABLE3 = 407710291
-    SKIPPABLE4 = 407710292
-    SKIPPABLE5 = 407710293
-    SKIPPABLE6 = 407710294
-    SKIPPABLE7 = 407710295
-    SKIPPABLE8 = 407710296
-    SKIPPABLE9 = 407710297
-    SKIPPABLE10 = 407710298
-    SKIPPABLE11 = 407710299
-    SKIPPABLE12 = 407710300
-    SKIPPABLE13 = 407710301
-    SKIPPABLE14 = 407710302
-    SKIPPABLE15 = 407710303
-    ZSTANDARD = 4247762216
+    class BlockKind(IntEnum):
+        """`zstd_frame::block_kind`"""
+        RAW = 0
+        RLE = 1
+        COMPRESSED = 2
+
+else:
+    from exhume_ksy.facts._fixed import enums, fixed
+    __getattr__ = enums(__name__, globals(), {
+        "FrameKind": (("SKIPPABLE0", 407710288), ("SKIPPABLE1", 407710289), ("SKIPPABLE2", 407710290), ("SKIPPABLE3", 407710291), ("SKIPPABLE4", 407710292), ("SKIPPABLE5", 407710293), ("SKIPPABLE6", 407710294), ("SKIPPABLE7", 407710295), ("SKIPPABLE8", 407710296), ("SKIPPABLE9", 407710297), ("SKIPPABLE10", 407710298), ("SKIPPABLE11", 407710299), ("SKIPPABLE12", 407710300), ("SKIPPABLE13", 407710301), ("SKIPPABLE14", 407710302), ("SKIPPABLE15", 407710303), ("ZSTANDARD", 4247762216),),
+        "BlockKind": (("RAW", 0), ("RLE", 1), ("COMPRESSED", 2),),
+    })
 
 
-class BlockKind(IntEnum):
-    """`zstd_frame::block_kind`"""
-    RAW = 0
-    RLE = 1
-    COMPRESSED = 2
-
-
-class Frame:
+class Frame(metaclass=fixed):
     """`zstd_frame::frame`"""
 
     prefix: Final = "<I"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         magic: Final = (0, 4)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         magic: Final = "<I"
 
 
-class SkippableBody:
+class SkippableBody(metaclass=fixed):
     """`zstd_frame::skippable_body`"""
 
     prefix: Final = "<I"
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         len_data: Final = (0, 4)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         len_data: Final = "<I"
 
 
-class ZstandardBody:
+class ZstandardBody(metaclass=fixed):
     """`zstd_frame::zstandard_body`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         descriptor: Final = (0, 1)
 
-    class format:
+    class format(metaclass=fixed):
         """Numbers by themselves."""
 
         dictionary_id1: Final = "<B"
@@ -91,12 +96,12 @@ class ZstandardBody:
         checksum: Final = "<I"
 
 
-class FrameDescriptor:
+class FrameDescriptor(metaclass=fixed):
     """`zstd_frame::frame_descriptor`"""
 
     size: Final = 1
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         content_size_flag: Final = (0, 1)
@@ -106,7 +111,7 @@ class FrameDescriptor:
         has_checksum: Final = (0, 1)
         dictionary_id_flag: Final = (0, 1)
 
-    class shift:
+    class shift(metaclass=fixed):
         """How far bits are shifted."""
 
         content_size_flag: Final = 6
@@ -117,46 +122,46 @@ class FrameDescriptor:
         dictionary_id_flag: Final = 0
 
 
-class WindowDescriptor:
+class WindowDescriptor(metaclass=fixed):
     """`zstd_frame::window_descriptor`"""
 
     size: Final = 1
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         exponent: Final = (0, 1)
         mantissa: Final = (0, 1)
 
-    class shift:
+    class shift(metaclass=fixed):
         """How far bits are shifted."""
 
         exponent: Final = 3
         mantissa: Final = 0
 
 
-class Block:
+class Block(metaclass=fixed):
     """`zstd_frame::block`"""
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 3)
 
 
-class BlockHeader:
+class BlockHeader(metaclass=fixed):
     """`zstd_frame::block_header`"""
 
     size: Final = 3
 
-    class at:
+    class at(metaclass=fixed):
         """Where fields start and end, in bytes from the start."""
 
         is_last: Final = (0, 1)
         kind: Final = (0, 1)
         len_block: Final = (0, 3)
 
-    class shift:
+    class shift(metaclass=fixed):
         """How far bits are shifted."""
 
         is_last: Final = 0

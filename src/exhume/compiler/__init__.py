@@ -15,7 +15,7 @@ from exhume.compiler import refusal
 from exhume.compiler.audit import audited
 from exhume.compiler.emit.columns import marks_of, native_text
 from exhume.compiler.emit.elements import elements_text
-from exhume.compiler.emit.facts import constants_text, facts_texts, tiling_text
+from exhume.compiler.emit.facts import FIXED, constants_text, facts_texts, tiling_text
 from exhume.compiler.emit.layout import FOREIGN, LAYOUT, NATIVE
 from exhume.compiler.emit.modules import module_text, module_texts, pausing
 from exhume.compiler.emit.shared import Module
@@ -36,7 +36,7 @@ Specs = Mapping[str, Mapping[str, Any]]
 def compile_specs(specs: Specs) -> dict[str, str]:
     """The Python of specifications by path: `fast/<id>.py` with readers, `facts/<id>.py` with what is fixed.
 
-    `facts/_tiling.py` names the structures that leave no byte out.
+    `facts/_tiling.py` names the structures that leave no byte out; `facts/_fixed.py` is what modules of facts import.
 
     Raises `UnsupportedError` naming the field and what is not supported.
     """
@@ -53,7 +53,7 @@ def compile_specs(specs: Specs) -> dict[str, str]:
     texts["fast/_native.pyx"] = native_text(model, source)
     texts["fast/_facts.pxi"] = facts
     texts["fast/_elements.pxi"] = elements + f"\n\nELEMENTS = {included!r}\n"
-    texts["facts/_tiling.py"] = tiling_text(model)
+    texts |= {"facts/_tiling.py": tiling_text(model), "facts/_fixed.py": FIXED}
     return texts | {f"facts/{id}.py": text for id, text in facts_texts(model).items()}
 
 

@@ -1,6 +1,7 @@
 """Facts of a specification that need no data: enums, magics, sizes, and positions of fixed fields.
 
-One module per specification: an `IntEnum` for each enum, and for each type a class with
+One module per specification: an `IntEnum` for each enum, made when it is first imported, and for each type a class (a
+namespace, when it runs, which takes less time to make) with
 
 - `size`: its bytes, where that is fixed, or `most` where only what is absent makes it shorter;
 - `at.<field>`: start and end of a field at a fixed place from the start of the type;
@@ -39,6 +40,7 @@ that does not take all that it is given.  A structure that is nothing but a list
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
@@ -207,9 +209,16 @@ def enum_name(enum: Enum) -> str:
 
 
 def _enum(enum: Enum) -> str:
+    """The class of an enum, for type checkers and readers."""
     lines = [f"class {enum_name(enum)}(IntEnum):", *written_doc(f"`{enum.type.where}::{enum.id}`")]
     lines += [f"    {name.upper()} = {number}" for number, name in sorted(enum.values.items())]
     return "\n".join(lines)
+
+
+def _members(enum: Enum) -> str:
+    """The members of an enum, which becomes a class when it is first imported."""
+    members = ", ".join(f'("{name.upper()}", {number})' for number, name in sorted(enum.values.items()))
+    return f'        "{enum_name(enum)}": ({members},),'
 
 
 def _type(type: Type) -> str:
@@ -233,7 +242,13 @@ def _type(type: Type) -> str:
     # One inner class for each kind of fact about its fields.
     spans = [f"        {safe(one.id)}: Final = ({start}, {end})" for one, start, end in places(type)]
     if spans:
-        lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
+        lines += [
+            "",
+            "    class at(metaclass=fixed):",
+            '        """Where fields start and end, in bytes from the start."""',
+            "",
+            *spans,
+        ]
     for name, about, found_there in (
         ("format", "Numbers by themselves.", [(one, f'"{format}"') for one in type.seq if (format := _alone(one))]),
         ("shift", "How far bits are shifted.", [*shifts(type), *c_numbers.shifts(type)]),
@@ -244,24 +259,73 @@ def _type(type: Type) -> str:
         ("cases", "Values for which there is a type.", [(one, case) for one in type.seq if (case := _cases(one))]),
     ):
         if found_there:
-            lines += ["", f"    class {name}:", f'        """{about}"""', ""]
+            lines += ["", f"    class {name}(metaclass=fixed):", f'        """{about}"""', ""]
             lines += [f"        {safe(one.id)}: Final = {value}" for one, value in found_there]
     lines += c_numbers.methods(type)
     if lines and lines[0]:
         lines.insert(0, "")
-    return "\n".join([f"class {type.class_name}:", *written_doc(f"`{type.where}`"), *lines]) if lines else ""
+    return (
+        "\n".join([f"class {type.class_name}(metaclass=fixed):", *written_doc(f"`{type.where}`"), *lines])
+        if lines
+        else ""
+    )
 
 
 def facts_text(schema: Type) -> str:
     """The module of one specification."""
-    parts = [_enum(enum) for type in schema.all() for enum in type.enums.values()]
-    parts += [text for type in schema.all() if (text := _type(type))]
-    head = [f'"""What ksy/{schema.id}.ksy fixes.  Written by `make generated`; never edited by hand."""']
-    head += ["# ruff: noqa", "", "from __future__ import annotations", ""]
-    if any(type.enums for type in schema.all()):
-        head += ["from enum import IntEnum", ""]
-    head += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from typing import Final"]
-    return "\n\n\n".join(["\n".join(head), *parts]) + "\n"
+    enums = [enum for type in schema.all() for enum in type.enums.values()]
+    lines = [f'"""What ksy/{schema.id}.ksy fixes.  Written by `make generated`; never edited by hand."""']
+    lines += ["# ruff: noqa", "", "from __future__ import annotations", ""]
+    lines += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from builtins import type as fixed"]
+    lines += ["    from enum import IntEnum"] if enums else []
+    lines += ["    from typing import Final"]
+    lines += [textwrap.indent(f"\n{_enum(enum)}", "    ") for enum in enums] + ([""] if enums else [])
+    lines += ["else:", f"    from exhume_ksy.facts._fixed import {'enums, ' if enums else ''}fixed"]
+    if enums:
+        lines += ["    __getattr__ = enums(__name__, globals(), {", *map(_members, enums), "    })"]
+    types = [text for type in schema.all() if (text := _type(type))]
+    return "\n\n\n".join(["\n".join(lines), *types]) + "\n"
+
+
+FIXED = '''\
+"""Facts cost little until they are used (see `make generated`); never edited by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class Facts(SimpleNamespace):
+    """What the body of a class defines, without the time that a class takes; itself a key of caches, as a class is."""
+
+    __hash__ = object.__hash__
+
+
+def fixed(name: str, bases: tuple[type, ...], facts: dict[str, Any]) -> Facts:
+    """The facts that a class statement becomes."""
+    return Facts(__name__=name, **facts)
+
+
+def enums(
+    module: str, names: dict[str, Any], members: dict[str, tuple[tuple[str, int], ...]]
+) -> Callable[[str], Any]:
+    """The `__getattr__` of a module of facts: makes the `IntEnum` of a name when it is first imported."""
+
+    def made(name: str) -> Any:
+        if name not in members:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        from enum import IntEnum
+
+        names[name] = IntEnum(name, members[name], module=module)
+        return names[name]
+
+    return made
+'''
 
 
 def facts_texts(model: Model) -> dict[str, str]:
