@@ -3,12 +3,14 @@
     python -m tools.audit
 
 examines the committed readers of `ksy/`, and at what the compiler makes of the specifications of others in the tests
-and examples, the readers for `explain` included.
+and examples, the readers for `explain` included.  It refuses `typing.NamedTuple` in the modules of the package
+(`exhume.tuples` says why).
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from exhume.compiler import audit
 from exhume.compiler.emit.modules import module_texts
@@ -16,10 +18,13 @@ from exhume.compiler.front.specs import Model
 from exhume.compiler.refusal import UnsupportedError
 from exhume.layout.ksy_files import SpecFiles
 from exhume.layout.specifications import spec
+from tools import layers
 from tools.nodejs import ROOT
 
 FAST = ROOT / "generated/exhume_ksy/fast"
 FOREIGN = ("tests/toolchain/foreign", "examples/ksy")
+OTHER_TUPLES = frozenset({"exhume.native.types"})
+"""Modules with named tuples of `typing`: `native` imports nothing of the package."""
 
 
 def main() -> int:
@@ -37,9 +42,19 @@ def main() -> int:
                 texts = {f"{id}.py": text for id, text in module_texts(model, traced=traced).items()}
                 looked += len(texts)
                 wrong += _check(texts, model, f"{folder}/")
+    slow = tuples(layers.modules())
+    for name in slow:
+        print(f"{name} uses typing.NamedTuple: use exhume.tuples.NamedTuple", file=sys.stderr)
+    wrong += len(slow)
     if not wrong:
         print(f"{looked} modules of generated code have nothing but what readers are made of")
     return wrong
+
+
+def tuples(modules: dict[str, Path]) -> list[str]:
+    """The modules, but for `OTHER_TUPLES`, that import `typing.NamedTuple` when they run."""
+    found = [name for name, file in modules.items() if "typing.NamedTuple" in layers.names(file)]
+    return sorted(set(found) - OTHER_TUPLES)
 
 
 def _check(texts: dict[str, str], model: Model, where: str) -> int:

@@ -6,7 +6,7 @@ import abc
 import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self, Unpack
 
 from exhume.choices import check_keywords, matching
 from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError
@@ -15,6 +15,7 @@ from exhume.io.source import STREAM_CHUNK, MemberFile, Source
 from exhume.io.tree import Tree
 from exhume.late import notebook_html
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.layout.sections import Section, SectionMap

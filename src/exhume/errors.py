@@ -9,9 +9,10 @@ from __future__ import annotations
 import errno
 import io
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.redaction import redact
+from exhume.tuples import NamedTuple
 
 
 class Span(NamedTuple):

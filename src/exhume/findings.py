@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.counts import counted
 from exhume.errors import (
@@ -19,6 +19,7 @@ from exhume.errors import (
     shorten,
 )
 from exhume.late import notebook_html
+from exhume.tuples import NamedTuple
 
 NOT_CHECKED = (LimitExceededError, UnsupportedFeatureError, MissingDependencyError, SourceError)
 """Errors that prevent a check and show no damage: a limit, an unsupported feature, a missing package, a failed read."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from exhume.choices import hint
 from exhume.errors import LimitExceededError, Span, WriterError
+from exhume.tuples import NamedTuple
 
 KIB = 1 << 10
 MIB = 1 << 20

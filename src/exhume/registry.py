@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.choices import hint
 from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.findings import NO_CHECKSUMS, RuleTable
 from exhume.late import resolve
+from exhume.tuples import NamedTuple
 
 FORMATS = "exhume.formats"
 """The package with the formats, a folder each."""

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.caf import kernel, pykernel
-from exhume.formats.caf.chunk import build_index, insertion_order, is_array_index
+from exhume.formats.caf.chunk import build_index
 from exhume.formats.caf.index import parse_index, parse_partial, parse_strict
-from exhume.formats.caf.table import Index, Lookup, find_member, parse_canonical
+from exhume.formats.caf.table import Index, Lookup, find_member, insertion_order, is_array_index, parse_canonical
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
 from exhume.testing.damage import every_flip, every_truncation

@@ -22,12 +22,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, ShellComplete
 
 from exhume.cli.params import Choice, Verb
+from exhume.tuples import NamedTuple
 
 BASH = r"""
 # The answer of exhume is data: it is read with `read -r`, quoted with `printf %q`, and never evaluated.

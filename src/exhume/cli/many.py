@@ -10,7 +10,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,6 +20,7 @@ from exhume.cli.runtime import Run
 from exhume.errors import OutputExistsError, SourceError, Span
 from exhume.io.source import source_error
 from exhume.limits import cpu_count
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +27,7 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError, UnsupportedOperationError
 from exhume.findings import Verdict
 from exhume.redaction import redact
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.cli.progress import ProgressBar

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError
+from exhume.tuples import NamedTuple
 
 Buffer = bytes | bytearray | memoryview
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.engines.walk import Kind
 from exhume.findings import Verdict
 from exhume.recovery import CarvedArchive, CarveVerdict, SalvageReport
 from exhume.redaction import redact
+from exhume.tuples import NamedTuple
 
 UNRECOGNIZED = "unrecognized"
 """The kind of a file in which no archive was found."""

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from operator import itemgetter, sub
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
@@ -17,6 +17,7 @@ from exhume.io.output.tree import OutputTree
 from exhume.io.parallel import map_ordered
 from exhume.io.source import COALESCE_GAP, Source
 from exhume.limits import cpu_count
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.io.output.tree import TarSink

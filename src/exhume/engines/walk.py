@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import enum
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from exhume.errors import ExhumeError, SourceError
 from exhume.io.local import LocalTree
 from exhume.io.tree import Tree
 from exhume.registry import formats, get_format
+from exhume.tuples import NamedTuple
 
 
 class Kind(enum.StrEnum):

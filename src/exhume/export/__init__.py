@@ -8,9 +8,10 @@ signature.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.late import resolve
+from exhume.tuples import NamedTuple
 
 
 class Target(NamedTuple):

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NamedTuple, Self
+from typing import Any, BinaryIO, ClassVar, Self
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.errors import WriterError
@@ -26,6 +26,7 @@ from exhume.limits import cpu_count
 from exhume.tabular import wide
 from exhume.tabular.arrow import NESTED, import_pyarrow, text_array
 from exhume.tabular.report import CONTROLS, ESCAPED, ExportReport, escape_controls
+from exhume.tuples import NamedTuple
 
 PART_ROWS = 1 << 15
 PART_BYTES = 16 << 20

@@ -14,7 +14,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.choices import hint
@@ -24,6 +24,7 @@ from exhume.io.jsonout import dumps
 from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, import_pyarrow
 from exhume.tabular.report import ESCAPED, ExportReport, escape_controls
+from exhume.tuples import NamedTuple
 
 REQUIRED: Final = ("datetime", "timestamp_desc", "message")
 """In this order, so that lines that are sorted as text are sorted by time."""

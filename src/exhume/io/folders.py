@@ -23,12 +23,13 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import compress
 from operator import not_
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from exhume.errors import WriterError
 from exhume.io.files import BINARY, CLOEXEC, DIRECTORY, HAS_DIR_FD, NOFOLLOW, NONBLOCK, READ
 from exhume.io.source import close_quietly
 from exhume.native.kernel import COMPILED
+from exhume.tuples import NamedTuple
 
 OpenFolder = int | str
 """A descriptor, or a path where directories have none."""

@@ -16,7 +16,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.counts import counted
 from exhume.errors import MissingDependencyError, SourceError, Span
@@ -24,6 +24,7 @@ from exhume.io import activity
 from exhume.io.files import READ
 from exhume.io.local import FileSource
 from exhume.io.source import Source
+from exhume.tuples import NamedTuple
 
 MOST_OPEN = 64
 """Pieces that are kept open; further ones are opened for each read."""

@@ -10,10 +10,11 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from exhume.counts import counted
 from exhume.errors import ShortReadError, SourceError, Span, TruncatedError, source_error_type
+from exhume.tuples import NamedTuple
 
 COALESCE_GAP = 64 << 10
 """Ranges closer than this are fetched in one request: nearly everywhere a request costs more than 64 KiB do."""

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume_ksy.debug._stream import PASSING, BytesIO, KaitaiStream
 
@@ -23,6 +23,7 @@ from exhume.layout.fast import FAILURES as FAST_FAILURES
 from exhume.layout.kaitai import FAILURES, WINDOW, Region
 from exhume.layout.specifications import camel
 from exhume.layout.tracing import Places
+from exhume.tuples import NamedTuple
 
 KEPT = 64
 """Elements at the beginning of an array that stay parsed; a shorter array is never passed over."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, repeat
 from operator import le, sub
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from exhume.choices import hint
 from exhume.counts import counted
@@ -18,6 +18,7 @@ from exhume.findings import Check
 from exhume.io.caching import cached_property
 from exhume.io.source import Source
 from exhume.late import notebook_html
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.layout.schema import Explainer

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import itemgetter
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import exhume
 from exhume.archive import MemberArchive
@@ -33,6 +33,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Severity, Verdict
 from exhume.io.jsonout import jsonable
 from exhume.io.tree import MemoryTree
+from exhume.tuples import NamedTuple
 
 
 def flip(data: bytes, offset: int, mask: int = 0xFF) -> bytes:

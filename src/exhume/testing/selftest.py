@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import exhume
 from exhume.archive import Progress, no_progress
@@ -36,6 +36,7 @@ from exhume.testing.damage import (
     target_of,
     ways,
 )
+from exhume.tuples import NamedTuple
 
 CHECKSUMMED = frozenset({"zs", "databundle", "leveldb"})
 """Formats whose content is covered by checksums: there, no damage may go unnoticed."""

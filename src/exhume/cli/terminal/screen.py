@@ -10,9 +10,10 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.cli.render import aligned, cell, human_size, printable, table
+from exhume.tuples import NamedTuple
 
 STYLES = {
     "error": "1;31",

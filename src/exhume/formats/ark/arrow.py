@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from exhume.choices import hint, passes_on
 from exhume.errors import EntryNotFoundError, QueryError, shorten
@@ -34,6 +34,7 @@ from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.splits import IndexBlock
 from exhume.io.jsonout import dumps
 from exhume.tabular.arrow import BAD_TIME, check_rows, choose, import_pyarrow, rebatched
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, Channel, SplitReference

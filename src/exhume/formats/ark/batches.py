@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from exhume.formats.ark.splits import Array
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.ark.pykernel import Numbers

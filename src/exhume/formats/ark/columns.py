@@ -12,13 +12,14 @@ import struct
 from array import array
 from collections import Counter
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exhume.formats.ark.kernel import ark_columns
 from exhume.formats.ark.rbuf.program import MAX_ROWS
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.rbuf.wire import is_fixed, letter_of
 from exhume.tabular.arrow import BAD_TIME, import_pyarrow
+from exhume.tuples import NamedTuple
 
 ROOM: Final = 1 << 29
 """Bytes that the columns of a batch may take: absent values can take many times those of a message."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from exhume.archive import Progress, no_progress
 from exhume.findings import Finding
@@ -23,6 +23,7 @@ from exhume.io.jsonout import dumps
 from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, choose
 from exhume.tabular.report import ESCAPED, ExportReport, escape_controls, refuse_options
+from exhume.tuples import NamedTuple
 
 R = TypeVar("R")
 

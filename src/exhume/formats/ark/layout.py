@@ -9,7 +9,7 @@ Spec: ark_log.txt, Split File Format, Manifest File Format; rbuf wire format.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume_ksy.facts import ark_split, ark_stored_message
 from exhume_ksy.facts.ark_manifest import ArkManifest
@@ -43,6 +43,7 @@ from exhume.formats.ark.rbuf.layout import (
     read_text,
 )
 from exhume.layout.fast import read, reading, rows
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
@@ -37,6 +37,7 @@ from exhume.formats.ark.splits import UNBOUNDED, IndexBlock
 from exhume.io.jsonout import bytes_value, dumps, large_pieces
 from exhume.io.values import LargeValue
 from exhume.limits import cpu_count
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding
@@ -38,6 +38,7 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.layout import HEADERS, NIL, read_count
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.rbuf.wire import Note
+from exhume.tuples import NamedTuple
 
 GROUP_SECTIONS: Final = 0
 

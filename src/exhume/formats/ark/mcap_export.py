@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError
@@ -50,6 +50,7 @@ from exhume.formats.ark.reader import ArkArchive
 from exhume.io.output.stream import binary_output
 from exhume.io.values import LargeValue
 from exhume.tabular.report import ExportReport, refuse_options
+from exhume.tuples import NamedTuple
 
 WRAPPED: Final = frozenset(("exhume::Json", "exhume::Foreign", "exhume::TimedJson", "exhume::TimedForeign"))
 """Types of values that contain a message of another encoding."""

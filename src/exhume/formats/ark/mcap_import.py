@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, WriterError
@@ -38,6 +38,7 @@ from exhume.formats.ark.writer import ArkWriter, ChannelWriter, MessagePacking
 from exhume.io.files import open_input
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.tabular.report import ExportReport
+from exhume.tuples import NamedTuple
 
 TIMED_IDL: Final = """namespace exhume;
 schema TimedJson { string json; uint64 publish_time; uint32 sequence; }

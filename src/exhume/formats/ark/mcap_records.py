@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from enum import IntEnum
 from itertools import chain
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 import zstandard
 
@@ -26,6 +26,7 @@ from exhume.errors import CodecError, FormatError, MissingDependencyError, Unsup
 from exhume.io.output.scratch import Spool
 from exhume.io.values import LargeValue
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.tuples import NamedTuple
 
 MAGIC: Final = b"\x89MCAP0\r\n"
 ENCODING: Final = "rbuf"

@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 from exhume.errors import ExhumeError, FormatError, Span
 from exhume.formats.ark.mcap_records import (
@@ -32,6 +32,7 @@ from exhume.formats.ark.mcap_records import (
 from exhume.formats.ark.parallel_query import map_pieces
 from exhume.limits import Limits
 from exhume.tabular.report import ExportReport
+from exhume.tuples import NamedTuple
 
 SKIPPED: Final = frozenset(
     (Kind.MESSAGE_INDEX, Kind.CHUNK_INDEX, Kind.ATTACHMENT_INDEX, Kind.METADATA_INDEX, Kind.SUMMARY_OFFSET)

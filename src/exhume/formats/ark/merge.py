@@ -11,10 +11,11 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from exhume.formats.ark.kernel import ark_merge
 from exhume.formats.ark.splits import TIME_MAX, IndexBlock
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.ark.pykernel import Numbers

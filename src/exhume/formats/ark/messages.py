@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume import codecs
 from exhume.codecs.blocks import LZ4_FRAME_MAGIC
@@ -40,6 +40,7 @@ from exhume.formats.ark.rbuf.decoder import Decoder
 from exhume.formats.ark.rbuf.wire import Note
 from exhume.io.values import LargeValue
 from exhume.limits import Limits
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from copy import copy
 from functools import partial
 from itertools import chain, islice, pairwise
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
@@ -26,6 +26,7 @@ from exhume.io.local import LocalTree
 from exhume.io.parallel import map_ordered
 from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import ArkLog, SplitReference

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, Split, places
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.ark.log import SplitReference

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
@@ -37,6 +37,7 @@ from exhume.formats.ark.layout import (
 )
 from exhume.io.files import keep_freed_memory
 from exhume.io.source import Source
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from exhume import codecs
 from exhume.archive import Writer
@@ -43,6 +43,7 @@ from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.io.files import naming
 from exhume.io.output.atomic import AtomicFile, exists_error, sync_directory
 from exhume.io.output.scratch import discard
+from exhume.tuples import NamedTuple
 
 TIME_MAX: Final = (1 << 64) - 1
 MAX_SPLIT_BYTES: Final = (1 << 32) - 1

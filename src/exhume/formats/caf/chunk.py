@@ -14,19 +14,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from exhume.archive import Progress
 from exhume.counts import counted
 from exhume.errors import WriterError, shorten
 from exhume.formats.caf.layout import FOOTER_SIZE, MAX_INDEX, MIN_INDEX, build_footer
 from exhume.formats.caf.pykernel import PUNCTUATION
-from exhume.formats.caf.table import PREFIX, SUFFIX
+from exhume.formats.caf.table import PREFIX, SUFFIX, insertion_order, sort_key
 from exhume.io.files import naming, write_pieces
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.stream import copy_between, read_all, write_all
 from exhume.io.source import STREAM_CHUNK, source_error
 from exhume.limits import DEFAULT_LIMITS
+from exhume.tuples import NamedTuple
 
 IndexOrder = Literal["sorted", "insertion"]
 ORDERS: tuple[IndexOrder, ...] = ("sorted", "insertion")
@@ -48,9 +49,6 @@ BLOCK = 4096
 
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 """Errors of copying that are about the output."""
-
-MAX_ARRAY_INDEX = 4294967294
-"""Names that are canonical integers up to this come first in a JavaScript object."""
 
 
 def escape_sorted(name: str) -> bytes:
@@ -77,30 +75,6 @@ def _escape_lone(text: str) -> str:
 _SPECIAL = {"sorted": _GO_SPECIAL, "insertion": _TS_SPECIAL}
 
 ESCAPES: dict[str, Callable[[str], bytes]] = {"sorted": escape_sorted, "insertion": escape_insertion}
-
-
-def sort_key(name: str) -> bytes:
-    """Go's order of names: their UTF-8 bytes (a lone surrogate sorts as its three-byte form)."""
-    return name.encode("utf-8", "surrogatepass")
-
-
-def is_array_index(name: str) -> bool:
-    """Whether JavaScript treats the name as an array index, and so sorts it before all others."""
-    return (
-        name.isascii()
-        and name.isdigit()
-        and (name == "0" or name[0] != "0")
-        and (len(name) < 10 or (len(name) == 10 and int(name) <= MAX_ARRAY_INDEX))
-    )
-
-
-def insertion_order(names: Iterable[str]) -> list[str]:
-    """The order in which a JavaScript object lists keys that were added in this order."""
-    integers: list[str] = []
-    others: list[str] = []
-    for name in names:
-        (integers if is_array_index(name) else others).append(name)
-    return sorted(integers, key=int) + others
 
 
 def order_names(names: Iterable[str], order: IndexOrder, raw: Mapping[str, bytes] = NO_RAW) -> list[str]:

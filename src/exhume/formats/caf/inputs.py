@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import CodecError, ExhumeError, FormatError, Span, UnsafePathError, WriterError, shorten
@@ -28,6 +28,7 @@ from exhume.io.activity import stepping
 from exhume.io.files import open_input, safe_parts
 from exhume.io.folders import iter_folders, name_below, read_files
 from exhume.io.source import STREAM_CHUNK, source_error
+from exhume.tuples import NamedTuple
 
 STEP = 256
 """Members between two calls of the progress callback."""

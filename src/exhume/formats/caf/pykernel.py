@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from array import array
 from itertools import accumulate
-from typing import NamedTuple
+
+from exhume.tuples import NamedTuple
 
 TEXT = rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
 """The inside of a JSON string, as a pattern on UTF-8 bytes."""

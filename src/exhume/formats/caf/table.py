@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import le
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, shorten
@@ -18,6 +18,7 @@ from exhume.findings import Finding, Rule
 from exhume.formats.caf import checks
 from exhume.formats.caf.kernel import caf_entries, walk
 from exhume.io.source import Source
+from exhume.tuples import NamedTuple
 
 
 class Problem(NamedTuple):
@@ -244,3 +245,31 @@ class OpenChunk(Protocol):
     @property
     def data_size(self) -> int:
         """Size of the data section in bytes; the index starts at that offset."""
+
+
+MAX_ARRAY_INDEX = 4294967294
+"""Names that are canonical integers up to this come first in a JavaScript object."""
+
+
+def sort_key(name: str) -> bytes:
+    """Go's order of names: their UTF-8 bytes (a lone surrogate sorts as its three-byte form)."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def is_array_index(name: str) -> bool:
+    """Whether JavaScript treats the name as an array index, and so sorts it before all others."""
+    return (
+        name.isascii()
+        and name.isdigit()
+        and (name == "0" or name[0] != "0")
+        and (len(name) < 10 or (len(name) == 10 and int(name) <= MAX_ARRAY_INDEX))
+    )
+
+
+def insertion_order(names: Iterable[str]) -> list[str]:
+    """The order in which a JavaScript object lists keys that were added in this order."""
+    integers: list[str] = []
+    others: list[str] = []
+    for name in names:
+        (integers if is_array_index(name) else others).append(name)
+    return sorted(integers, key=int) + others

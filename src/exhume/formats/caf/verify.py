@@ -14,10 +14,9 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, shorten
 from exhume.findings import Finding
 from exhume.formats.caf import checks
-from exhume.formats.caf.chunk import insertion_order, sort_key
 from exhume.formats.caf.index import check_version
 from exhume.formats.caf.layout import HARD_LIMIT
-from exhume.formats.caf.table import Index
+from exhume.formats.caf.table import Index, insertion_order, sort_key
 from exhume.io.files import safe_parts
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_choice, check_keywords
@@ -33,6 +33,7 @@ from exhume.formats.kv_ir.units import UnitError
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.stream import TextStream

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
+
+from exhume.tuples import NamedTuple
 
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """The times that can be printed: the years 1 to 9999, in milliseconds since the epoch."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from struct import pack
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exhume_ksy.facts.clp_s import Compression as Compression
 from exhume_ksy.facts.clp_s import FileHeader
@@ -42,6 +42,7 @@ from exhume.formats.clp_s.layout_schemas import parse_schema_tree as parse_schem
 from exhume.formats.clp_s.layout_schemas import parse_table_metadata as parse_table_metadata
 from exhume.formats.clp_s.layout_schemas import type_name as type_name
 from exhume.layout.fast import read
+from exhume.tuples import NamedTuple
 
 MAGIC: Final = FileHeader.magic
 HEADER_SIZE: Final = FileHeader.size

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, overload
 
 from exhume_ksy.facts.clp_s_schema_ids import Entry
 from exhume_ksy.facts.clp_s_schema_tree import Node
@@ -25,6 +25,7 @@ from exhume_ksy.fast.clp_s_table_metadata import read_clp_s_table_metadata
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.layout.fast import read
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume_ksy.fast.clp_s_schema_ids import SchemaColumns

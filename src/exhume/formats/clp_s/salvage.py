@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import EllipsisType
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 
@@ -53,6 +53,7 @@ from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
+from exhume.tuples import NamedTuple
 
 SHOWN_GAPS = 50
 """Runs of missing records that a report names."""

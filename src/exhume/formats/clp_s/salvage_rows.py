@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from exhume.formats.clp_s.read.blocks import TableWindows
 from exhume.formats.clp_s.read.kernel import ClpsProgram, clps_undelta
 from exhume.formats.clp_s.read.windows import DELTAS
 from exhume.formats.clp_s.verify_tables import checked_columns
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableData

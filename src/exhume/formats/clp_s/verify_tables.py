@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 from operator import le
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from exhume.codecs import zstd
 from exhume.counts import counted
@@ -24,6 +24,7 @@ from exhume.formats.clp_s.read.blocks import TableWindows
 from exhume.formats.clp_s.read.tables import Tables
 from exhume.formats.clp_s.read.windows import has_windows, is_large, is_too_large
 from exhume.formats.clp_s.verify_values import bounds, order
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.places import StoredRange

@@ -8,7 +8,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import groupby, pairwise
-from typing import NamedTuple
 
 from exhume.codecs.checksums import crc32c
 from exhume.errors import ExhumeError, LimitExceededError
@@ -19,6 +18,7 @@ from exhume.formats.data_bundle.shard import Shard
 from exhume.io.files import keep_freed_memory
 from exhume.io.parallel import map_ordered
 from exhume.io.source import STREAM_CHUNK, Source
+from exhume.tuples import NamedTuple
 
 EXTENT_BYTES = 1 << 20
 """Bytes of a stream that a thread checks at a time."""

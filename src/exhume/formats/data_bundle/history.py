@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.codecs import decompress_prefix
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
@@ -34,6 +34,7 @@ from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.tuples import NamedTuple
 
 WINDOW = 1 << 20
 """Bytes that are searched at a time for the start of a record."""

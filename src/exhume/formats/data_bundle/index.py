@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.data_bundle import checks
@@ -28,6 +28,7 @@ from exhume.formats.data_bundle.messages import MAGIC_TEXT, BundleConfig, FileMe
 from exhume.formats.data_bundle.names import INDEX
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.wire import WireError
+from exhume.tuples import NamedTuple
 
 T = TypeVar("T")
 

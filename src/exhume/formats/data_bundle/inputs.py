@@ -7,13 +7,13 @@ import stat
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from exhume.errors import WriterError
 from exhume.formats.data_bundle.messages import UserData
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.io.folders import iter_folders, name_below
 from exhume.io.source import source_error
+from exhume.tuples import NamedTuple
 
 
 def add_inputs(

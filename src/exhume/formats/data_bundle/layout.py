@@ -7,7 +7,7 @@ Spec: `docs/formats/data_bundle.md`, "Profile" (dacha's order-preserving encoder
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume_ksy.facts.data_bundle_index_block import Tables
 from exhume_ksy.facts.data_bundle_key import Escaped as EscapedFacts
@@ -22,6 +22,7 @@ from exhume.formats.data_bundle.layout_fields import FIXED_HEADER, OFS_DATA, SHA
 from exhume.formats.data_bundle.messages import ShardHeader
 from exhume.formats.leveldb.wire import MAX_U64, WireError
 from exhume.layout.fast import read
+from exhume.tuples import NamedTuple
 
 __all__ = [
     "CONFIG_KEY",

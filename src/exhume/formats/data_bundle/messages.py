@@ -8,8 +8,6 @@ Spec: data_bundle.txt, Index, Shard Files; `docs/formats/data_bundle.md`, "Profi
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from exhume.formats.data_bundle.layout_fields import (
     FIXED_HEADER,
     Compression,
@@ -25,6 +23,7 @@ from exhume.formats.data_bundle.layout_fields import (
     names,
 )
 from exhume.formats.leveldb.wire import MAX_U64, WireError
+from exhume.tuples import NamedTuple
 
 MAGIC_TEXT = "daBundleV1"
 

@@ -12,7 +12,6 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import groupby
-from typing import NamedTuple
 
 from exhume.codecs import decompress_prefix
 from exhume.codecs.passing import ForwardReader, PayloadStream
@@ -24,6 +23,7 @@ from exhume.io.caching import Lru
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.tuples import NamedTuple
 
 LARGE = 16 << 20
 """Content of a record, or stored bytes, above which it is decompressed in chunks."""

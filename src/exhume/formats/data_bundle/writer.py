@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.codecs import compress
@@ -44,6 +44,7 @@ from exhume.io.folders import read_files
 from exhume.io.output.atomic import AtomicDirectory
 from exhume.io.parallel import map_ordered
 from exhume.io.source import source_error
+from exhume.tuples import NamedTuple
 
 RECORD_SIZE = 128 << 10
 """Half of the format's default: reading any part of a record means decoding all of it."""

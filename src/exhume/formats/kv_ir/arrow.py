@@ -27,7 +27,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exhume.errors import ExhumeError, LimitExceededError, SourceError
 from exhume.formats.kv_ir.chunks import make_ahead
@@ -48,6 +48,7 @@ from exhume.tabular.arrow import (
     plain_text,
     rebatched,
 )
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.model import KeyedStream

@@ -6,7 +6,6 @@ Spec: `docs/formats/kv_ir.md`; each rule names its section.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from exhume.errors import (
     CodecError,
@@ -17,6 +16,7 @@ from exhume.errors import (
 )
 from exhume.findings import Rule, RuleTable, Severity
 from exhume.formats.kv_ir.units import Status
+from exhume.tuples import NamedTuple
 
 RULES = RuleTable("KVIR")
 _rule = RULES.rule

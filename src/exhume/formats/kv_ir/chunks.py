@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
@@ -20,6 +20,7 @@ from exhume.formats.kv_ir.layout import misfit
 from exhume.formats.kv_ir.units import EventForm, Status
 from exhume.io.parallel import map_ordered
 from exhume.limits import Limits, cpu_count
+from exhume.tuples import NamedTuple
 
 T = TypeVar("T")
 

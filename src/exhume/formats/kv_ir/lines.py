@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from math import isinf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress, no_progress
 from exhume.counts import counted
@@ -21,6 +21,7 @@ from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource
 from exhume.io.values import Gathering
 from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.writer import Counts, Encoded, KvIrWriter, LineEncoders

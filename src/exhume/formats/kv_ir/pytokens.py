@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.formats.kv_ir.layout import (
     INTEGERS,
@@ -34,6 +34,7 @@ from exhume.formats.kv_ir.layout import (
     flat_token,
 )
 from exhume.formats.kv_ir.units import Status
+from exhume.tuples import NamedTuple
 
 APART = frozenset((Tags.FOUR_BYTE_ENCODING, Tags.EIGHT_BYTE_ENCODING))
 _VARIABLES = VARIABLE_TEXTS | {Tags.VARIABLE_4, Tags.VARIABLE_8}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.counts import counted
 from exhume.formats.leveldb.kernel import LogItems
@@ -16,6 +16,7 @@ from exhume.formats.leveldb.layout import Batch, Operation, OperationTypes, Tran
 from exhume.formats.leveldb.model import Place, SequenceRule, ValueTypes
 from exhume.formats.leveldb.table import Item
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
+from exhume.tuples import NamedTuple
 
 _TOP = (1 << 64) - 1
 _SINGLE = (int(ValueTypes.VALUE), int(ValueTypes.DELETION))

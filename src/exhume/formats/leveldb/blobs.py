@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
 from exhume.errors import CodecError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
@@ -31,6 +30,7 @@ from exhume.io.caching import cached_property
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
 from exhume.limits import Limits
+from exhume.tuples import NamedTuple
 
 SIZED = 2
 """The version of tables whose blocks are compressed as values of blob files are."""

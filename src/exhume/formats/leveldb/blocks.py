@@ -5,8 +5,6 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.cc (checksum types, comp
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from exhume.codecs import compress, decompress
 from exhume.codecs.checksums import RunningChecksum, crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
 from exhume.counts import counted
@@ -15,6 +13,7 @@ from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART, TRAILER, ZSTD_MAGIC, Compressions
 from exhume.formats.leveldb.wire import build_varint
 from exhume.native.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
+from exhume.tuples import NamedTuple
 
 CODEC_NAMES = {int(one): one.name.lower() for one in Compressions}
 CODEC_NAMES |= {Compressions.BZIP2: "bz2", Compressions.EARLY_ZSTD: "zstd"}

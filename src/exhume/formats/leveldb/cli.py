@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from exhume.cli.formatcli import FormatCli, SearchOptions, VerbOptions
 from exhume.cli.params import BYTES, Choice, Jobs, Whole
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.archive import Entry

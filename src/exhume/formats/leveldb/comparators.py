@@ -13,10 +13,11 @@ import functools
 import math
 import struct
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.model import BYTEWISE
+from exhume.tuples import NamedTuple
 
 TIMESTAMP = 8
 """Bytes of a timestamp at the end of a key, of the comparators of RocksDB that have one."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
@@ -42,6 +42,7 @@ from exhume.formats.leveldb.table import Item, RangeDeletion, merge_runs, parts_
 from exhume.formats.leveldb.values import Resolver, add_items, settle_older
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.caching import cached_property
+from exhume.tuples import NamedTuple
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.errors import Span
 from exhume.formats.leveldb import checks
@@ -30,6 +30,7 @@ from exhume.formats.leveldb.names import (
 from exhume.io.source import Cost, Source
 from exhume.io.tree import Tree
 from exhume.limits import Limits
+from exhume.tuples import NamedTuple
 
 
 class DbFile(NamedTuple):

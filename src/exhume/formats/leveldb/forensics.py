@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
-from typing import NamedTuple
 
 from exhume.codecs.checksums import RunningChecksum
 from exhume.errors import ExhumeError
@@ -32,6 +31,7 @@ from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table
 from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.wire import BlockIndex, Handle, Handles
 from exhume.native import kernel
+from exhume.tuples import NamedTuple
 
 SMALLEST = 8
 """Bytes of a block without entries: a restart point, and how many there are."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise, starmap
 from operator import le
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exhume_ksy.facts.leveldb_filter import LeveldbFilter
 from exhume_ksy.facts.leveldb_footer import ChecksumTypes
@@ -52,6 +52,7 @@ from exhume.formats.leveldb.model import BlobCounts, Footer, TableFile, VersionE
 from exhume.formats.leveldb.probe import UNREAD_TABLES
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey, build_varint
 from exhume.layout.fast import FAILURES, read, reading, refused
+from exhume.tuples import NamedTuple
 
 NEWEST_VERSION = 7
 """Newest `format_version` of RocksDB tables that is read."""

@@ -6,7 +6,6 @@ Spec: RocksDB block_based/block.h, IndexBlockIter::DecodeCurrentValue; table/for
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from exhume_ksy.fast.leveldb_index_delta import Entry, read_leveldb_index_delta
 from exhume_ksy.fast.leveldb_index_first_key import read_leveldb_index_first_key
@@ -15,6 +14,7 @@ from exhume.errors import Span, StructureError
 from exhume.formats.leveldb.layout import check_flags
 from exhume.formats.leveldb.wire import MAX_U64, Handle
 from exhume.layout.fast import reading
+from exhume.tuples import NamedTuple
 
 
 class _Entry(NamedTuple):

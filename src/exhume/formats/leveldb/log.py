@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from exhume.codecs import decompress
 from exhume.codecs.checksums import crc32c, mask_crc32c
@@ -25,15 +25,15 @@ from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, FRAGMENT, ZSTD_M
 from exhume.formats.leveldb.wire import build_bytes
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.io.output.scratch import Spool
 
 BLOCK = 32 << 10
 HEADER = FRAGMENT.size
-FULL, FIRST, MIDDLE, LAST = (
-    int(one) for one in (FragmentTypes.FULL, FragmentTypes.FIRST, FragmentTypes.MIDDLE, FragmentTypes.LAST)
-)
+_WHOLE = FragmentTypes.FULL, FragmentTypes.FIRST, FragmentTypes.MIDDLE, FragmentTypes.LAST
+FULL, FIRST, MIDDLE, LAST = map(int, _WHOLE)
 RECYCLABLE = FragmentTypes.RECYCLABLE_FULL - FragmentTypes.FULL
 """What the types of a recycled log are more than those that mean the same."""
 KNOWN = frozenset(FragmentTypes) - {FragmentTypes.ZERO}

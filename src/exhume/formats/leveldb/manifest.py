@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.errors import FormatError, Span, UnsupportedFeatureError
 from exhume.formats.leveldb import checks, layout
@@ -18,6 +18,7 @@ from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import BYTEWISE, BlobCounts, TableFile, VersionEdit
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.tuples import NamedTuple
 
 _CURRENT_MAX = 4096
 _ELSEWHERE = frozenset("/\\\0")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.errors import Span
 from exhume.formats.leveldb.layout_facts import ValueTypes as ValueTypes
 from exhume.formats.leveldb.wire import Handle, key_text
 from exhume.io.values import LargeValue
+from exhume.tuples import NamedTuple
 
 BYTEWISE = "leveldb.BytewiseComparator"
 

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
@@ -24,6 +24,7 @@ from exhume.formats.leveldb.wire import key_text
 from exhume.io.parallel import map_ordered
 from exhume.io.values import LargeValue
 from exhume.native.kernel import COMPILED
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.comparators import Comparator

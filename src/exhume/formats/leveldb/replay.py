@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyError, Span
 from exhume.formats.leveldb import checks
@@ -37,6 +37,7 @@ from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.source import Source
 from exhume.io.values import LargeValue
 from exhume.limits import Limits
+from exhume.tuples import NamedTuple
 
 _TOP = (1 << 64) - 1
 _ALONE: tuple[int, ...] = (BATCH.size,)

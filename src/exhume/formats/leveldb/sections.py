@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import add, eq
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from exhume.codecs.checksums import crc32c, mask_crc32c
 from exhume.errors import FormatError, Span
@@ -33,6 +33,7 @@ from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.values import CHUNK, LargeValue, whole
 from exhume.layout.sections import PlacedRun, Section, SectionItem, SectionKind, SectionRun
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.layout.trees import Field

@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.errors import ExhumeError, FormatError
 from exhume.formats.leveldb import checks, layout
@@ -32,6 +32,7 @@ from exhume.io.values import whole
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
 from exhume.native.kernel import COMPILED
+from exhume.tuples import NamedTuple
 
 Item = tuple[bytes, int, int, int, Any, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts.

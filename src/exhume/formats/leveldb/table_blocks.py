@@ -8,7 +8,6 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
@@ -40,6 +39,7 @@ from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
 from exhume.native.kernel import BLOCK_BOMB
+from exhume.tuples import NamedTuple
 
 LOOKED_AT = 256 << 10
 """Bytes of a data block above which it may be large."""

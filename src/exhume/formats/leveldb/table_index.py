@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import chain, islice
-from typing import NamedTuple
 
 from exhume.errors import FormatError
 from exhume.findings import Check, CheckOutcome
@@ -23,6 +22,7 @@ from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table_blocks import BlockFile, TableBlock, rule_of
 from exhume.formats.leveldb.wire import BlockIndex, Handle
 from exhume.io.caching import cached_property
+from exhume.tuples import NamedTuple
 
 
 class _IndexShape(NamedTuple):

@@ -12,7 +12,6 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
-from typing import NamedTuple
 
 from exhume.counts import counted
 from exhume.formats.leveldb import checks
@@ -23,6 +22,7 @@ from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.model import ELSEWHERE, Status, ValueTypes, VersionExtra, type_name
 from exhume.formats.leveldb.table import Item
 from exhume.io.values import LargeValue, whole
+from exhume.tuples import NamedTuple
 
 MOST_OPTIONS = 1 << 20
 """The most bytes of OPTIONS that are read."""

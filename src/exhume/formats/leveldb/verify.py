@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
@@ -34,6 +34,7 @@ from exhume.io.activity import note_payloads
 from exhume.io.parallel import map_ordered
 from exhume.native import kernel
 from exhume.native.kernel import BLOCK_BOMB
+from exhume.tuples import NamedTuple
 
 _TOP = (1 << 64) - 1
 

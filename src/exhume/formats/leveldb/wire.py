@@ -8,9 +8,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, TRAILER
+from exhume.tuples import NamedTuple
 
 _pack_tail = KEY_TAIL.pack
 MAX_U64 = (1 << 64) - 1

@@ -10,7 +10,7 @@ import json
 import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume import __version__
 from exhume.codecs.checksums import crc64_xz
@@ -30,6 +30,7 @@ from exhume.formats.zs.layout import (
 from exhume.formats.zs.layout_facts import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE, parse_preamble
 from exhume.io.source import Source
 from exhume.limits import Limits
+from exhume.tuples import NamedTuple
 
 FIRST_READ = 8192
 """Bytes read at opening: enough for nearly every header, and for small files as a whole."""

@@ -8,7 +8,7 @@ Spec: zs.txt, "Blocks"; the rules are in `checks`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from exhume.codecs.checksums import crc64_xz
 from exhume.codecs.passing import PIECE, ForwardReader, PayloadStream
@@ -23,6 +23,7 @@ from exhume.io.source import Source
 from exhume.limits import Limits
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_records, take_records
 from exhume.native.types import OVERRUN, malformed_records
+from exhume.tuples import NamedTuple
 
 LARGE: Final = 16 << 20
 """Bytes of a block, or of its payload, above which it is read in chunks."""

@@ -9,7 +9,7 @@ Spec: zs.txt, "Integer representations" to "Index block payload".
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exhume_ksy.facts import zs as facts
 from exhume_ksy.facts.uleb128 import Uleb128
@@ -31,6 +31,7 @@ from exhume.formats.zs.layout_facts import (
 )
 from exhume.layout.fast import read
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, next_block
+from exhume.tuples import NamedTuple
 
 MAGIC_AT: Final = facts.Zs.at.magic
 HEADER_LENGTH_AT: Final = facts.Zs.at.len_header

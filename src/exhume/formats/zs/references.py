@@ -14,7 +14,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from exhume.codecs.common import Buffer
 from exhume.codecs.passing import ForwardReader
@@ -25,6 +24,7 @@ from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.large import LargeBlock, scan_large
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, ROOT_LENGTH_AT, ROOT_OFFSET_AT, IndexEntry
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_records
+from exhume.tuples import NamedTuple
 
 EDGE_SIZE = 4096
 """Bytes of a record that are kept for comparisons; where they do not suffice, the block is read again."""

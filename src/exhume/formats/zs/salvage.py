@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs.checksums import crc64_xz, sha256
@@ -40,6 +40,7 @@ from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native.kernel import MalformedRecordsError, scan_records
 from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
+from exhume.tuples import NamedTuple
 
 LARGEST_GUESS = 16 << 20
 """Size in bytes of the largest block that is searched for by its checksum alone."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from exhume.codecs.passing import ForwardReader
 from exhume.errors import ExhumeError
@@ -28,6 +28,7 @@ from exhume.io.caching import Lru
 from exhume.io.source import Source
 from exhume.limits import Limits
 from exhume.native.kernel import build_uleb128, find_range, scan_records
+from exhume.tuples import NamedTuple
 
 INDEX_CACHE = 16 << 20
 """Bytes of index payloads kept for the next search."""

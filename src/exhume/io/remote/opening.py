@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from fsspec.core import url_to_fs
@@ -28,6 +28,7 @@ from exhume.io.remote.stores import FsspecSource, HttpSource, source_kind
 from exhume.io.remote.tree import FsspecTree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
+from exhume.tuples import NamedTuple
 
 UNASKED = 16 << 20
 """Bytes of an answer to a request without a range: a listing, or an object as a whole without permission to read it."""

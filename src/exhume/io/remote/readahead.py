@@ -11,9 +11,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from exhume.io.caching import Lru
+from exhume.tuples import NamedTuple
 
 MAX_IN_FLIGHT = 16
 """Ranges in flight at a time."""

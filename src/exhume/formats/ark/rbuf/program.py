@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import struct
 from array import array
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from exhume.formats.ark.kernel import RbufProgram
 from exhume.formats.ark.rbuf.layout import HEADER, HEADER_WITH_GROUPS
 from exhume.formats.ark.rbuf.registry import Field
 from exhume.formats.ark.rbuf.wire import MAX_DEPTH, MAX_ELEMENTS, Sizes, cost_of, is_fixed, letter_of
 from exhume.io.jsonout import dumps
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Registry, Schema

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from exhume.counts import counted
 from exhume.errors import shorten
 from exhume.formats.ark.checks import REGISTRY_TEXT, REGISTRY_TYPE
+from exhume.tuples import NamedTuple
 
 INTEGERS: Final = {
     "uint8": "B",

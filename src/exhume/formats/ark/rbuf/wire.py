@@ -9,7 +9,7 @@ import contextlib
 import struct
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.counts import counted
 from exhume.errors import Span
@@ -39,6 +39,7 @@ from exhume.formats.ark.rbuf.layout import (
     read_text,
 )
 from exhume.formats.ark.rbuf.registry import FIXED, Field
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Registry

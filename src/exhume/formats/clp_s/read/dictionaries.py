@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from exhume.codecs.common import Buffer
 from exhume.codecs.zstd import STREAM_STEP, zstd_stream
@@ -20,6 +20,7 @@ from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout_packed import ENTRY
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import StoredRange
+from exhume.tuples import NamedTuple
 
 WINDOW = 16 << 20
 """Mapped bytes that are walked through before their pages are released."""

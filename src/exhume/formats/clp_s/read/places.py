@@ -6,7 +6,7 @@ The metadata section names them in MessagePack packets (list of sections, archiv
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 import msgpack
 
@@ -18,6 +18,7 @@ from exhume.formats.clp_s.layout import Header, Packet, RangeEntry
 from exhume.formats.clp_s.names import FILES, HEADER_FILE, SECTION_NAMES, STRUCTURES
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import Tree
+from exhume.tuples import NamedTuple
 
 
 class StoredRange(NamedTuple):

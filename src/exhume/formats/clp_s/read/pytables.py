@@ -9,9 +9,10 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from exhume.formats.clp_s.read.program import BAD_PATTERN, BAD_TIME, DONE, ODD, STEP_CODES
+from exhume.tuples import NamedTuple
 
 
 class RowPrinter(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read import kernel, windows
@@ -33,6 +33,7 @@ from exhume.formats.clp_s.read.together import KernelTables
 from exhume.formats.clp_s.read.windows import takes_passes
 from exhume.io.parallel import map_ordered
 from exhume.io.values import joined
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.codecs.common import Buffer

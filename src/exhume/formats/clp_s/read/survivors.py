@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
 from exhume.limits import Limits
 from exhume.recovery import Outcome, SalvageReport
+from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableArchive

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from enum import IntEnum
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
 from exhume.formats.clp_s.layout_schemas import MOST_SPECS, ColumnSpec, Schemas
+from exhume.tuples import NamedTuple
 
 MAX_STEPS: Final = 1_000_000
 STEPS_PER_ENTRY: Final = 64

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exhume.errors import WriterError
 from exhume.formats.clp_s.write.assemble import write_archive
@@ -33,6 +33,7 @@ from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.parallel import map_ordered
 from exhume.limits import Limits
 from exhume.native.compiled import KERNEL
+from exhume.tuples import NamedTuple
 
 _PENDING: Final = 100
 """Finished archives that wait under temporary names until all are finished; more are put in place one by one."""
