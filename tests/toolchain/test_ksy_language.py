@@ -911,6 +911,16 @@ def test_types_and_enums_of_one_name_are_two_classes(tmp_path: Path, id: str, ty
     assert len(set(classes)) == len(classes) == 2
 
 
+def test_sums_use_structures_of_an_element(tmp_path: Path) -> None:
+    text = (
+        "meta: {id: one}\nseq: [{id: a, type: row, repeat: until, repeat-until: _io.pos + _.size.value > 4}]\n"
+        "types: {row: {seq: [{id: size, type: size}]}, size: {seq: [{id: value, type: u1}]}}"
+    )
+    (tmp_path / "one.ksy").write_text(text, encoding="utf-8")
+    found = compile_ksy(tmp_path / "one.ksy").read(b"\1\1\3")
+    assert [one.size.value for one in found.a] == [1, 1, 3]
+
+
 # The interface.
 
 

@@ -289,7 +289,7 @@ class Code(abc.ABC):
     def _grows(self, expr: ex.Binary) -> bool:
         """Whether the value of an expression may double from one instance, or one element, to the next."""
         both = expr.left, expr.right
-        bounded = [is_bounded(self.type, one) for one in both]
+        bounded = [is_bounded(self.type, one, self.item[1] if self.item else UNKNOWN) for one in both]
         constant = any(isinstance(one, ex.Literal) and isinstance(one.value, int) for one in both)
         match expr.op:
             case "<<":

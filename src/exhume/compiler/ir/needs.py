@@ -47,11 +47,11 @@ class ReaderNeeds:
     keeps_root: bool = False
 
 
-def is_bounded(type: Type, expr: ex.Expr, known: dict[str, bool] | None = None) -> bool:
+def is_bounded(type: Type, expr: ex.Expr, item: Kind, known: dict[str, bool] | None = None) -> bool:
     """Whether the text of the specification bounds how many bits an integer may have.
 
     It does not for a parameter and for an instance of another structure: a list may compute each from the one before.
-    `known` has the instances of the type that were examined.
+    `item` is the kind of `_`, and `known` has the instances of the type that were examined.
     """
     known = {} if known is None else known
     match expr:
@@ -61,18 +61,18 @@ def is_bounded(type: Type, expr: ex.Expr, known: dict[str, bool] | None = None) 
                 return not one.parameter
             if id not in known:
                 known[id] = False  # for an instance that uses itself
-                known[id] = is_bounded(type, one.value, known)
+                known[id] = is_bounded(type, one.value, item, known)
             return known[id]
         case ex.Member(of, name) if not name.startswith("_"):
-            found = combined(type.kind_of(of))
+            found = combined(type.kind_of(of, item))
             if isinstance(found, Structure) and not found.type.opaque:
                 one = found.type.field(name)
                 return one.value is None and not one.parameter
-            return not any(True for _ in structures(found)) and is_bounded(type, of, known)
+            return not any(True for _ in structures(found)) and is_bounded(type, of, item, known)
         case ex.Index(of, _) | ex.Cast(of, _) | ex.Unary(_, of):
-            return is_bounded(type, of, known)
+            return is_bounded(type, of, item, known)
         case ex.Binary(_, left, right) | ex.Choice(_, left, right):
-            return is_bounded(type, left, known) and is_bounded(type, right, known)
+            return is_bounded(type, left, item, known) and is_bounded(type, right, item, known)
     return True
 
 
