@@ -74,12 +74,12 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-SOURCE = "d5e22a41ec58b991"
+SOURCE = "905aca9007a3b912"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 
 def _load() -> Any:
-    """The compiled code, None without it, or when `EXHUME_PURE=1` asks for none."""
+    """The compiled code; None without it, or when `EXHUME_PURE=1` forbids it."""
     if os.environ.get("EXHUME_PURE", "") not in ("", "0"):
         return None
     try:

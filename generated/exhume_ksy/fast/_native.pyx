@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'd5e22a41ec58b991'
+SOURCE = '905aca9007a3b912'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

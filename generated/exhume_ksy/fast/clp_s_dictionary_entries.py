@@ -73,16 +73,16 @@ class EntryColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'value_start', 'value_end')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.value_start = array("q")
-        self.value_end = array("q")
+        self.value_start: array[int] = array("q")
+        self.value_end: array[int] = array("q")
 
     def __len__(self) -> int:
         return len(self.at)

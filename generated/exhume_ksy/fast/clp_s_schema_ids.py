@@ -86,19 +86,19 @@ class SchemaColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'schema_id', 'num_entries', 'num_ordered', 'entries_value_start', 'entries_value_end')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.schema_id = array("i")
-        self.num_entries = array("I")
-        self.num_ordered = array("I")
-        self.entries_value_start = array("q")
-        self.entries_value_end = array("q")
+        self.schema_id: array[int] = array("i")
+        self.num_entries: array[int] = array("I")
+        self.num_ordered: array[int] = array("I")
+        self.entries_value_start: array[int] = array("q")
+        self.entries_value_end: array[int] = array("q")
 
     def __len__(self) -> int:
         return len(self.at)
@@ -247,15 +247,15 @@ class EntryColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'value')
 
     def __init__(self, view: View, at: int, end: int, many: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = range(at, at + 4 * many, 4)
+        self.view: View = view
+        self.end: int = end
+        self.at: range = range(at, at + 4 * many, 4)
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = at + 4 * many
+        self.resume_at: int = at + 4 * many
         """Where what follows the last element begins."""
-        self.value = numbers(view, at, 4 * many, "i", "little")
+        self.value: memoryview[int] = numbers(view, at, 4 * many, "i", "little")
 
     def __len__(self) -> int:
         return len(self.at)

@@ -103,18 +103,18 @@ class NodeColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'parent', 'parent_id', 'key_start', 'key_end', 'type')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.parent_id = array("i")
-        self.key_start = array("q")
-        self.key_end = array("q")
-        self.type = array("B")
+        self.parent_id: array[int] = array("i")
+        self.key_start: array[int] = array("q")
+        self.key_end: array[int] = array("q")
+        self.type: array[int] = array("B")
         self.parent = None
 
     def __len__(self) -> int:

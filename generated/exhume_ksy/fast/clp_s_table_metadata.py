@@ -85,16 +85,16 @@ class StreamColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'ofs_stream', 'len_uncompressed')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.ofs_stream = array("Q")
-        self.len_uncompressed = array("Q")
+        self.ofs_stream: array[int] = array("Q")
+        self.len_uncompressed: array[int] = array("Q")
 
     def __len__(self) -> int:
         return len(self.at)
@@ -168,18 +168,18 @@ class TableColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'stream_id', 'ofs_table', 'schema_id', 'num_messages')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.stream_id = array("Q")
-        self.ofs_table = array("Q")
-        self.schema_id = array("i")
-        self.num_messages = array("Q")
+        self.stream_id: array[int] = array("Q")
+        self.ofs_table: array[int] = array("Q")
+        self.schema_id: array[int] = array("i")
+        self.num_messages: array[int] = array("Q")
 
     def __len__(self) -> int:
         return len(self.at)

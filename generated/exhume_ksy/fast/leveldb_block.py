@@ -276,20 +276,20 @@ class EntryColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'len_shared', 'len_value', 'key_suffix_start', 'key_suffix_end', 'value_data_start', 'value_data_end')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.len_shared = array("Q")
-        self.len_value = array("Q")
-        self.key_suffix_start = array("q")
-        self.key_suffix_end = array("q")
-        self.value_data_start = array("q")
-        self.value_data_end = array("q")
+        self.len_shared: array[int] = array("Q")
+        self.len_value: array[int] = array("Q")
+        self.key_suffix_start: array[int] = array("q")
+        self.key_suffix_end: array[int] = array("q")
+        self.value_data_start: array[int] = array("q")
+        self.value_data_end: array[int] = array("q")
 
     def __len__(self) -> int:
         return len(self.at)

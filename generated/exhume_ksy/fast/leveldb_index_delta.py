@@ -205,20 +205,20 @@ class EntryColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'len_shared', 'key_suffix_start', 'key_suffix_end', 'handle_ofs_block', 'handle_len_block', 'raw_delta')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.len_shared = array("Q")
-        self.key_suffix_start = array("q")
-        self.key_suffix_end = array("q")
-        self.handle_ofs_block = array("Q")
-        self.handle_len_block = array("Q")
-        self.raw_delta = array("Q")
+        self.len_shared: array[int] = array("Q")
+        self.key_suffix_start: array[int] = array("q")
+        self.key_suffix_end: array[int] = array("q")
+        self.handle_ofs_block: array[int] = array("Q")
+        self.handle_len_block: array[int] = array("Q")
+        self.raw_delta: array[int] = array("Q")
 
     def __len__(self) -> int:
         return len(self.at)

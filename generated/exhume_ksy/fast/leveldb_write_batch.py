@@ -166,24 +166,24 @@ class OperationColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'operation_type', 'column_family', 'key_data_start', 'key_data_end', 'value_data_start', 'value_data_end', 'commit_timestamp_data_start', 'commit_timestamp_data_end', 'transaction_name_data_start', 'transaction_name_data_end')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.operation_type = array("B")
-        self.column_family = array("Q")
-        self.key_data_start = array("q")
-        self.key_data_end = array("q")
-        self.value_data_start = array("q")
-        self.value_data_end = array("q")
-        self.commit_timestamp_data_start = array("q")
-        self.commit_timestamp_data_end = array("q")
-        self.transaction_name_data_start = array("q")
-        self.transaction_name_data_end = array("q")
+        self.operation_type: array[int] = array("B")
+        self.column_family: array[int] = array("Q")
+        self.key_data_start: array[int] = array("q")
+        self.key_data_end: array[int] = array("q")
+        self.value_data_start: array[int] = array("q")
+        self.value_data_end: array[int] = array("q")
+        self.commit_timestamp_data_start: array[int] = array("q")
+        self.commit_timestamp_data_end: array[int] = array("q")
+        self.transaction_name_data_start: array[int] = array("q")
+        self.transaction_name_data_end: array[int] = array("q")
 
     def __len__(self) -> int:
         return len(self.at)

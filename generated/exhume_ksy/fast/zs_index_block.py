@@ -115,18 +115,18 @@ class EntryColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'key_start', 'key_end', 'ofs_block', 'len_block')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.key_start = array("q")
-        self.key_end = array("q")
-        self.ofs_block = array("Q")
-        self.len_block = array("Q")
+        self.key_start: array[int] = array("q")
+        self.key_end: array[int] = array("q")
+        self.ofs_block: array[int] = array("Q")
+        self.len_block: array[int] = array("Q")
 
     def __len__(self) -> int:
         return len(self.at)

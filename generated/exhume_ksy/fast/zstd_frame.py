@@ -100,35 +100,35 @@ class FrameColumns:
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'magic', 'skippable_data_start', 'skippable_data_end', 'body_descriptor_content_size_flag', 'body_descriptor_is_single_segment', 'body_descriptor_unused', 'body_descriptor_reserved', 'body_descriptor_has_checksum', 'body_descriptor_dictionary_id_flag', 'body_window_exponent', 'body_window_mantissa', 'body_dictionary_id1', 'body_dictionary_id2', 'body_dictionary_id4', 'body_content_size1', 'body_content_size2', 'body_content_size4', 'body_content_size8', 'body_blocks_start', 'body_blocks_end', 'body_checksum')
 
     def __init__(self, view: View, end: int) -> None:
-        self.view = view
-        self.end = end
-        self.at = array("q")
+        self.view: View = view
+        self.end: int = end
+        self.at: array[int] = array("q")
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at: int = end
         """Where what follows the last element begins."""
-        self.magic = array("I")
-        self.skippable_data_start = array("q")
-        self.skippable_data_end = array("q")
-        self.body_descriptor_content_size_flag = array("B")
-        self.body_descriptor_is_single_segment = array("B")
-        self.body_descriptor_unused = array("B")
-        self.body_descriptor_reserved = array("B")
-        self.body_descriptor_has_checksum = array("B")
-        self.body_descriptor_dictionary_id_flag = array("B")
-        self.body_window_exponent = array("B")
-        self.body_window_mantissa = array("B")
-        self.body_dictionary_id1 = array("B")
-        self.body_dictionary_id2 = array("H")
-        self.body_dictionary_id4 = array("I")
-        self.body_content_size1 = array("B")
-        self.body_content_size2 = array("H")
-        self.body_content_size4 = array("I")
-        self.body_content_size8 = array("Q")
-        self.body_blocks_start = array("q")
-        self.body_blocks_end = array("q")
-        self.body_checksum = array("I")
+        self.magic: array[int] = array("I")
+        self.skippable_data_start: array[int] = array("q")
+        self.skippable_data_end: array[int] = array("q")
+        self.body_descriptor_content_size_flag: array[int] = array("B")
+        self.body_descriptor_is_single_segment: array[int] = array("B")
+        self.body_descriptor_unused: array[int] = array("B")
+        self.body_descriptor_reserved: array[int] = array("B")
+        self.body_descriptor_has_checksum: array[int] = array("B")
+        self.body_descriptor_dictionary_id_flag: array[int] = array("B")
+        self.body_window_exponent: array[int] = array("B")
+        self.body_window_mantissa: array[int] = array("B")
+        self.body_dictionary_id1: array[int] = array("B")
+        self.body_dictionary_id2: array[int] = array("H")
+        self.body_dictionary_id4: array[int] = array("I")
+        self.body_content_size1: array[int] = array("B")
+        self.body_content_size2: array[int] = array("H")
+        self.body_content_size4: array[int] = array("I")
+        self.body_content_size8: array[int] = array("Q")
+        self.body_blocks_start: array[int] = array("q")
+        self.body_blocks_end: array[int] = array("q")
+        self.body_checksum: array[int] = array("I")
 
     def __len__(self) -> int:
         return len(self.at)

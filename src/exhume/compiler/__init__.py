@@ -181,7 +181,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """`LayoutError` and `View`, which all readers share; loaded when they are asked for."""
+    """`LayoutError` and `View`, which all readers share; loaded on first use."""
     if name in ("LayoutError", "View"):
         from . import _layout
 

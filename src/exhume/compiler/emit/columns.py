@@ -218,6 +218,11 @@ def _opening(scan: Scan, type: Type) -> list[str]:
     return [f"def {reader}({given}) -> {type.class_name}Columns:", *written_doc(about), *begin]
 
 
+def _number(code: str) -> str:
+    """The Python type of the numbers in an array of this code."""
+    return "float" if code in "fd" else "int"
+
+
 def _raw_columns(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     """Statements for columns of single numbers, which are the bytes as they are, and the function that returns them."""
     alone = only_number(type)
@@ -226,9 +231,10 @@ def _raw_columns(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     taken = f'{scan.module.helper("numbers")}(view, at, {size} * many, "{alone.code}", "{alone.order}")'
     run = ", run" if type.root.model.foreign else ""
     made = ["", f"    def __init__(self, view: View, at: int, end: int, many: int{run and ', run: Run'}) -> None:"]
-    made += ["        self.view = view", "        self.end = end"]
-    made += [f"        self.at = range(at, at + {size} * many, {size})", BEGINS, *PROBLEM]
-    made += [f"        self.resume_at = at + {size} * many", RESUME, f"        self.{name} = {taken}"]
+    made += ["        self.view: View = view", "        self.end: int = end"]
+    made += [f"        self.at: range = range(at, at + {size} * many, {size})", BEGINS, *PROBLEM]
+    made += [f"        self.resume_at: int = at + {size} * many", RESUME]
+    made += [f"        self.{name}: memoryview[{_number(alone.code)}] = {taken}"]
     out = _opening(scan, type)
     out += ["    room = end - at if end > at else 0", f"    whole = room // {size}"]
     out += [f"    many = -(-room // {size}) if count is None else count if count > 0 else 0"]
@@ -249,9 +255,9 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     run = ", run" if type.root.model.foreign else ""
     more = (run and ", run: Run") + (", each: int" if run and type.raw.get("-sized") else "")
     made = ["", f"    def __init__(self, view: View, end: int{more}) -> None:"]
-    made += ["        self.view = view", "        self.end = end"]
-    made += ['        self.at = array("q")', BEGINS, *PROBLEM, "        self.resume_at = end", RESUME]
-    made += [f'        self.{column} = array("{code}")' for column, code, _ in columns]
+    made += ["        self.view: View = view", "        self.end: int = end"]
+    made += ['        self.at: array[int] = array("q")', BEGINS, *PROBLEM, "        self.resume_at: int = end", RESUME]
+    made += [f'        self.{column}: array[{_number(code)}] = array("{code}")' for column, code, _ in columns]
     each = bool(run and type.raw.get("-sized"))
     made += ["        self._each = each"] if each else []
     head = Lines()

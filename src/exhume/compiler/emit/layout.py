@@ -87,7 +87,7 @@ SOURCE = "{source}"
 
 
 def _load() -> Any:
-    """The compiled code, None without it, or when `EXHUME_PURE=1` asks for none."""
+    """The compiled code; None without it, or when `EXHUME_PURE=1` forbids it."""
     if os.environ.get("EXHUME_PURE", "") not in ("", "0"):
         return None
     try:
@@ -536,7 +536,7 @@ def columns_of(rows: Any) -> Any:
 
 
 class Rows(list):
-    """The elements of a list, and what reads them as columns, which is done when one is asked for.
+    """The elements of a list, and what reads them as columns when the first column is used.
 
     `_where` has the class of the columns, the bytes, where the elements begin, where their stream ends, and what else
     is given to what reads columns: the size of an element, where all have the same, and what is around the list.
@@ -606,7 +606,7 @@ MOST_TEXT = <TEXT>
 
 
 class BudgetError(LayoutError):
-    """A specification asks for more than one reading may cost; nothing is said about the bytes."""
+    """A specification requests more than one reading may cost; nothing is said about the bytes."""
 
     budget = True
 

@@ -257,10 +257,10 @@ def _element(node: ast.FunctionDef) -> str:
 
 
 def _array(line: ast.stmt) -> list[tuple[str, str]]:
-    """The column and array code of a line `self.size = array("I")`, as a list of one pair; empty for other lines."""
+    """The column and array code of a line `self.size: array[int] = array("I")`, as a list; empty for other lines."""
     match line:
-        case ast.Assign(
-            targets=[ast.Attribute(attr=column)],
+        case ast.AnnAssign(
+            target=ast.Attribute(attr=column),
             value=ast.Call(func=ast.Name(id="array"), args=[ast.Constant(value=str(code))]),
         ):
             return [(column, code)]
