@@ -39,7 +39,6 @@ DAMAGED_NAMES = 4
 ENDS = (590, 740, 820, 980, 1060)
 """Where the columns of numbers in the table end."""
 
-
 COLORS = {
     SectionKind.STRUCTURE: "#5b8fd9",
     SectionKind.DATA: "#9fb0c2",
@@ -291,8 +290,7 @@ def _sorts(tiles: Iterable[Tile], known: Sizes, *, decode: bool, sound: bool) ->
 
     def totals(name: str, kind: SectionKind) -> _SectionTotals:
         key = f"{kind} {digits.sub('#', name)}"
-        known = found.get(key)
-        return found.setdefault(key, _SectionTotals(name, name, kind)) if known is None else known
+        return found.get(key) or found.setdefault(key, _SectionTotals(name, name, kind))
 
     def kind_of_section(section: Section) -> _SectionTotals:
         return totals(section.name, section.kind)

@@ -29,7 +29,6 @@ from exhume.io.source import StoppedError
 from exhume.layout.kaitai import Region, region_of
 
 MOST_FINDINGS = 10_000
-
 VERDICT_STYLES = {"ok": "bold green", "damaged": "bold red", "incomplete": "bold magenta"}
 
 
@@ -103,15 +102,10 @@ class Browser(App[None]):
         self.outline_tree.add_items(self.outline_tree.root, self._outline.roots())
         self.outline_tree.root.expand()
         self.outline_tree.focus()
-        self.call_after_refresh(self._choose_first)
+        self.call_after_refresh(self.outline_tree.choose_first)
         if self._source is not None:
             self._show_file(self._source.name)
         self._show_title()
-
-    def _choose_first(self) -> None:
-        """Choose the first section, for Enter to unfold, unless another was chosen meanwhile."""
-        if self.outline_tree.cursor_line < 0:
-            self.outline_tree.move_cursor_to_line(0)
 
     @property
     def outline_tree(self) -> OutlineTree:

@@ -228,6 +228,11 @@ class OutlineTree(Tree[Item]):
             else:
                 node.add(label, item)
 
+    def choose_first(self) -> None:
+        """Choose the first item, for Enter to unfold, unless another was chosen meanwhile."""
+        if self.cursor_line < 0:
+            self.move_cursor_to_line(0)
+
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[Item]) -> None:
         """Load the children of a node when it is first unfolded."""
         event.stop()

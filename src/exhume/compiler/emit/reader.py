@@ -107,9 +107,8 @@ class Reader(Statements):
         if scalar:
             lines.add(f"return {self.code(ex.Name(str(type.scalar)))}, at")
         else:
-            for one in (
-                () if self.foreign else type.instances.values()
-            ):  # positions that nothing requested while reading
+            placed = () if self.foreign else type.instances.values()
+            for one in placed:  # positions that nothing requested while reading
                 if one.value is not None and is_position(one.value) and one.id not in self.frozen:
                     raise UnsupportedError(
                         "its position is known only while reading, and nothing reads it then", one.where
