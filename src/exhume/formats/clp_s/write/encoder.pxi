@@ -1683,7 +1683,8 @@ def clps_count_lines(bytes data not None, Py_ssize_t start, Py_ssize_t stop):
                 sums += ~((word & low) + low | word | low) >> 7
                 p += sizeof(word)
             for i in range(<Py_ssize_t>sizeof(word)):
-                count += (sums >> (8 * i)) & 0xFF
+                count += sums & 0xFF
+                sums >>= 8
         while p < end:
             count += p[0] == 0x0A
             p += 1
