@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import inspect
+import lzma
 import os
 import pickle
 import shutil
@@ -13,6 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import zstandard
 
 import exhume
 from exhume.archive import COMMON
@@ -173,6 +177,29 @@ def test_wide_encodings_are_named(format: str, encoding: str, text: str, tmp_pat
     assert f"iconv -f {name} -t UTF-8" in ran.err
     kept = exhume_cli("create", format, log, "-o", tmp_path / "kept", "--input", "text")
     assert kept.code == 0, "bytes as they are"
+
+
+@pytest.mark.parametrize("format", ["clp-s", "kv-ir"])
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [("gzip", lambda log: zstandard.compress(gzip.compress(log))), ("bzip2", bz2.compress), ("xz", lzma.compress)],
+)
+def test_unsupported_compressions_are_named(
+    format: str, name: str, pack: Callable[[bytes], bytes], tmp_path: Path, exhume_cli: Cli
+) -> None:
+    log = tmp_path / "packed.log"
+    log.write_bytes(pack(b"2024-01-01 00:00:00 hello\n"))
+    ran = exhume_cli("create", format, log, "-o", tmp_path / "out")
+    assert ran.code == 1
+    assert f"it is compressed with {name}" in ran.err
+
+
+def test_explore_names_a_file_of_no_known_format(tmp_path: Path, exhume_cli: Cli) -> None:
+    pytest.importorskip("waitress")
+    (tmp_path / "garbage").write_bytes(bytes(range(256)))
+    ran = exhume_cli("explore", tmp_path / "garbage", "--no-browser", "--idle", "0.05")
+    assert ran.code == 0
+    assert "garbage: format not recognized: it is searched for archives" in ran.err
 
 
 @pytest.mark.parametrize(("format", "things"), [("clp-s", "records"), ("kv-ir", "events")])

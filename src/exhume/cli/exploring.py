@@ -58,6 +58,7 @@ def explored(
     except UnrecognizedFormatError:
         if isinstance(run.source(target), Tree):
             raise
+        run.note(f"{target}: format not recognized: it is searched for archives, as a disk image is")
         described = None
     if described is None:
         source = run.take_source(target, is_image=True)

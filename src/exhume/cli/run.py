@@ -261,7 +261,9 @@ class Run:
     def note(self, text: str) -> None:
         """Print a line about the work on standard error, unless --quiet."""
         if not self.quiet:
-            print(message(f"exhume: {shown(text)}"), file=sys.stderr, flush=True)
+            # One write: `print` writes the end of the line by itself, and output of others could come between.
+            sys.stderr.write(message(f"exhume: {shown(text)}") + "\n")
+            sys.stderr.flush()
 
     def hint(self, text: str) -> None:
         """Print a line about why a query may have no match, such as a misspelled name, on standard error.

@@ -255,6 +255,13 @@ def recognize(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
             actual=head[:_SHOWN],
             format="clp-s",
         )
+    if (compression := _compression(head)) is not None:
+        raise WriterError(
+            f"neither JSON nor text nor a CLP logger stream: it is compressed with {compression}",
+            expected="a log as it is, or compressed once with gzip or zstd",
+            actual=head[:_SHOWN],
+            format="clp-s",
+        )
     if text[:1] == b"{":
         return InputKind.JSON
     line, newline, _ = text.partition(b"\n")
@@ -281,6 +288,21 @@ _MARKS: Final = {
     b"\xfe\xff": "UTF-16",
 }
 """Byte order marks, none of which begins text in UTF-8."""
+
+_COMPRESSIONS: Final = (
+    (0, b"\x1f\x8b\x08", "gzip"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd"),
+    (4, b"1AY&SY", "bzip2"),
+    (0, b"\xfd7zXZ\0", "xz"),
+    (0, b"\x04\x22\x4d\x18", "LZ4"),
+    (0, b"PK\x03\x04", "zip"),
+)
+"""Offset and magic number of compressed files.  One layer of gzip or zstd has been removed before."""
+
+
+def _compression(head: bytes) -> str | None:
+    """What a file that begins so is compressed with; None for anything else."""
+    return next((name for at, magic, name in _COMPRESSIONS if head.startswith(magic, at)), None)
 
 
 def _wide(head: bytes) -> str | None:
