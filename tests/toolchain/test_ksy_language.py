@@ -474,6 +474,14 @@ CASES = [
         "090704",
         {"(r.q, r.r, r.s, r.t, r.v, r.w, r.x, r.z)": (27, 9, 12, 6, -16, -68, 0, 252), "(r.u, r.y)": (0.0, 0.6)},
     ),
+    Case(  # signs, sums of nothing and casts leave a float a float
+        "quotients_of_floats",
+        "seq: [{id: n, type: u1}]\n"
+        "instances: {a: {value: -(1.0 / 4.0)}, b: {value: -(n * 1.0 / 2)}, c: {value: -((n + 0.0) / 2)},\n"
+        "  d: {value: -(n.as<f8> / 2)}, e: {value: '-((true ? n : 2.5) / 2)'}, f: {value: -(1 / 4)}}",
+        "05",
+        {"(r.a, r.b, r.c, r.d, r.e, r.f)": (-0.25, -2.5, -2.5, -2.5, -2.5, 0)},
+    ),
     Case(
         "the_same_stream_is_given",
         "seq: [{id: a, size: 2}, {id: b, type: sub}]\n"

@@ -249,7 +249,7 @@ class _Parser:
 
     def signed(self) -> Expr:
         if op := self.take("-", "~"):
-            return fold(Unary(op, self.signed()))
+            return _signed(Unary(op, self.signed()))
         self.take("+")
         return self.postfix()
 
@@ -436,7 +436,7 @@ def parse_list(text: str) -> tuple[Expr, ...]:
         raise UnsupportedError("an expression is nested too deeply") from None
 
 
-_NUMBERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8", "f4", "f8"})
+_INTEGERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8"})
 
 _OPERANDS: dict[str, tuple[type, ...]] = {"not": (bool,), "-": (int, float), "~": (int,)}
 
@@ -518,18 +518,24 @@ def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Ex
     def one(node: Expr) -> Expr:
         """Return a node simplified: known values put in, operators on literals computed, casts of numbers removed."""
         node = known.get(node, node)
-        if isinstance(node, Unary) and isinstance(node.of, Literal):
-            value = node.of.value
-            if type(value) not in _OPERANDS[node.op]:
-                return node
-            return Literal(not value if node.op == "not" else -value if node.op == "-" else ~value)
-        if isinstance(node, Cast) and node.type in _NUMBERS:
+        if isinstance(node, Unary):
+            return _signed(node)
+        if isinstance(node, Cast) and node.type in _INTEGERS:
             return node.of
-        if isinstance(node, Choice) and isinstance(node.condition, Literal):
+        if isinstance(node, Choice) and isinstance(node.condition, Literal) and known:
+            # Without the other branch, which may be a float, `/` could mean something else: see `varint` for `known`.
             return node.then if node.condition.value else node.otherwise
         return _folded(node, below) if isinstance(node, Binary) else node
 
     return replaced(expr, one)
+
+
+def _signed(node: Unary) -> Expr:
+    """`node` computed if it is an operator on a literal."""
+    if not isinstance(node.of, Literal) or type(node.of.value) not in _OPERANDS[node.op]:
+        return node
+    value = node.of.value
+    return Literal(not value if node.op == "not" else -value if node.op == "-" else ~value)
 
 
 def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
@@ -538,17 +544,19 @@ def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
     if isinstance(left, Literal) and isinstance(right, Literal) and node.op in OPERATORS:
         if node.op == "<<" and not (isinstance(right.value, int) and right.value < 4 * MOST_DIGITS):
             return node
+        whole = type(left.value) is int and type(right.value) is int
+        compute = OPERATORS[node.op] if whole or node.op != "/" else operator.truediv
         try:
-            return Literal(OPERATORS[node.op](left.value, right.value))
+            return Literal(compute(left.value, right.value))
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
             return node
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Literal):
             if node.op in ("and", "or"):
                 return other if bool(one.value) is (node.op == "and") else Literal(node.op == "or")
-            if node.op == "+" and one.value == 0:
+            if node.op == "+" and one.value == 0 and type(one.value) is int:
                 return other
-            if node.op == "*" and one.value == 1:
+            if node.op == "*" and one.value == 1 and type(one.value) is int:
                 return other
     if isinstance(right, Literal) and isinstance(right.value, int) and left in below:
         if node.op == "%" and below[left] <= right.value:
