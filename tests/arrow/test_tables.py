@@ -29,7 +29,7 @@ from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.reader import open_archive as open_clp
 from exhume.formats.data_bundle.reader import DataBundleArchive
-from exhume.formats.leveldb.log import build_log
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.zs.arrow import RecordFormat, _Split
 from exhume.formats.zs.head import separated_values
 from exhume.io.source import BytesSource

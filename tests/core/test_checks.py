@@ -22,8 +22,8 @@ from exhume.codecs.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxha
 from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import SourceError
 from exhume.findings import Check
-from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.opening import open_target
 from tests.clp_s.build import demo

@@ -18,8 +18,7 @@ import pytest
 import exhume
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
-from exhume.formats.leveldb.log import build_batch, build_log
-from exhume.formats.leveldb.table_writer import write_database
+from exhume.formats.leveldb.table_writer import build_batch, build_log, write_database
 from exhume.formats.leveldb.wire import build_varint
 from exhume.formats.zs import writer as zs_writer
 from exhume.limits import DEFAULT_LIMITS

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.codecs.checksums import masked_crc32c
 from exhume.errors import ExhumeError
-from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.formats.leveldb.wire import build_varint
 from exhume.io.tree import MemoryTree
 from exhume.recovery import Outcome, SalvageReport, VerifiedBy

@@ -17,7 +17,7 @@ from exhume.formats.data_bundle.layout import CONFIG_KEY, build_escaped, build_r
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage
-from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.io.local import LocalTree
 from exhume.io.output.tree import OutputTree
 from exhume.limits import Limits

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from exhume.codecs.checksums import crc32c, mask_crc32c
-from exhume.formats.leveldb.log import BLOCK, HEADER, build_log
+from exhume.formats.leveldb.log import BLOCK, HEADER
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.formats.leveldb.wire import build_bytes, build_varint
 from exhume.io.local import LocalTree
 from tests.oracles import need

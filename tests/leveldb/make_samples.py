@@ -8,9 +8,8 @@ from pathlib import Path
 
 from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.leveldb.blocks import build_block
-from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.model import BYTEWISE
-from exhume.formats.leveldb.table_writer import TableWriter
+from exhume.formats.leveldb.table_writer import TableWriter, build_batch, build_log
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
 
 PUT, DELETE = 1, 0

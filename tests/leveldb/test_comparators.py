@@ -13,8 +13,8 @@ from exhume.findings import Severity, Verdict
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.comparators import INDEXED_DB, REVERSE, comparator_of
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.model import BYTEWISE
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
 from exhume.io.tree import MemoryTree
 from tests.leveldb.make_samples import PUT, build_database, edit

@@ -21,11 +21,12 @@ from exhume.formats.leveldb.checks import RULES
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import SourcePool
 from exhume.formats.leveldb.forensics import find_data_blocks
-from exhume.formats.leveldb.log import LogReader, build_batch, build_log
+from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource

@@ -21,8 +21,8 @@ from exhume.codecs.checksums import crc32c, mask_crc32c
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.formats.leveldb import large, log, replay, table, table_blocks
 from exhume.formats.leveldb.layout_facts import FRAGMENT, FragmentTypes
-from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.ranges import json_parts
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.formats.leveldb.wire import build_varint
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree

@@ -16,9 +16,10 @@ from exhume.codecs import compress
 from exhume.findings import Finding, Severity, Verdict
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.log import LogReader, build_log
+from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import Status
 from exhume.formats.leveldb.reader import LevelDbArchive
+from exhume.formats.leveldb.table_writer import build_log
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree

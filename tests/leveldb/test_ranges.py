@@ -19,8 +19,7 @@ from exhume.formats.leveldb import checks, ranges, table
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.log import build_batch, build_log
-from exhume.formats.leveldb.table_writer import TableWriter, write_database
+from exhume.formats.leveldb.table_writer import TableWriter, build_batch, build_log, write_database
 from exhume.formats.leveldb.wire import BlockIndex, Handle, InternalKey
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree

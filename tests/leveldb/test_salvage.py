@@ -14,8 +14,9 @@ from exhume.errors import UnsupportedOperationError
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.layout_facts import BATCH
-from exhume.formats.leveldb.log import LogReader, build_batch, build_log
+from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.salvage import salvage
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource

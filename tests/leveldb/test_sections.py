@@ -19,8 +19,8 @@ from exhume.formats.leveldb import layout
 from exhume.formats.leveldb import pykernel as pure
 from exhume.formats.leveldb import sections as module
 from exhume.formats.leveldb.blocks import build_block, seal_block
-from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.reader import LevelDbArchive
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.formats.leveldb.wire import Handle, Handles
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree

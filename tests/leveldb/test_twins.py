@@ -21,11 +21,11 @@ from exhume.formats.leveldb.blocks import build_block, seal_block
 from exhume.formats.leveldb.kernel import LeveldbRows, block_handles, number_range, table_blocks
 from exhume.formats.leveldb.layout import parse_batch, parse_internal_key, parse_tail, whole_handle
 from exhume.formats.leveldb.layout_facts import user_key
-from exhume.formats.leveldb.log import BLOCK, LogReader, build_batch, build_log
+from exhume.formats.leveldb.log import BLOCK, LogReader
 from exhume.formats.leveldb.model import Place, Status, Verdict, Version
 from exhume.formats.leveldb.ranges import versions_of
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.table_writer import TableWriter
+from exhume.formats.leveldb.table_writer import TableWriter, build_batch, build_log
 from exhume.formats.leveldb.wire import MAX_U64, BlockIndex, Handle, InternalKey, build_varint, key_text
 from exhume.io.source import BytesSource
 from exhume.native import kernel, pykernel

@@ -15,7 +15,7 @@ import pytest
 import exhume
 from exhume.distributed import partitions, to_bag, to_dataframe
 from exhume.distributed.collections import conform, merged_schema
-from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.io.remote.source import HEAD, TAIL
 from tests.archives import own_archives
 from tests.conftest import ROOT

@@ -15,7 +15,7 @@ import exhume
 from exhume.cli.main import invoke
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
-from exhume.formats.leveldb.log import build_log
+from exhume.formats.leveldb.table_writer import build_log
 from tests.leveldb.make_samples import PUT, build_database, build_table, edit, write_files
 
 IDL = """namespace n; schema S { uint32 a; string b; }

@@ -11,7 +11,7 @@ import pytest
 import exhume
 from exhume.errors import Span
 from exhume.formats.leveldb.blocks import build_block
-from exhume.formats.leveldb.log import build_batch
+from exhume.formats.leveldb.table_writer import build_batch
 from exhume.native import kernel
 from tests.archives import own_archives
 from tests.conftest import ROOT

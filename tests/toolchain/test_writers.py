@@ -21,7 +21,7 @@ from exhume.formats.data_bundle.layout_fields import build
 from exhume.formats.kv_ir import layout as kv_ir
 from exhume.formats.kv_ir.layout import Encodings, MetadataTypes, Tags
 from exhume.formats.leveldb.blocks import build_block
-from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.table_writer import build_batch, build_log
 from exhume.formats.leveldb.wire import build_bytes, build_varint
 from exhume.formats.zs import layout as zs
 from exhume.native.pykernel import frame_records

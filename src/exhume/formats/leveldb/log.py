@@ -9,7 +9,7 @@ Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,7 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.large import inflated, record_pieces
 from exhume.formats.leveldb.layout import LayoutError, flat_fragment, parse_compression, parse_timestamp_sizes
-from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, FRAGMENT, ZSTD_MAGIC, FragmentTypes, LogCompressions
-from exhume.formats.leveldb.wire import build_bytes
+from exhume.formats.leveldb.layout_facts import CHECKED, FRAGMENT, ZSTD_MAGIC, FragmentTypes, LogCompressions
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.tuples import NamedTuple
@@ -35,7 +34,7 @@ HEADER = FRAGMENT.size
 _WHOLE = FragmentTypes.FULL, FragmentTypes.FIRST, FragmentTypes.MIDDLE, FragmentTypes.LAST
 FULL, FIRST, MIDDLE, LAST = map(int, _WHOLE)
 RECYCLABLE = FragmentTypes.RECYCLABLE_FULL - FragmentTypes.FULL
-"""What the types of a recycled log are more than those that mean the same."""
+"""The difference between a fragment type of a recycled log and the same type of any other log."""
 KNOWN = frozenset(FragmentTypes) - {FragmentTypes.ZERO}
 RECORDS = frozenset(range(FragmentTypes.FULL, FragmentTypes.RECYCLABLE_LAST + 1))
 """Types of fragments that hold parts of records; the others are about the log itself."""
@@ -107,33 +106,40 @@ class LogReader:
     _recycled: bool = False
     """Whether a fragment stated the number of this log."""
     _pending: list[tuple[tuple[Any, ...], dict[str, Any], int]] = field(default_factory=list)
-    """What was reported since then and may be about an earlier use of the file, each with the bytes it took."""
+    """Findings since then that may be about an earlier use of the file, each with the number of lost bytes."""
     remains: int | None = None
     """Where in the file an earlier use of it begins, after iteration; None if there is none."""
     take: Callable[[bytes, int, int], int] | None = None
     """Takes the single writes of a block from an offset on, which are then no records, and returns where they end; the
     third argument is the absolute offset of the block."""
     _open: bool = False
-    """Whether the last fragment is not the last of its record."""
+    """Whether a record has begun and is not complete."""
     _taken: bool = False
-    """Whether anything was taken."""
+    """Whether `take` took any writes."""
     about: list[tuple[int, int]] = field(default_factory=list)
     """The ranges of fragments that are about the log itself, so far; offsets in the file."""
 
     def __iter__(self) -> Iterator[LogRecord]:
+        """Yield every record whose fragments are all there.
+
+        Fragments that do not make a record are reported: those of an incomplete one, and those without a first one.
+        """
         parts: Spool | None = None
-        fragments: list[Fragment] = []
+        fragments: list[Fragment] = []  # of the record that has begun
         records = 0
         for fragment, data in self._fragments():
             kind, self._open = fragment.kind, bool(fragments)
+            # Fragments about the log itself: a compression, or the sizes of timestamps.
             if kind not in RECORDS:
                 if not self._take_note(fragment, data, records > 0 or self._open or self._taken):
                     return
                 continue
+            # Most records of most logs: one fragment, and no compression.
             if kind == FULL and not fragments and not fragment.earlier and self._codec is None and not self._headless:
                 records += 1
                 yield LogRecord(fragment.offset, fragment.end, data, (fragment,), fragment.intact)
                 continue
+            # A fragment that does not continue the record that has begun.
             if fragments and fragment.earlier is not fragments[0].earlier:
                 self._report_tail(fragments)
                 parts, fragments = None, []
@@ -143,6 +149,7 @@ class LogReader:
             if kind in (MIDDLE, LAST) and not fragments:
                 self._drop([fragment], "a continuation without its first fragment")
                 continue
+            # The next fragment of the record, and perhaps the last.
             self._open = kind not in (FULL, LAST)
             parts = parts or self._spool()
             parts.add(data)
@@ -222,6 +229,7 @@ class LogReader:
             self.report(checks.RECYCLED, span=self.source.span(self.remains, self.source.size))
 
     def _drop(self, fragments: list[Fragment], why: str) -> None:
+        """Report fragments that do not make a record; those of an earlier use of the file are not lost."""
         if fragments[0].earlier:
             return
         span = self._span(*fragments)
@@ -417,34 +425,3 @@ class LogReader:
         else:
             self.lost += candidate - at
         return candidate
-
-
-def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -> bytes:
-    """A write batch of `(value_type, key, value)` with value types 0 and 1."""
-    parts = [
-        build_bytes(key) if kind == 0 else build_bytes(key) + build_bytes(value) for kind, key, value in operations
-    ]
-    kinds = [kind for kind, _, _ in operations]
-    body = b"".join(bytes((kind,)) + part for kind, part in zip(kinds, parts, strict=True))
-    return BATCH.pack(sequence, len(parts)) + body
-
-
-def build_log(records: Iterable[bytes]) -> bytes:
-    """Frames records as a log or manifest file."""
-    out = bytearray()
-    for record in records:
-        at, first = 0, True
-        while True:
-            room = BLOCK - len(out) % BLOCK
-            if room < HEADER:
-                out += bytes(room)
-                room = BLOCK
-            piece = record[at : at + room - HEADER]
-            at += len(piece)
-            last = at == len(record)
-            kind = (FULL if last else FIRST) if first else (LAST if last else MIDDLE)
-            out += FRAGMENT.pack(mask_crc32c(crc32c(bytes((kind,)) + piece)), len(piece), kind) + piece
-            first = False
-            if last:
-                break
-    return bytes(out)

@@ -12,11 +12,13 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
-from exhume.codecs.checksums import RunningChecksum, mask_crc32c
+from exhume.codecs.checksums import RunningChecksum, crc32c, mask_crc32c
 from exhume.errors import WriterError
 from exhume.formats.leveldb.blocks import block_parts, build_block, seal_block
 from exhume.formats.leveldb.kernel import table_blocks
 from exhume.formats.leveldb.layout_facts import (
+    BATCH,
+    FRAGMENT,
     KEY_TAIL,
     LEVELDB_FOOTER,
     LEVELDB_MAGIC,
@@ -25,7 +27,7 @@ from exhume.formats.leveldb.layout_facts import (
     Tags,
     ValueTypes,
 )
-from exhume.formats.leveldb.log import build_log
+from exhume.formats.leveldb.log import BLOCK, FIRST, FULL, HEADER, LAST, MIDDLE
 from exhume.formats.leveldb.model import BYTEWISE
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
 from exhume.io.values import LargeValue
@@ -239,3 +241,34 @@ def write_database(
         with create(name) as file:
             file.write(data)
     return count
+
+
+def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -> bytes:
+    """Return a write batch of `(type, key, value)`; the types are 0 for a deletion, whose value is ignored, and 1."""
+    parts = [
+        build_bytes(key) if kind == 0 else build_bytes(key) + build_bytes(value) for kind, key, value in operations
+    ]
+    kinds = [kind for kind, _, _ in operations]
+    body = b"".join(bytes((kind,)) + part for kind, part in zip(kinds, parts, strict=True))
+    return BATCH.pack(sequence, len(parts)) + body
+
+
+def build_log(records: Iterable[bytes]) -> bytes:
+    """Return records framed as a log or manifest file."""
+    out = bytearray()
+    for record in records:
+        at, first = 0, True
+        while True:
+            space = BLOCK - len(out) % BLOCK
+            if space < HEADER:
+                out += bytes(space)
+                space = BLOCK
+            part = record[at : at + space - HEADER]
+            at += len(part)
+            last = at == len(record)
+            kind = (FULL if last else FIRST) if first else (LAST if last else MIDDLE)
+            out += FRAGMENT.pack(mask_crc32c(crc32c(bytes((kind,)) + part)), len(part), kind) + part
+            first = False
+            if last:
+                break
+    return bytes(out)
