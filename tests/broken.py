@@ -177,7 +177,7 @@ def _ark() -> Named:
     for count in (2, 3, 4, 6):
         flags = partial(index_of_split, flags=[1] * count)
         yield f"flags of {count} where 3 are told", Broken(damaged("none", flags), bounds=few)
-    one_by_one = (*few, ("exhume.formats.ark.verify.PIECE_BYTES", 1))
+    one_by_one = (*few, ("exhume.formats.ark.verify.CHUNK_BYTES", 1))
     yield "messages one by one where 3 are told", Broken(damaged("none", garble), bounds=one_by_one)
     yield from ((name, damaged("none", damage)) for name, damage in VARIANTS.items())
     messages = [(code, name, raw) for name, raw, code, _ in HOSTILE if raw]

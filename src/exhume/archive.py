@@ -1,4 +1,4 @@
-"""What all archives have in common: `Archive`, its two kinds (of members and of records), and `Writer`."""
+"""Base classes of all archives: `Archive`, its two kinds (of members and of records), and `Writer`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Entry(NamedTuple):
 
 
 class Info(abc.ABC):
-    """What `info()` returns: a typed object per format whose `to_dict()` is the documented JSON (keys keep order)."""
+    """Result of `info()`: a typed object per format whose `to_dict()` is the documented JSON (keys keep order)."""
 
     @abc.abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class Archive(abc.ABC):
         return self.source.name
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for a notebook."""
         return notebook_html("archive_html", self)
 
     @abc.abstractmethod
@@ -145,7 +145,7 @@ class Archive(abc.ABC):
 
     @abc.abstractmethod
     def sections(self, *, jobs: int = 1) -> SectionMap:
-        """What every byte is for, found by `jobs` threads where that takes decompressing (0: one per core)."""
+        """The purpose of every byte, determined by `jobs` threads if that requires decompression (0: one per core)."""
 
     def outline(self) -> SectionMap:
         """The sections, found as cheaply as the archive's own index allows.

@@ -26,7 +26,7 @@ NOT_CHECKED = (LimitExceededError, UnsupportedFeatureError, MissingDependencyErr
 
 
 class Severity(enum.StrEnum):
-    """How bad a finding is, worst first.
+    """Severity of a finding, worst first.
 
     `error` breaks the specification; `unchecked` could not be checked (a limit, an unsupported feature, a missing
     package); `warning` is suspicious; `note` is worth knowing.
@@ -97,7 +97,7 @@ class Finding(NamedTuple):
         return describe(self.code, self.message, None, self.field_path, self.expected, self.actual)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for a notebook."""
         return notebook_html("finding_html", self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class Verdict(enum.StrEnum):
 
 
 NO_CHECKSUMS = "this format has no checksums for its content"
-"""What is said of every format without them: a changed value that decodes cannot be noticed."""
+"""Note for every format without checksums: a changed value that decodes cannot be detected."""
 
 STRUCTURE_ONLY = f"structure is sound; {NO_CHECKSUMS}"
 """The most that can be said of an archive of such a format."""

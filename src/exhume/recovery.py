@@ -1,4 +1,4 @@
-"""What salvage and carve report: the types that engines and formats share."""
+"""Results of salvage and carve: the types that engines and formats share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from exhume.registry import get_format
 
 
 class SalvageMode(enum.StrEnum):
-    """What salvage writes: a clean archive of the same format, members as files, or records as JSON lines."""
+    """Output of salvage: a clean archive of the same format, members as files, or records as JSON lines."""
 
     ARCHIVE = "archive"
     FILES = "files"
@@ -37,7 +37,7 @@ class VerifiedBy(enum.StrEnum):
 
 
 class Outcome(enum.StrEnum):
-    """What became of a span of the damaged input."""
+    """Outcome of a span of the damaged input."""
 
     RECOVERED = "recovered"  # its content is in the output
     REBUILT = "rebuilt"  # structure that the output has again (indexes, headers, checksums)
@@ -281,18 +281,18 @@ class CarvedArchive:
 
     @property
     def length(self) -> int:
-        """How many of its bytes are present."""
+        """Number of bytes of the archive that are present."""
         return self.span.size
 
     @property
     def intact_bytes(self) -> int:
-        """How many of its bytes precede the first problem: the part of a fragmented or truncated one that verifies."""
+        """Number of bytes before the first problem: the part of a fragmented or truncated archive that verifies."""
         errors = (f.span.start for f in self.findings if f.is_problem and f.span is not None)
         return min(self.length, max(0, min(errors, default=self.end) - self.offset))
 
     @property
     def note(self) -> str:
-        """What the verdict cannot say, because the format has no checksums for its content; else empty."""
+        """A limit of the verdict, because the format has no checksums for its content; else empty."""
         if get_format(self.format).has_checksums or self.verdict in (CarveVerdict.DAMAGED, CarveVerdict.PARTIAL):
             return ""
         return STRUCTURE_ONLY

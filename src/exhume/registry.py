@@ -39,7 +39,7 @@ class Identification(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What verifying an archive of this format cannot show; empty if it has checksums for its content."""
+        """Faults that verifying an archive of this format cannot detect; empty if it has checksums for its content."""
         return "" if get_format(self.format).has_checksums else NO_CHECKSUMS
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Signature(NamedTuple):
 
 
 class Format(NamedTuple):
-    """What exhume knows about a format before importing its code.
+    """Description of a format that is available before its code is imported.
 
     Hooks are `"module:attribute"` strings, relative to the format's package; a module that begins with `exhume.` is
     named in full, for what formats share.  For all of them, and for the archives

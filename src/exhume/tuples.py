@@ -16,7 +16,7 @@ else:
     _MADE = {"__module__", "__qualname__", "__annotations__", "__classcell__"}
 
     class _Definition(type):
-        """What turns the body of a class into a named tuple.
+        """Metaclass that turns the body of a class into a named tuple.
 
         The class is a subclass of `tuple` alone, as with `typing.NamedTuple`: a base such as `Generic[T]` next to
         `NamedTuple` is for type checkers only.

@@ -107,7 +107,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small parts, which travel and are worked on here."""
     for module in (jsonform, mcap_import):
         monkeypatch.setattr(module, "PART_BYTES", 1500)
-    monkeypatch.setattr(parallel_query, "WORTH", 3)
+    monkeypatch.setattr(parallel_query, "MIN_CHUNKS", 3)
     monkeypatch.setattr(parallel_query, "map_processes", here)
 
 
@@ -150,7 +150,7 @@ def test_mcap(
 def test_processes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (jsonform, mcap_import):
         monkeypatch.setattr(module, "PART_BYTES", 3000)
-    monkeypatch.setattr(parallel_query, "WORTH", 1)
+    monkeypatch.setattr(parallel_query, "MIN_CHUNKS", 1)
     source = tmp_path / f"in.{kind}"
     if kind == "mcap":
         pytest.importorskip("mcap")

@@ -55,9 +55,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of some messages, for a log that is not worth processes."""
     monkeypatch.setattr("exhume.formats.ark.query.BATCH_MESSAGES", 50)
-    monkeypatch.setattr(parallel_query, "PIECE_MESSAGES", 64)
-    monkeypatch.setattr(parallel_query, "SAMPLE", 16)
-    monkeypatch.setattr(parallel_query, "WORTH", 1)
+    monkeypatch.setattr(parallel_query, "CHUNK_MESSAGES", 64)
+    monkeypatch.setattr(parallel_query, "SAMPLE_STEP", 16)
+    monkeypatch.setattr(parallel_query, "MIN_CHUNKS", 1)
 
 
 def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Iterator[Any]:
@@ -89,8 +89,8 @@ def test_pieces_are_those_of_one_job(
     log: Path, small: None, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
 ) -> None:
     monkeypatch.setattr(parallel_query, "map_processes", here)
-    monkeypatch.setattr(parallel_query, "PIECE_MESSAGES", data.draw(st.integers(16, 400), label="messages"))
-    monkeypatch.setattr(parallel_query, "SAMPLE", data.draw(st.integers(1, 50), label="sample"))
+    monkeypatch.setattr(parallel_query, "CHUNK_MESSAGES", data.draw(st.integers(16, 400), label="messages"))
+    monkeypatch.setattr(parallel_query, "SAMPLE_STEP", data.draw(st.integers(1, 50), label="sample"))
     times = st.one_of(st.none(), st.integers(990, 1230))
     query: dict[str, Any] = {
         "topics": data.draw(st.sampled_from([None, "/pose", "/p.*", ["/raw", "/other"]])),
@@ -228,7 +228,7 @@ def test_messages_that_may_not_be_held_together_are_read_one_by_one(
         data[-40] ^= 0x55
         split.write_bytes(data)
     expected = reported_of(root, tmp_path / "one")
-    monkeypatch.setattr("exhume.formats.ark.messages.HELD", held)
+    monkeypatch.setattr("exhume.formats.ark.messages.MOST_PAYLOADS", held)
     assert reported_of(root, tmp_path / "other") == expected
     assert expected[1]
 

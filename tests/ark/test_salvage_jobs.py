@@ -112,9 +112,9 @@ def test_pieces(damage: Damage, mode: SalvageMode, log: Path, tmp_path: Path, mo
         with monkeypatch.context() as patch:
             one = salvaged(broken, tmp_path / "out", 1, mode, patch)
         with monkeypatch.context() as patch:
-            patch.setattr(recover, "PIECE_MESSAGES", 32)
-            patch.setattr(recover, "PIECE_BYTES", 700)
-            patch.setattr(parallel_query, "WORTH", 1)
+            patch.setattr(recover, "CHUNK_MESSAGES", 32)
+            patch.setattr(recover, "CHUNK_BYTES", 700)
+            patch.setattr(parallel_query, "MIN_CHUNKS", 1)
             patch.setattr(parallel_query, "map_processes", here)
             assert salvaged(broken, tmp_path / "out", 2, mode, patch) == one
         lost += isinstance(one, tuple) and bool(one[0]["lost"])
@@ -125,8 +125,8 @@ def test_processes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     broken = tmp_path / "log"
     shutil.copytree(log, broken)
     noise(broken, random.Random(3))
-    monkeypatch.setattr(recover, "PIECE_MESSAGES", 50)
-    monkeypatch.setattr(parallel_query, "WORTH", 1)
+    monkeypatch.setattr(recover, "CHUNK_MESSAGES", 50)
+    monkeypatch.setattr(parallel_query, "MIN_CHUNKS", 1)
     one, two, three = (salvaged(broken, tmp_path / "out", jobs, SalvageMode.ARCHIVE, monkeypatch) for jobs in (1, 2, 3))
     assert isinstance(one, tuple)
     assert one[0]["lost"]

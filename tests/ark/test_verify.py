@@ -32,7 +32,7 @@ CASES = broken("ark")
 def in_one_way(path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, **options: Any) -> list[Finding]:
     """The findings of messages one by one."""
     with monkeypatch.context() as patch:  # undone here: what is broken may have bounds of its own
-        patch.setattr(verify, "PIECE_BYTES", 1)
+        patch.setattr(verify, "CHUNK_BYTES", 1)
         return list(exhume.verify(path, format="ark", jobs=jobs, **options))
 
 
@@ -71,7 +71,7 @@ def test_pieces_are_of_some_bytes(
     size = log.split_path.stat().st_size
 
     def counted(bound: int, target: Any = log.root, **options: Any) -> int:
-        monkeypatch.setattr(verify, "PIECE_BYTES", bound)
+        monkeypatch.setattr(verify, "CHUNK_BYTES", bound)
         taken.clear()
         assert list(exhume.verify(target, format="ark", **options)) == []
         assert taken == [(0, number, len(taken)) for number in range(len(taken))]
@@ -90,7 +90,7 @@ def test_a_split_without_messages_is_one_piece(
 ) -> None:
     log = Log(tmp_path / "log")
     log.poke_header("num_indexed_items", 0)
-    monkeypatch.setattr(verify, "PIECE_BYTES", 1)
+    monkeypatch.setattr(verify, "CHUNK_BYTES", 1)
     assert "ARK-332" in [finding.code for finding in exhume.verify(log.root)]
     assert taken == [(0, 0, 1)]
 
@@ -107,7 +107,7 @@ def test_damaged_messages_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with_filter(log, deny=("/x.*",))
     garble(log)
     expected = list(exhume.verify(log.root))
-    monkeypatch.setattr(verify, "PIECE_BYTES", 1)
+    monkeypatch.setattr(verify, "CHUNK_BYTES", 1)
     assert list(exhume.verify(log.root, jobs=2)) == expected
     assert len(expected) == 6
 

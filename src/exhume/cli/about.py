@@ -1,4 +1,4 @@
-"""What runs here: which kernel, and which versions of the libraries that decode, checksum and compress."""
+"""The installed kernel, and the versions of the libraries that decode, checksum and compress."""
 
 from __future__ import annotations
 

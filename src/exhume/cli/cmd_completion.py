@@ -257,7 +257,7 @@ MOST = 1000
 """At most this many names are offered."""
 
 FILES = frozenset(("DB", "DIR", "FILE", "OUT", "ROOT", "SPEC.ksy", "TARGET"))
-"""What options that take the name of a file call their value."""
+"""Metavars of options that take a file name."""
 
 
 def complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -1,4 +1,4 @@
-"""What `exhume explain` prints for people: sections with their damage, fields, one byte, and colored hex dumps."""
+"""Text output of `exhume explain`: sections with their damage, fields, one byte, and colored hex dumps."""
 
 from __future__ import annotations
 

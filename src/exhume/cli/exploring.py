@@ -1,4 +1,4 @@
-"""What the explorer shows of a target, and its records as tables, by the `cat` and `search` of its format."""
+"""The explorer's view of a target, and its records as tables, by the `cat` and `search` of its format."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HINTS = {
     "leveldb": "key prefix",
     "ark": "topic, for example /robot/*",
 }
-"""What a query is, by format; of members it is a pattern of names."""
+"""The kind of query, by format; for members it is a pattern of names."""
 
 
 def explored(

@@ -1,4 +1,4 @@
-"""What a format adds to the command line, and how verbs pick it up.
+"""Additions of a format to the command line, and how verbs pick it up.
 
 A format's `cli.py` (light: click and `exhume.cli` modules that do not read only at the top) ends with `CLI`, a
 `FormatCli`.  A format that can be written has a `cli_create.py` as well, whose `create`, a `click.Command`, becomes
@@ -87,7 +87,7 @@ def _no_table_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 class FormatCli:
-    """What a format adds to the verbs: options, rules about them, and hooks that print.
+    """Additions of a format to the verbs: options, rules about them, and hooks that print.
 
     `options` are those of each verb, by its name; `"open"` has options of every reading verb, handed to the format's
     `open`, and `"describe"` those of `info` and `list` alone, handed to it as well.  `values` has the class of the
@@ -140,7 +140,7 @@ class FormatCli:
         self.merge = merge
 
     def verb_options(self, verb: str, values: Mapping[str, Any]) -> VerbOptions:
-        """What the hooks of a verb get, of the values that `split_options` found for it."""
+        """The options for the hooks of a verb, from the values that `split_options` found for it."""
         return self.values.get(verb, VerbOptions)(**values)
 
     def opening(self, verb: str) -> list[click.Option]:
@@ -153,7 +153,7 @@ _NOTHING = FormatCli()
 
 
 def format_cli(described: Format) -> FormatCli:
-    """What a format adds to the command line; nothing for some."""
+    """The additions of a format to the command line; empty for some formats."""
     found: FormatCli = described.hook("cli") if described.cli else _NOTHING
     return found
 

@@ -1,4 +1,4 @@
-"""What is piped in, as a source that can be read at any offset, and more than once."""
+"""Piped input as a source that can be read at any offset, and more than once."""
 
 from __future__ import annotations
 

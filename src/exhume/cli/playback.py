@@ -1,4 +1,4 @@
-"""What a verb says about each of many targets, recorded and played back.
+"""The output of a verb for each of many targets, recorded and played back.
 
 A verb provides a module-level function `one(run, target, **options) -> ExitCode` that handles a single target.  It runs
 on a worker, with a `Recorder` as its `Run`; its output is played back here in the order of the targets, so the answer
@@ -133,7 +133,7 @@ def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[st
 
 
 class _CompactOutput(_RecordedOutput):
-    """What is recorded, kept as few events: pieces of text, of bytes, or of a list that follow each other are one."""
+    """Recorded output as few events: consecutive chunks of text, of bytes, or of list items become one event."""
 
     def __init__(self, terminal: bool) -> None:
         super().__init__(terminal, self.send)
@@ -158,7 +158,7 @@ class _CompactOutput(_RecordedOutput):
             self.events.append(event)
 
     def flush(self, next_kind: str = "text") -> None:
-        """Make an event of the pieces so far."""
+        """Record the chunks since the last event as one event: ("out", bytes, is text) or ("item", JSON of items)."""
         pieces, kind = self._pieces, self._kind
         self._pieces, self._kind = [], next_kind
         if pieces and kind == "text":
@@ -199,7 +199,7 @@ class Player:
         self.hints: Counter[str] = Counter()
         """Hints, each with the number of targets that have it."""
         self.outcomes: Counter[ExitCode] = Counter()
-        """How many targets have each outcome."""
+        """Number of targets by outcome."""
         self.documents: list[dict[str, Any]] = []
         """Documents kept instead of printed, by those who do so."""
 

@@ -132,7 +132,7 @@ class ProgressBar:
         self._bar.update(self._task, **self._state())
 
     def _state(self) -> dict[str, Any]:
-        """What the bar shows now: `completed`, `total` and `text_shown`."""
+        """State of the bar: `completed`, `total` and `text_shown`."""
         started, before = self._phase
         seconds, moved = max(time.monotonic() - started, 0.1), self._moved - before
         if self._latest is not None and (self._latest[2].startswith("bytes") or moved < LEAST):
@@ -153,7 +153,7 @@ class ProgressBar:
 
 
 def format_progress(done: int, total: int | None, unit: str) -> str:
-    """How far work has come: `2.0 MiB of 6.5 MiB`, `3 of 8 splits`, or without a known total `1,024 records`."""
+    """The progress so far: `2.0 MiB of 6.5 MiB`, `3 of 8 splits`, or without a known total `1,024 records`."""
     head, _, rest = unit.partition(" ")
     if head == "bytes":
         parts = [human_size(one) for one in (done, total) if one is not None]
@@ -162,7 +162,7 @@ def format_progress(done: int, total: int | None, unit: str) -> str:
 
 
 def rate(done: int, seconds: float, unit: str) -> str:
-    """How fast work proceeds: `12.0 MiB/s`, `3.5 splits/s`, `1,024 records/s`."""
+    """The speed of the work: `12.0 MiB/s`, `3.5 splits/s`, `1,024 records/s`."""
     per_second = done / seconds
     if unit.partition(" ")[0] == "bytes":
         return f"{human_size(round(per_second))}/s"

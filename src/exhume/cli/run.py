@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from exhume.io.tree import Tree
 
 PIPES = ("/dev/fd/", "/proc/self/fd/")
-"""How the names begin by which a shell passes on `<(command)`."""
+"""Prefixes of the names by which a shell passes `<(command)`."""
 
 
 class Run:
@@ -62,7 +62,7 @@ class Run:
         self._pipes: dict[str, Source] = {} if pipes is None else pipes
         self.arguments |= {"screen": self.screen, "pipes": self._pipes}
         self.opened: Source | Tree | None = None
-        """What was opened last."""
+        """The target opened last."""
         self.several = False
         """Whether this is one target of several: names then belong to what is said of it."""
         self.json = json
@@ -83,7 +83,7 @@ class Run:
         self._sources: dict[str, Source | Tree] = {}
         self._formats: dict[str, str] = {}
         self.verdicts: Counter[str] = Counter()
-        """How many of several targets have each verdict."""
+        """Number of targets by verdict, if there are several."""
 
     @property
     def machine(self) -> bool:

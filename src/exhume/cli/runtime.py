@@ -1,4 +1,4 @@
-"""What every verb shares: the common options, as click parses them, and the `Run` that is made of them.
+"""Shared by all verbs: the common options, as click parses them, and the `Run` that is made of them.
 
 What the command line prints about the EWF image that contains an archive.
 """

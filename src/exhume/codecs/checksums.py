@@ -9,7 +9,7 @@ import fastcrc
 
 
 class Hasher(Protocol):
-    """What `sha256()` returns: the part of a `hashlib` object that is used."""
+    """Result of `sha256()`: the methods of a `hashlib` object that are used."""
 
     def update(self, data: bytes | bytearray | memoryview, /) -> None: ...
     def digest(self) -> bytes: ...

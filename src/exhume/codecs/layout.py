@@ -31,7 +31,7 @@ FRAME_STARTS = SKIPPABLE | {ZSTD_MAGIC}
 """The first bytes of a frame, one that is skipped included: pzstd begins with one."""
 
 STORED_HEAD = ZSTD_MAGIC + bytes((0, 11 << WindowDescriptor.shift.exponent))
-"""How a stored frame starts: a window of 2 MiB, no content size, no checksum, as clp-s itself writes them."""
+"""Header of a stored frame: a window of 2 MiB, no content size, no checksum, as clp-s itself writes them."""
 
 
 def raw_block_header(size: int, *, last: bool) -> bytes:

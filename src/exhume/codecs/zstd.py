@@ -258,9 +258,10 @@ def zstd_checksum(stored: Iterable[Buffer], max_size: int) -> tuple[int, int]:
 
 
 def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
-    """What can be decoded of the zstd frame at the start of `data`: output, bytes used, whether the frame is whole.
+    """Decode as much of a zstd frame as possible.
 
-    For salvage only: raises nothing but `LimitExceededError`; damage ends the output at the last whole block.
+    Returns the output, the number of bytes used, and whether the frame is complete.  For salvage only:
+    raises nothing but `LimitExceededError`; damage ends the output at the last whole block.
     """
     view, end = memoryview(data), frame_end(data)
     if end is not None and (out := zstd_whole(view[:end], max_size=max_size)) is not None:

@@ -170,7 +170,7 @@ It takes the bytes, where the structure starts and where it must end, and return
 from __future__ import annotations
 
 ELEMENTS = "{source}"
-"""What compiled code includes; code that was built from anything else is not used."""
+"""Digest of the files that compiled code includes; code that was built from other files is not used."""
 
 TYPE_CHECKING = False  # `typing` is for type checkers
 if TYPE_CHECKING:

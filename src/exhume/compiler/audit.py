@@ -45,7 +45,7 @@ HELPERS = frozenset({
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "number", "numbers",
     "processed", "read_outside", "rotated", "shifted", "short", "stream_of", "taken", "weighed", "word", "xored",
 })  # fmt: skip
-"""What readers take from the module that they share (`exhume.compiler.emit.layout`)."""
+"""Names that readers import from the module that they share (`exhume.compiler.emit.layout`)."""
 
 _KNOWN = BUILTINS | HELPERS | ANNOTATIONS
 
@@ -77,7 +77,7 @@ GIVEN = frozenset(("PROCESS", "TYPES"))
 """Tables of the caller's objects."""
 
 BASES = frozenset(("Traced", "_IntEnum", "_Structure", "_Table"))
-"""What classes are made from."""
+"""Names of base classes and functions from which readers make their classes."""
 
 OURS = frozenset(("__init__.py", "_layout.py"))
 """Modules of a package that no specification has a part in."""

@@ -32,7 +32,7 @@ OPENERS = 16
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What to look for, and how images are opened; the same for all spans."""
+    """Signatures to search for, and options for opening images; the same for all spans."""
 
     only: tuple[str, ...] = ()
     min_confidence: float = 0.0

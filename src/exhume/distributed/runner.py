@@ -51,7 +51,7 @@ class Backend(Protocol):
 
     @property
     def slots(self) -> int:
-        """How many tasks are worth having submitted."""
+        """Number of tasks that are worth submitting in advance."""
         ...
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None: ...

@@ -319,7 +319,7 @@ class Cluster:
 
     @property
     def slots(self) -> int:
-        """How many tasks are worth submitting.  Raises `SourceError` when the cluster is gone."""
+        """Number of tasks that are worth submitting in advance.  Raises `SourceError` when the cluster is gone."""
         now = time.monotonic()
         if now - self._checked_at > SIZE_KNOWN_FOR:
             self._checked_at = now

@@ -131,16 +131,16 @@ def _hyperscan(patterns: Sequence[bytes]) -> _Hyperscan | None:
 
 
 WINDOW = 1 << 20
-"""Bytes of the image held at a time: few enough to stay in the processor's cache, where they are searched."""
+"""Bytes of the image that are read and searched at a time: few enough to stay in the processor's cache."""
 
 REMOTE_WINDOW = 8 << 20
 """The same for an image over a network, where each window is a request."""
 
 PIECE = 8 << 20
-"""Bytes of the image that one of several threads searches at a time; it looks into what it finds there as well."""
+"""Bytes of the image that one of several threads searches at a time.  It also examines the archives found there."""
 
 UNREAD_CONFIDENCE = 0.5
-"""How sure it is that an archive begins where a format recognizes one that it may not, or cannot, read."""
+"""Confidence of an archive that is recognized by its first bytes, but cannot be checked (limit or missing feature)."""
 
 AHEAD = 64
 """Pieces per thread that may be done before an earlier one: looking into a large archive takes as long as many."""

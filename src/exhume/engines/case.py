@@ -1,4 +1,4 @@
-"""What a case report states: the files that were examined, the archives found, and what was recovered of them."""
+"""Contents of a case report: the files that were examined, the archives found, and what was recovered of them."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Group:
 
 @dataclass(slots=True)
 class RecoveryOutcome:
-    """What was salvaged of an archive or of a group, or why it could not be."""
+    """The recovered content of an archive or of a group, or the reason why nothing was recovered."""
 
     archives: list[int]
     group: int | None
@@ -157,7 +157,7 @@ class CaseReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many archives there are, and how many of each kind of `others`."""
+        """The number of archives, and of each kind of `others`."""
         kinds = Counter(other.kind for other in self.others)
         names = (UNRECOGNIZED, Kind.PART, Kind.LINK, Kind.UNREADABLE)
         return {"archive": len(self.archives), **{str(name): kinds[name] for name in names}}

@@ -51,7 +51,7 @@ _Near = list[tuple[Finding, Span]]
 
 @dataclass(slots=True)
 class Selection:
-    """What to explain: everything, one section, sections that touch `[start, end)`, or those of the file `source`.
+    """The part to explain: everything, one section, sections that touch `[start, end)`, or those of the file `source`.
 
     Without a selection, `bulk` sections of each kind are explained and the rest is summarized; those with findings are
     explained however many there are, up to `damaged`.  Without `fields`, only sections with findings are given with

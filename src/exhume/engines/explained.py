@@ -40,7 +40,7 @@ class SectionCache:
     content: Callable[[], bytes | Region] | None = None
     patience: float | None = None
     readings: dict[bool, Reading] = field(default_factory=dict)
-    """What was parsed: of the payload (True), and of the stored bytes."""
+    """The parsed values: of the payload (True), and of the stored bytes."""
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class ExplainedSection:
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for a notebook."""
         return notebook_html("explained_html", self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -399,7 +399,7 @@ def neighbors(parent: Field, node: Field) -> tuple[Field | None, Field | None]:
 
 
 def schemas_of(found: SectionMap) -> Counter[str | None]:
-    """How many sections have each schema."""
+    """Number of sections by schema."""
     schemas: Counter[str | None] = Counter()
     for section, count, _ in found.sums(tiles=True):
         schemas[section.schema] += count

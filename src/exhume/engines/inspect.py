@@ -112,7 +112,7 @@ class Inspection(Archive):
         self.format: str = described.id
         self.problems: list[Finding] = []
         self.unchecked: dict[str, list[Finding]] = {}
-        """What `verify` could not check, by code."""
+        """The checks that `verify` could not make, by code."""
         self.verdict: Verdict | None = None
         """The result of `verify`, once all of its findings were read."""
         self._described = described

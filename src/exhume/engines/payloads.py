@@ -51,7 +51,7 @@ def payload_chunks(section: Section) -> Iterator[bytes]:
 
 
 class Payloads:
-    """What the sections of an archive decompress to, by the number of the section.  Threads may share it."""
+    """Decompressed sections of an archive, by section number.  Thread-safe."""
 
     def __init__(self) -> None:
         """Keep whole payloads, and windows of large ones, by section number, least recently used out first."""

@@ -24,7 +24,7 @@ from exhume.registry import get_format
 
 @dataclass(frozen=True, slots=True)
 class RecodeReport:
-    """What recoding did: sizes in bytes, and the digest that both archives share."""
+    """Result of recoding: sizes in bytes, and the digest that both archives share."""
 
     format: str
     output: str

@@ -109,7 +109,7 @@ _Pieces = list[tuple[CaseArchive, ArchivePiece]]
 
 @dataclass
 class _ReportBuild:
-    """What a report needs while it is built."""
+    """State of a report while it is built."""
 
     case: CaseReport
     opened: Opener

@@ -58,7 +58,7 @@ class Verification(Iterator[Finding]):
         self.target = target
         self.format = format and get_format(format).id
         self.counts: dict[Severity, int] = dict.fromkeys(Severity, 0)
-        """How many findings of each severity there were so far."""
+        """Number of findings by severity so far."""
         self._options = {"quick": quick, "jobs": jobs, "progress": progress}
         self._limits = limits
         self._storage: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
@@ -108,7 +108,7 @@ class Verification(Iterator[Finding]):
 
     @property
     def note(self) -> str:
-        """What an `ok` does not include (after iteration): checksums that `quick` left out, or that do not exist."""
+        """The checks that an `ok` does not include (after iteration): skipped by `quick`, or without a checksum."""
         if self.format is None or not self.ok:
             return ""
         if self.unchecked:

@@ -18,7 +18,7 @@ from exhume.tuples import NamedTuple
 
 
 class Kind(enum.StrEnum):
-    """What kind of thing was found."""
+    """Kind of a walk entry."""
 
     ARCHIVE = "archive"
     PART = "part"

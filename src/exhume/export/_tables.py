@@ -1,4 +1,4 @@
-"""What the targets for tables share: writing batches of `to_arrow` to files, and counting what these cannot hold.
+"""Shared by the table targets: writing batches of `to_arrow` to files, and counting values that a file cannot contain.
 
 One table goes to one file or standard output, several (the channels of an Ark log) into a directory of one file each.
 """

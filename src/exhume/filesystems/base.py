@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from exhume.archive import Archive
@@ -27,6 +28,7 @@ from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
+from exhume.tuples import NamedTuple
 
 MOST_OPEN = 32
 """Idle archives kept open in a process."""
@@ -257,15 +259,15 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
     # Reading
 
     def _fetch(self, requests: Sequence[tuple[str, int | None, int | None]]) -> list[bytes | Exception]:
-        """Answer requests `(path, start, end)`, in their order, each with its bytes or the exception that it raises.
+        """Return for each request `(path, start, end)`, in order, its bytes or the exception that reading it raises.
 
-        Ranges of stored files are read from the source together; those of others are joined where they are near each
-        other.
+        The requested ranges of all uncompressed files are read from the source together.  Those of a compressed file
+        are joined where they are near each other, since each read decompresses.
         """
         with self._lease() as held:
             out: list[bytes | Exception] = [b""] * len(requests)
-            stored: dict[int, tuple[Source, list[tuple[int, tuple[int, int]]]]] = {}
-            other: dict[str, list[tuple[int, tuple[int, int]]]] = {}
+            uncompressed: dict[int, tuple[Source, list[_Request]]] = {}  # by the id of the source
+            compressed: dict[str, list[_Request]] = {}  # by path
             for index, (path, start, end) in enumerate(requests):
                 try:
                     size, place = self._place(held, path)
@@ -275,23 +277,23 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
                             self._read(held, path, 0, 0)  # an empty file is checked as far as it can be
                     elif place is not None:
                         source, base = place
-                        stored.setdefault(id(source), (source, []))[1].append((index, (base + first, base + last)))
+                        _, ranges = uncompressed.setdefault(id(source), (source, []))
+                        ranges.append(_Request(index, (base + first, base + last)))
                     else:
-                        other.setdefault(path, []).append((index, (first, last)))
+                        compressed.setdefault(path, []).append(_Request(index, (first, last)))
                 except EntryNotFoundError:
                     out[index] = FileNotFoundError(path)
                 except Exception as error:  # the answer for this path, as in `_fill`
                     out[index] = error
-            for source, ranges in stored.values():
-                _fill(out, [i for i, _ in ranges], _reader(source, [span for _, span in ranges]))
-            for path, ranges in other.items():
-                spans = [span for _, span in ranges]
+            for source, ranges in uncompressed.values():
+                _fill(out, ranges, partial(source.read_many, [one.span for one in ranges]))
+            for path, ranges in compressed.items():
+                spans = [one.span for one in ranges]
                 for start, end, members in plan_reads(spans, max_gap=COALESCE_GAP, max_size=COALESCE_SIZE):
                     chosen = [ranges[member] for member in members]
-                    _fill(out, [i for i, _ in chosen], _slicer(self, held, path, start, end, [s for _, s in chosen]))
-            for failed in out:
-                if isinstance(failed, SourceChangedError):
-                    OPEN.drop(self._key)
+                    _fill(out, chosen, _slicer(self, held, path, start, end, [one.span for one in chosen]))
+            if any(isinstance(result, SourceChangedError) for result in out):
+                OPEN.drop(self._key)  # the next request opens the changed file
             return out
 
     @abstractmethod
@@ -303,8 +305,11 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         """Bytes of a file that `_place` knows; `0 <= start <= end <= size`."""
 
 
-def _reader(source: Source, ranges: list[tuple[int, int]]) -> Callable[[], list[bytes]]:
-    return lambda: source.read_many(ranges)
+class _Request(NamedTuple):
+    """A byte range `[start, stop)` to read, and the number of the request that it is for."""
+
+    number: int
+    span: tuple[int, int]
 
 
 def _slicer(
@@ -319,14 +324,14 @@ def _slicer(
     return read
 
 
-def _fill(out: list[bytes | Exception], indexes: list[int], read: Callable[[], list[bytes]]) -> None:
-    """Put the bytes that were read, or the error, at the given indexes of `out`."""
+def _fill(out: list[bytes | Exception], requests: list[_Request], read: Callable[[], list[bytes]]) -> None:
+    """Call `read` for the bytes of the requests, and put them into `out`; if it raises, the exception instead."""
     try:
-        for index, data in zip(indexes, read(), strict=True):
-            out[index] = data
+        for request, data in zip(requests, read(), strict=True):
+            out[request.number] = data
     except Exception as error:  # fsspec's on_error="return" hands on whatever was raised
-        for index in indexes:
-            out[index] = error
+        for request in requests:
+            out[request.number] = error
 
 
 def _limits(given: Mapping[str, int] | None) -> Limits:

@@ -58,7 +58,7 @@ class Paths:
         return not path or (at < len(self.paths) and self.paths[at].startswith(f"{path}/"))
 
     def children(self, folder: str) -> Iterator[tuple[str, bool]]:
-        """What is directly in a directory: `(path, whether it is a directory)`, in sorted order."""
+        """The entries of a directory: `(path, whether it is a directory)`, in sorted order."""
         lead = f"{folder}/" if folder else ""
         at = bisect_left(self.paths, lead)
         while at < len(self.paths) and self.paths[at].startswith(lead):

@@ -1,4 +1,4 @@
-"""What a run does, noted for those who ask: files and objects for `--audit`, decompressed sizes for `exhume map`.
+"""Record of a run's activity for observers: files and objects for `--audit`, decompressed sizes for `exhume map`.
 
 `map` shows how large each section is decompressed, which most formats do not state: it verifies the archive first, and
 what that had to decompress is not decompressed again.

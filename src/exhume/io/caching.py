@@ -74,7 +74,7 @@ class Lru(Generic[K, V]):
 
     @property
     def room(self) -> int:
-        """What more may cost before something is dropped."""
+        """Cost that may be added before something is dropped."""
         with self._lock:
             return self.limit - self._held
 

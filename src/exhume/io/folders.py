@@ -86,7 +86,7 @@ def create(folder: OpenFolder, name: str | bytes) -> int:
 
 
 def look(folder: OpenFolder, name: str) -> os.stat_result:
-    """What is known of a file, or of the link of that name.  Raises `OSError`."""
+    """The `stat` result of a file, or of the link of that name.  Raises `OSError`."""
     path, at = _place(folder, name)
     return os.stat(path, dir_fd=at, follow_symlinks=False)
 
@@ -104,7 +104,7 @@ def replace(folder: OpenFolder, name: str, by: str) -> None:
 
 
 def _place(folder: OpenFolder, name: str | bytes) -> tuple[str | bytes, int | None]:
-    """What `os` is to be given for a name in a folder: a path, and a descriptor that it starts from."""
+    """Arguments for `os` that name an entry of a folder: a path, and the descriptor that it starts from."""
     if isinstance(folder, int):
         return name, folder
     return os.path.join(folder, os.fsdecode(name)), None  # noqa: PTH118

@@ -30,16 +30,16 @@ MOST_OPEN = 64
 """Pieces that are kept open; further ones are opened for each read."""
 
 GAP = 100
-"""Names after a missing piece that are tried, to say that it is missing."""
+"""Names after a missing piece that are tried: if one exists, the note says which piece is missing."""
 
 _NUMBERED = re.compile(r"(.+\.)(\d{3,})")
 _LETTERED = re.compile(r"(.+\.)([a-z]{2,3})")
 
 
 class SplitSet(NamedTuple):
-    """The split image that a file name belongs to.
+    """Result of `split_set`.
 
-    `pieces` are its files in order, empty if the file is read alone; `note` says what a reader of the file must know.
+    `pieces` are the files of a split image in order, empty if the file is read alone; `note` is a message for the user.
     """
 
     pieces: tuple[str, ...] = ()
@@ -112,7 +112,10 @@ class SplitSource(Source):
 
 
 def split_set(path: str) -> SplitSet:
-    """The split image that begins with a local file, and what to say of one that the file belongs to."""
+    """Return the split image whose first piece is the local file `path`.
+
+    Without pieces if the file is not the first of several.  The note then names the image that the file may belong to.
+    """
     named = _NUMBERED.fullmatch(path) or _LETTERED.fullmatch(path)
     if named is None or _size(path) < 0:
         return SplitSet()
@@ -159,10 +162,10 @@ def _next(suffix: str) -> str:
 
 
 ENDINGS = (".e01", ".ex01", ".s01")
-"""How the names of first segments end, in small letters."""
+"""Suffixes of first segments, in small letters."""
 
 MAGICS = (b"EVF\x09\x0d\x0a\xff\x00", b"EVF2\x0d\x0a\x81\x00")
-"""What a segment begins with: version 1 and version 2 of the format."""
+"""First bytes of a segment: version 1 and version 2 of the format."""
 
 
 class EvidenceSource(Source):

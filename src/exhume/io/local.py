@@ -321,7 +321,7 @@ INTERVAL_S = 0.2
 
 
 class GrowingFile:
-    """What a file contains and what is appended to it.
+    """The content of a file, and what is appended to it.
 
     Attributes:
         replaced: Why reading ended: `replaced` by another file of its name, or `truncated`; None until then.

@@ -81,7 +81,7 @@ class Source(abc.ABC):
 
     @property
     def cost(self) -> Cost:
-        """What a read costs."""
+        """The cost of a read."""
         return LOCAL_COST
 
     @property

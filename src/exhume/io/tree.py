@@ -38,7 +38,7 @@ class Tree(abc.ABC):
 
     @property
     def cost(self) -> Cost:
-        """What reading a file, or requesting its size, costs."""
+        """The cost of reading a file, or of requesting its size."""
         return LOCAL_COST
 
     @property

@@ -81,7 +81,7 @@ def options(text: str) -> list[str]:
 
 
 def key(extension: Extension) -> str:
-    """What an extension module is made of, as a name."""
+    """A digest of everything that an extension module is built from, as its name."""
     from Cython import __version__ as cython  # type: ignore[attr-defined, unused-ignore]
 
     import exhume

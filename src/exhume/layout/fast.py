@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["FAILURES", "RAISED", "LayoutError", "View", "numbers", "read", "reading", "refused", "short", "unread"]
 
 FAILURES = (LayoutError, IndexError, TypeError, AttributeError, OverflowError, RecursionError, UnicodeDecodeError)
-"""What generated readers raise on hostile input: mostly the first; the others come from expressions over absent fields
-and from structures that nest too deeply."""
+"""Exceptions of generated readers on hostile input.
+
+Mostly the first; the others come from expressions over absent fields, and from structures that nest too deeply."""
 
 RAISED = (*FAILURES, ValueError, ArithmeticError, LookupError, NameError, MemoryError)
 """The same for readers compiled from other people's specifications, whose expressions may make no sense."""

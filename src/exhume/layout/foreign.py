@@ -138,7 +138,7 @@ class Specification:
     native: tuple[Extension, Path] | None = None
     """The extension module of the readers and its path; None for readers in Python."""
     kept: CachedSpecification | None = None
-    """What an earlier compilation of the same files kept."""
+    """The results of an earlier compilation of the same files."""
 
     @cached_property
     def model(self) -> Model:

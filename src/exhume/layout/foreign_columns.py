@@ -1,4 +1,7 @@
-"""Columns that readers filled (`exhume.compiler.emit.columns`, `wide`) as Arrow arrays, without an object for a row."""
+"""Arrow arrays from the columns that compiled readers fill, without an object for each row.
+
+See `exhume.compiler.emit.columns` and `exhume.compiler.emit.wide` for the columns.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ class TableBudget(Protocol):
     """The remaining budget of a table."""
 
     def take(self, values: Sequence[Any], *, long: bool = False) -> None:
-        """Take a column of values, by their lengths too where they are `long`."""
+        """Charge a column to the budget: the number of its values and, if `long`, also their lengths."""
 
 
 class Tabulator(Protocol):
-    """What is known of the columns of a table (`exhume.layout.foreign_table`)."""
+    """Names, types and budget of the columns of a table; see `exhume.layout.foreign_table`."""
 
     pa: Any
 
@@ -27,7 +30,7 @@ class Tabulator(Protocol):
         """The remaining budget."""
 
     def varied(self, type: Type, path: str) -> list[Field]:
-        """The fields that are not always the same."""
+        """The fields of a type that are columns: those whose value is not constant."""
 
     def array(self, kind: Kind, values: list[Any], path: str, depth: int) -> Any:
         """One column; None for a kind of value that has no column."""
@@ -39,10 +42,10 @@ class Tabulator(Protocol):
         """The type of a column of numbers."""
 
     def choice(self, kinds: Sequence[Kind]) -> Kind:
-        """The kind of the column for what a choice may be, of one name."""
+        """The kind of the one column that has the values of several cases of a switch with the same name."""
 
     def empty(self, kind: Kind, path: str, around: Sequence[Type]) -> Any:
-        """The column of something that no row has; `around` are the types of the structures in which it is."""
+        """A column without values, for a case that no row has; `around` are the types of the enclosing structures."""
 
 
 class ArrowColumns:
@@ -62,11 +65,14 @@ class ArrowColumns:
         self.around: list[Type] = []
 
     def _whole(self, name: str, many: Sequence[int]) -> Any:
-        """The column of a name: as many values as there are rows, or parts of them."""
+        """The values of the column `name` as an array, cut to the number of rows of `many`."""
         return self.np.asarray(getattr(self.rows, name))[: len(many)]
 
     def column(self, field: Field, prefix: str, path: str, many: Sequence[int]) -> Any:
-        """A field of `many` rows as an array, null where it is absent; None for what has no column."""
+        """A field as an array, null in rows without it; None for a kind that has no column.
+
+        `many` is a sequence with one element per row.
+        """
         name, path = f"{prefix}{field.id}", f"{path}{field.id}"
         self.tabulator.room.take(many)
         absent = None if field.condition is None else self._whole(f"{name}_valid", many) == 0
@@ -98,7 +104,7 @@ class ArrowColumns:
         return self.tabulator.struct(found, self._missing(absent, many), path)
 
     def _missing(self, absent: Any, many: Sequence[int]) -> list[Any]:
-        """A value for each row that is None where there is none."""
+        """A list with None for each row in `absent`, and 0 for every other row."""
         return [0] * len(many) if absent is None else [None if one else 0 for one in absent.tolist()]
 
     def _numbers(self, kind: Kind, numbers: Any, path: str, absent: Any) -> Any:

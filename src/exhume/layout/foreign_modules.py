@@ -52,7 +52,7 @@ returns a value and how many bytes it took."""
 
 @dataclass(frozen=True, eq=False)
 class ExternalCode:
-    """What the caller provides for opaque types and `process` routines, by name."""
+    """The caller's readers of opaque types and `process` routines, by name."""
 
     types: Mapping[str, Reader] = field(default_factory=dict)
     process: Mapping[str, Callable[..., Any]] = field(default_factory=dict)

@@ -66,7 +66,7 @@ class SpecificationRows:
         self.arguments = arguments
         self.where: Span = source.span(0, source.size)
         self.tabulator: Tabulator
-        """What made the columns of `reader`."""
+        """The tabulator that made the columns of `reader`."""
         specification.check_parameters(arguments)
 
     def table(self) -> Any:

@@ -119,7 +119,7 @@ class Explainer:
             return self._shown_tree(reading)
 
     def _passing(self, data: Any) -> AbstractContextManager[None]:
-        """What is shown whole is parsed whole, if it can be held."""
+        """A context that skips list elements that are not shown, unless the section is small and shown as a whole."""
         whole = self._whole and not self._lazily and not isinstance(data, Region) and len(data) <= PARSED
         return nullcontext() if whole else passing(lazily=self._lazily)
 

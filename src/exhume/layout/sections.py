@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SectionKind(enum.StrEnum):
-    """What a span is for."""
+    """Purpose of a span."""
 
     STRUCTURE = "structure"  # headers, indexes, framing: described by a schema
     DATA = "data"  # payload bytes of the archive's users
@@ -71,7 +71,7 @@ class Section(NamedTuple):
 
     @property
     def sort(self) -> tuple[object, ...]:
-        """What sections that differ only in name, place, size and codec have in common."""
+        """The attributes that are equal in sections that differ only in name, place, size and codec."""
         return self.kind, self.schema, self.payload_schema, self.parent is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -286,9 +286,9 @@ class Coverage(NamedTuple):
 
 
 Tile = Section | SectionRun
-"""What tiles a file."""
+"""An element of a map: a section, or a run of sections that is expanded on request."""
 SectionItem = Section | PlacedRun | PayloadRun
-"""What a map consists of."""
+"""An element of any map: a section, or a run of sections."""
 
 
 def _clipped(parts: Iterable[SectionItem], end: int) -> Iterator[SectionItem]:
@@ -337,7 +337,7 @@ class SectionMap(Sequence[Section]):
         self._firsts = list(accumulate(counts, initial=0))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for a notebook."""
         return notebook_html("sections_html", self)
 
     def _add_file(self, source: Source, sections: Iterable[SectionItem]) -> None:

@@ -23,7 +23,7 @@ SPECS_PACKAGE = "exhume_ksy"
 
 @dataclass(frozen=True, slots=True)
 class FieldDoc:
-    """What a specification says about a field or type."""
+    """Documentation of a field or type in a specification."""
 
     type: str = ""
     doc: str = ""
@@ -67,7 +67,7 @@ def _type_specs(id: str) -> dict[str, dict[str, Any]]:
 
 
 def documented(name: str) -> str:
-    """What the specification says about a type, `id` or `id::type::subtype`; raises `KeyError` for unknown ids."""
+    """The documentation of a type, `id` or `id::type::subtype`, in its specification.  Raises `KeyError` for others."""
     id, *types = name.split("::")
     content = spec(id)
     for type in types:
@@ -77,7 +77,7 @@ def documented(name: str) -> str:
 
 @functools.cache
 def describe_type(cls: Any) -> dict[str, FieldDoc]:
-    """What the specification says about each field and instance of a generated class; key "" is the type itself."""
+    """The documentation of each field and instance of a generated class; the key "" is the type itself."""
     try:
         types = _type_specs(cls.__module__.rsplit(".", 1)[-1])
     except KeyError:
@@ -96,7 +96,7 @@ def describe_traced(type: Type) -> dict[str, FieldDoc]:
 
 
 def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
-    """What the specification says in the last of several types, each of which encloses the next."""
+    """The documentation of the last of several types, each of which encloses the next."""
     content, enums = around[-1], _enum_docs(around)
     described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
     scalar = content.get("-scalar")
@@ -153,7 +153,7 @@ def _type_text(item: dict[str, Any]) -> str:
 
 
 NESTED_META = ("encoding", "endian", "bit-endian")
-"""What a nested type may have in its `meta`."""
+"""Keys that a nested type may have in its `meta`."""
 
 
 def folder() -> Path:

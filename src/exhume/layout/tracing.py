@@ -87,7 +87,7 @@ class Places(Sequence[dict[str, Any]]):
         self._blocks.clear()
 
     def starting(self, at: int, find: Callable[[Sequence[int], int], int]) -> int:
-        """How many elements start before a position, or up to it, as `find` (`bisect_left`, `bisect_right`) says."""
+        """Number of elements that start before a position (`find` is `bisect_left`), or up to it (`bisect_right`)."""
         number = find(self._starts, at) - 1
         return 0 if number < 0 else number * (self.mask + 1) + find(self._block(number), at)
 

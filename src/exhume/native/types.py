@@ -43,7 +43,7 @@ def malformed_records(payload: bytes | bytearray | memoryview, offset: int) -> M
 
 
 class Scan(NamedTuple):
-    """What one pass over a payload found; each record is given by its content's half-open range in the payload.
+    """Result of one pass over a payload; each record is given by its content's half-open range in the payload.
 
     Attributes:
         records: how many there are.

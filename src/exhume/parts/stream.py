@@ -13,7 +13,7 @@ class Stored(Protocol):
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of parts."""
 
 
 class Events(Protocol):

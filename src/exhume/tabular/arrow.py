@@ -44,7 +44,7 @@ PIECE_MEMBERS: Final = 512
 
 
 class TableOptions(TypedDict, total=False):
-    """What every `to_arrow` takes; those of a format follow in its own module `arrow`."""
+    """Options of every `to_arrow`; those of a format are in its own module `arrow`."""
 
     columns: Iterable[str] | None
     batch_rows: int
@@ -52,7 +52,7 @@ class TableOptions(TypedDict, total=False):
 
 
 class MemberTableOptions(TableOptions, total=False):
-    """What `member_table` takes."""
+    """Options of `member_table`."""
 
     digest: str
     entries: Iterable[Member] | None
@@ -263,7 +263,7 @@ class Member(Protocol):
 
     @property
     def kind(self) -> str:
-        """What it is: `file`, `directory` and so on."""
+        """Kind of the member: `file`, `directory` and so on."""
 
     @property
     def name(self) -> str | None:

@@ -49,7 +49,7 @@ class ExportReport:
         return self
 
     def lines(self, *, unsaid: str = "") -> Iterator[str]:
-        """What a command prints about it: the counts, each kind of loss but `unsaid`, and the notes."""
+        """Summary for a command to print: the counts, each kind of loss but `unsaid`, and the notes."""
         yield ", ".join(counted(count, kind) for kind, count in self.written.items()) or "nothing written"
         yield from (f"lost: {kind}: {count}" for kind, count in self.lost.items() if count and kind != unsaid)
         yield from self.notes

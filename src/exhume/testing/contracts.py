@@ -1,4 +1,4 @@
-"""What every format must do, as test classes to inherit.
+"""Requirements for every format, as test classes to inherit.
 
 A format's `tests/<format>/test_contract.py` subclasses these and defines the fixtures; pytest then runs the same
 demands against each format.
@@ -174,7 +174,7 @@ class MemberArchiveContract(ArchiveContract):
 
     @pytest.fixture
     def members(self) -> dict[str, bytes]:
-        """What the sample holds."""
+        """The content of the sample."""
         raise AssertionError("the subclass must provide the fixture `members`")
 
     def test_members_come_back(self, archive: MemberArchive, members: dict[str, bytes]) -> None:

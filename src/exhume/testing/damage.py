@@ -106,7 +106,7 @@ class Damage(NamedTuple):
 
 
 class DamageOutcome(enum.StrEnum):
-    """What became of a damage."""
+    """Outcome of a damage."""
 
     FOUND = "found"  # verify, or reading all of it, says that something is wrong or could not be checked
     WARNED = "warned"  # verify warns, but calls it ok: the bytes may be meant so
@@ -190,7 +190,7 @@ def target_of(files: Files) -> Any:
 
 
 def judge(files: Files, name: str, damage: Damage, format: str, usual: str) -> DamageOutcome:
-    """What becomes of a damage of the file `name`; `usual` is the `content` of the undamaged archive."""
+    """Determine the outcome of a damage of the file `name`; `usual` is the `content` of the undamaged archive."""
     damaged = {**files, name: damage.change(files[name])}
     try:
         severities = {one.severity for one in exhume.verify(target_of(damaged), format=format)}
@@ -223,7 +223,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "truncate": ("ftruncate", "truncate"),
     "mode": ("chmod", "fchmod"),
 }
-"""What is counted together, with the functions of `os` that do it."""
+"""Groups of calls that are counted together, with the functions of `os` that make them."""
 
 _PROGRAM = (os.path.dirname(exhume.__file__), sys.prefix, sys.base_prefix)  # noqa: PTH120 - compared as text
 
@@ -244,7 +244,7 @@ KILL = "kill"
 
 
 def ways(kind: str) -> tuple[str, ...]:
-    """How a kind of call can fail, `KILL` aside."""
+    """Ways in which a kind of call can fail, `KILL` aside."""
     return (*ERRORS, *{"read": (SHORT, EMPTY), "write": (SHORT, FULL)}.get(kind, ()))
 
 

@@ -115,7 +115,7 @@ MAKERS: Mapping[str, Callable[[Path], None]] = {
     "zs": _zs, "caf": _caf, "clp-s": _clp_s, "kv-ir": _kv_ir, "clp-ir": _clp_ir, "databundle": _databundle, "ark": _ark,
     "leveldb": _leveldb,
 }  # fmt: skip
-"""How a small archive of each format is made."""
+"""Functions that make a small archive of each format."""
 
 WITHOUT_WRITER = frozenset({"leveldb"})
 """Formats that are made as a part of another: that these are written on a failing disk is tried with the other."""

@@ -1,4 +1,4 @@
-"""What the explorer shows of one archive or image, each part on request.
+"""The explorer's view of one archive or image, each part on request.
 
 The sections are found, rules are verified and images are searched by threads, while requests are answered with what is
 known already: `generation` changes when there is more.  Memory is bounded by the section map, one section's fields
@@ -55,7 +55,7 @@ class Rows(Protocol):
 
 
 class ExploredContent(Protocol):
-    """What is explored: an archive, a file by a foreign specification, or the bytes of an image."""
+    """The explored object: an archive, a file by a foreign specification, or the bytes of an image."""
 
     @property
     def name(self) -> str: ...
@@ -64,7 +64,7 @@ class ExploredContent(Protocol):
     def format(self) -> str: ...
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
-        """What every byte is for."""
+        """The purpose of every byte."""
 
     def __exit__(self, *error: object) -> None: ...
 
@@ -197,7 +197,7 @@ class ExploredArchive:
         return {source.name: source} if isinstance(source, Source) else {}
 
     def state(self) -> dict[str, Any]:
-        """How far the work has come, the verdict and the findings."""
+        """Progress of the work, the verdict and the findings."""
         done = self._state == "done"
         counts = self._counts if done and isinstance(self.archive, Archive) else None
         verdict, words = (

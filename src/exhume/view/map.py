@@ -55,7 +55,7 @@ DARK = {
     "#5b8fd9": "#2f5f9f", "#9fb0c2": "#47525e", "#6dbb82": "#2f6e40", "#dddddd": "#3a3d42", "#e8b25c": "#8a6526",
     "#d9776f": "#8a3b37", "#1a7f37": "#5fce7c",
 }  # fmt: skip
-"""What each color is in an SVG where the reader has chosen a dark scheme."""
+"""The colors that replace those of an SVG in a dark scheme."""
 VERDICT_COLORS = {"ok": "#1a7f37", "structure": INK, "damaged": DAMAGE, "incomplete": UNCHECKED, "": DIM}
 """The colors of what `describe_verdict` says: green only if checksums confirm the content."""
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of an archive, its sections, a finding and an explained section: small self-contained tables.
+"""HTML for notebooks of an archive, its sections, a finding and an explained section: small self-contained tables.
 
 Everything comes from untrusted files, so every text is escaped and cut to a readable length, and control characters are
 made visible.  Nothing is read except what `info` and `sections` read anyway.

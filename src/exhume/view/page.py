@@ -44,7 +44,7 @@ FIRST_BYTES = 128 << 10
 """Bytes of each section, stored and decompressed, that are on the page of a larger archive."""
 
 BOUNDED = Selection(bulk=16, damaged=64, parsed=1 << 20, parsed_in_all=2 << 20)
-"""What is on a page when nothing is requested: parsing a mebibyte of tiny records takes seconds."""
+"""Sections shown on a page without a request: parsing a mebibyte of tiny records takes seconds."""
 
 MOST_FINDINGS = 500
 

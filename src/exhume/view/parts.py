@@ -1,4 +1,4 @@
-"""What a page or a picture says about an archive: its sections as bands, and its fields as JSON-able values.
+"""Data for a page or a picture of an archive: its sections as bands, and its fields as JSON-able values.
 
 The page that is a file (`view/page.py`) and the one that a local process serves (`view/explored.py`) are made of these,
 and of the same script and style.
@@ -180,7 +180,7 @@ def section_values(section: Section, space: int) -> dict[str, Any]:
 
 
 def note_of(item: ExplainedSection) -> str:
-    """What there is to say about an explained section as a whole."""
+    """The description of an explained section as a whole."""
     return "; ".join(dict.fromkeys(filter(None, (item.note, *map(str, item.findings)))))  # the note may be a finding
 
 

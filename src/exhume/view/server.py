@@ -97,7 +97,7 @@ class _Bytes:
 
 
 def name_of(carved: CarvedArchive) -> str:
-    """What an archive in an image is called: its format and its place."""
+    """Name of an archive in an image: its format and its place."""
     return f"{carved.format}@{carved.offset}+{carved.length}"
 
 
@@ -131,7 +131,7 @@ HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Cache-Control", "no-store"),
 )  # fmt: skip
-"""What every answer says: nothing is loaded from elsewhere, kept, framed, or sent to another server."""
+"""Headers of every response: nothing is loaded from elsewhere, kept, framed, or sent to another server."""
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -247,7 +247,7 @@ class Explorer:
         return str(rest)
 
     def _shown(self, query: _Query) -> ExploredArchive:
-        """What a request is about: the target, or one of the archives found in it."""
+        """The object of a request: the target, or one of the archives found in it."""
         key = query.text("archive", "")
         if not key:
             return self.target

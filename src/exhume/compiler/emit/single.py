@@ -22,14 +22,14 @@ class SingleValue(Values):
     """
 
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:
-        """Statements that read one value; `bare` when what encloses them names the field in errors."""
+        """Emit statements that read one value of any kind, and leave the reader at a byte boundary after it."""
         self._read_kind(field, kind, into, path, bare)
-        if not isinstance(kind, (Bits, Structure, Switch)):
+        if not isinstance(kind, (Bits, Structure, Switch)):  # they align by themselves, or may end within a byte
             self.align()
         self.bounded = ""
 
     def _read_kind(self, field: Field, kind: Kind, into: str, path: str, bare: bool) -> None:
-        """Statements that read one value of `kind` into the variable `into`, by the method that its keys require.
+        """Emit the statements for `_read_one`, by the method for this kind and for the keys of the field.
 
         Raises `UnsupportedError` for all other kinds.
         """

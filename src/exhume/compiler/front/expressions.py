@@ -441,7 +441,7 @@ _INTEGERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8"})
 _OPERANDS: dict[str, tuple[type, ...]] = {"not": (bool,), "-": (int, float), "~": (int,)}
 
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
-"""What holds when a comparison does not."""
+"""The comparison that is true when a comparison is false."""
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

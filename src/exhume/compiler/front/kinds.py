@@ -198,9 +198,9 @@ WHOLE = frozenset(("integer",))
 """Families of whole numbers."""
 _ORDERED = _NUMBERS | {"text", "bytes"}
 COMPARED = _ORDERED | {"bool"}
-"""What can be found to be equal."""
+"""Kinds that can be compared for equality."""
 SHOWN = frozenset(("integer", "text"))
-"""What a format string may have in it."""
+"""Kinds that a format string may contain."""
 
 MEMBERS: dict[str, dict[str, Kind | None]] = {
     "integer": {"to_s": TEXT, "to_i": INTEGER},
@@ -379,7 +379,7 @@ def _named(id: str, here: Type, item: Kind) -> Kind:
 
 
 def _parent(type: Type) -> Kind:
-    """What is around a structure: unknown at the root, one of several where its type is used in several."""
+    """The type around a structure: unknown at the root, one of several where its type is used in several."""
     return united([Structure(one) for one in type.parents])
 
 

@@ -206,7 +206,7 @@ class Field:
 
     @cached_property
     def value(self) -> ex.Expr | None:
-        """What a value instance computes."""
+        """The expression of a value instance."""
         return self.expr("value")
 
     @cached_property
@@ -216,7 +216,7 @@ class Field:
 
     @cached_property
     def size(self) -> ex.Expr | None:
-        """How many bytes it takes, where that is said."""
+        """The size in bytes, if it is stated."""
         return self.expr("size")
 
     @property
@@ -231,12 +231,12 @@ class Field:
 
     @property
     def doc(self) -> str:
-        """What is said about it, on one line."""
+        """The documentation, on one line."""
         return " ".join(str(self.raw.get("doc", "")).split())
 
     @cached_property
     def one(self) -> Kind:
-        """What one of it is (without regard to `repeat`).
+        """The kind of one value (without regard to `repeat`).
 
         Raises `UnsupportedError` with the field for a type that is not known.
         """
@@ -244,7 +244,7 @@ class Field:
 
     @cached_property
     def kind(self) -> Kind:
-        """What the field holds."""
+        """The kind of the field: of one value, or of the list of repeated values."""
         return Sequence(self.one) if self.repeat else self.one
 
 
@@ -300,9 +300,9 @@ class Type:
     enums: dict[str, Enum] = field(default_factory=dict)
     parents: list[Type] = field(default_factory=list)
     known: dict[str, int | None] = field(default_factory=dict)
-    """What was computed of it once."""
+    """Results that are computed once."""
     suffix: str = ""
-    """What keeps the names of its class and reader apart from others."""
+    """Suffix that makes the names of its class and reader unique."""
     opaque: bool = False
     """Whether an object of the caller reads it, and nothing is known of its fields."""
 
@@ -353,7 +353,7 @@ class Type:
         return self.parent is not None or (self.model.foreign and any(one.root is self for one in self.parents))
 
     def meta(self, key: str) -> Any:
-        """What `meta` says here, or further out; None when nothing does."""
+        """The value of `meta` here, or in an enclosing type; None if no type has it."""
         meta = self.raw.get("meta", {})
         return meta[key] if key in meta else None if self.parent is None else self.parent.meta(key)
 
@@ -365,7 +365,7 @@ class Type:
 
     @property
     def decides(self) -> Mapping[str, Any] | None:
-        """How this type decides the byte order of itself and of the types in it; None where it does not."""
+        """The `endian` of this type if it is a choice by the data, for this type and those inside; else None."""
         found = self.raw.get("meta", {}).get("endian")
         return found if isinstance(found, Mapping) else None
 
@@ -382,7 +382,7 @@ class Type:
 
     @property
     def doc(self) -> str:
-        """What is said about it."""
+        """The documentation."""
         return str(self.raw.get("doc", "")).strip()
 
     @property

@@ -1,4 +1,4 @@
-"""What an instance in the making is: values that are drawn once, corrections for the next pass, and extents."""
+"""State of an instance that is being drawn: values that are drawn once, corrections for the next pass, and extents."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class InstanceBuilder(Structures):
         self.sizes.pop("", None)
 
     def above(self, keys: list[Key]) -> list[str]:
-        """What has a condition and holds any of some values."""
+        """The paths of conditional fields that contain any of these values."""
         return [path for path in self.reasons if any(held == path or held.startswith(path + ".") for _, held in keys)]
 
     def parameters(self) -> list[Any]:

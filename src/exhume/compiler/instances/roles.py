@@ -1,4 +1,4 @@
-"""What a specification says of fields: their constraints, which of them count, place or decide, and what they equal."""
+"""Facts about fields from a specification: constraints, the use as counts, positions or choices, and equal fields."""
 
 from __future__ import annotations
 

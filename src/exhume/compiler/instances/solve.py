@@ -14,7 +14,7 @@ from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownErro
 from exhume.compiler.instances.walk import Walk
 
 Key = tuple[str, str]
-"""What is free: `value`, `bytes` or `count` of the field at a path, or the `size` of its stream."""
+"""A variable: `value`, `bytes` or `count` of the field at a path, or the `size` of its stream."""
 
 Solution = dict[Key, Any]
 
@@ -64,7 +64,7 @@ class Solver(Walk):
     # Which variables an expression has.
 
     def variables(self, expr: ex.Expr, scope: Scope) -> list[Key]:
-        """What an expression depends on, also by way of what is computed."""
+        """The variables that an expression depends on, directly or by computed values."""
         return list(dict.fromkeys(self._variables(expr, scope, set())))
 
     def _variables(  # noqa: C901 - one case for each form of expression

@@ -32,8 +32,8 @@ class Numbers(Draft):
         stream: Stream | None,
         node: Node | None = None,
     ) -> int:
-        """A number that its field allows, by what it is used for. Raises `RetryError` when none is."""
-        # What the rule of the field allows.
+        """A number that its field allows, chosen by its use.  Raises `RetryError` when no number is allowed."""
+        # The numbers that the rule of the field allows.
         use = self.uses.get(one, FieldUse()) if one is not None else FieldUse()
         test: Callable[[int], bool] = _any
         if one is not None and scope is not None and "valid" in one.raw:
@@ -63,16 +63,16 @@ class Numbers(Draft):
         return self.chance.choice(fitting)
 
     def any_number(self, use: FieldUse, near: list[int], low: int, high: int, before: int) -> int:
-        """A number between bounds, small where it counts, near constants where it decides.
+        """A number between bounds: small if it is a count, near the constants that expressions compare it with.
 
-        What numbers an element is at most `before`, the one before that which contains it.
+        The number of an array element is at most `before`: the element before the one that contains it.
         """
         mode = 0 if self.small else self.chance.integer(0, 15)
         if use.roles & {"size", "count"}:
             if near and mode >= 14:
                 return self.chance.choice(near)
             if mode == 13 and low <= 127 and high >= 129 and "count" not in use.roles:
-                return self.chance.choice((127, 128, 129))  # where one byte of a variable length no longer does
+                return self.chance.choice((127, 128, 129))  # from 128 on, a variable-length number has two bytes
             return self.chance.integer(low, min(high, low + (2 if self.small else 4 if "count" in use.roles else 12)))
         if "index" in use.roles:
             return self.chance.integer(max(low, -1), max(low, -1, min(high, before)))
@@ -112,7 +112,7 @@ class Numbers(Draft):
         return low, high, None
 
     def rule_variables(self, one: Field, scope: Scope) -> list[Key]:
-        """What the rules of a field depend on."""
+        """The variables that the rules of a field depend on."""
         rule_value = [rule for key, rule in rules_of(one).items() if key not in ("any-of", "in-enum")]
         return [key for rule in rule_value for key in self.variables(rule, scope)]
 
@@ -146,16 +146,17 @@ class Numbers(Draft):
         return self.some_float(kind)
 
     def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
-        """Draw again what does not meet its rule.
+        """Check a drawn value against the rules of its field.
 
-        Raises `RetryError` with what the rule depends on when nothing meets it.
+        Raises `RetryError`, with the variables to draw again, if it breaks one.  A rule that depends on the size of a
+        stream is given some more drawings first: what is drawn later may make the stream long enough.
         """
         here = Scope(scope.node, at, value, scope.index, scope.path)
         for rule, rule_value in rules_of(one).items():
             if not self.holds(one, rule, rule_value, here):
                 keys: list[Key] = [("value", scope.path), ("bytes", scope.path)]
                 sizes = [key for key in self.rule_variables(one, here) if key[0] == "size" and self.can_change(key)]
-                if sizes and self.failed.get(scope.path, 0) < 4:  # what follows makes the stream long enough
+                if sizes and self.failed.get(scope.path, 0) < 4:
                     self.failed[scope.path] = self.failed.get(scope.path, 0) + 1
                     self.changed = True
                     continue

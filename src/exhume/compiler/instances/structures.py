@@ -1,4 +1,4 @@
-"""How structures, streams of their own and repetitions come about whose sizes, places and counts follow from them."""
+"""Draws structures, streams of their own and repetitions, whose sizes, positions and counts follow from them."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ class Structures(StoredValues):
         return self.chance.integer(0, self.most(path, 4))
 
     def most(self, path: str, many: int) -> int:
-        """How many elements there may be; fewer the deeper they are nested."""
+        """Largest number of elements; fewer the deeper they are nested."""
         return 1 if self.small or self.read > 200 else max(1, many >> path.count("["))
 
 

@@ -119,7 +119,7 @@ class ChecksumField:
     pieces: list[tuple[int, int]]
 
     def covered(self, data: bytes) -> bytes:
-        """What it is computed of."""
+        """The bytes that the checksum covers."""
         return b"".join(data[start:stop] for start, stop in self.pieces)
 
 
@@ -134,7 +134,7 @@ class Evaluator(ABC):
         """The value of a field, parameter or instance; raises `UnknownError`."""
 
     def held(self, raw: Raw) -> bytes:
-        """What bytes are."""
+        """The bytes of a raw value."""
         return self.data[raw.start : raw.start + raw.size]
 
     def byte(self, raw: Raw, index: int) -> int:

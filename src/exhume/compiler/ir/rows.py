@@ -1,4 +1,4 @@
-"""How each field of a row is read, and the columns that it becomes: decided once, for Python and for compiled code.
+"""The way to read each field of a row, and its columns: decided once, for Python and for compiled code.
 
 A row is an element of a list whose fields become columns.  `way` says how a field is read, `columns` under which names
 and as which numbers it is kept, and the rest says which lists have rows at all.
@@ -33,7 +33,7 @@ FEW = 16
 
 
 class ReadMethod(enum.Enum):
-    """How one field of a row is read."""
+    """Method that reads one field of a row."""
 
     UP_TO_LAST = enum.auto()
     """Structures up to the last one: where they start and end."""
@@ -58,14 +58,14 @@ class ReadMethod(enum.Enum):
 
 
 def way(field: Field) -> ReadMethod:
-    """How a field is read."""
+    """The read method of a field."""
     if field.repeat:
         return ReadMethod.UP_TO_LAST if field.repeat == "until" else ReadMethod.NUMBERS
     return read_method_of_one(field)
 
 
 def read_method_of_one(field: Field) -> ReadMethod:
-    """How a single value is read, whether the field is repeated or not."""
+    """The read method of a single value, whether the field is repeated or not."""
     kind = field.one
     if ends_with_a_byte(field):
         return ReadMethod.MARKED
@@ -215,7 +215,7 @@ def packed_size(field: Field) -> int | None:
 
 
 _ALONE = frozenset(("valid", "process", "terminator", "pad-right"))
-"""What is said of a field that is done for each element."""
+"""Keys of a field that apply to each element."""
 
 
 def _is_packed(field: Field) -> bool:

@@ -228,7 +228,7 @@ class _RowQuery(Query):
 
 
 class ArkTableOptions(ChannelTableOptions, total=False):
-    """What `to_arrow` takes."""
+    """Options of `to_arrow`."""
 
     topic: Topics
 
@@ -315,7 +315,7 @@ def query_of(
 
 
 def on_error(skip_damaged: bool, losses: Counter[str] | None) -> OnError:
-    """What a table does about messages that it cannot have; those above a limit are left out if losses are counted."""
+    """The `on_error` of the query of a table: messages above a limit are omitted if losses are counted."""
     return "skip" if skip_damaged else "raise" if losses is None else "limit"
 
 

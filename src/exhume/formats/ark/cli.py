@@ -1,4 +1,4 @@
-"""What Ark logs add to the command line."""
+"""Additions of Ark logs to the command line."""
 
 from __future__ import annotations
 

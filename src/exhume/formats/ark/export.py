@@ -68,7 +68,7 @@ class Selection:
         return self._counted(lines_of(self.log, self._query(True), findings=findings, jobs=jobs), findings)
 
     def spans(self, read: Read[tuple[R, int]], jobs: int, *, decode: bool) -> Iterator[R]:
-        """What `read` makes of spans of the messages, the same ones whatever `jobs` is; see `make_each`."""
+        """Yield the results of `read` for time ranges, which do not depend on `jobs`; see `make_each`."""
         findings: list[Finding] = []
         return self._counted(read_spans(self.log, read, self._query(decode), findings=findings, jobs=jobs), findings)
 

@@ -1,4 +1,4 @@
-"""What `info()` reports of a log: its table of channels, its columns and sections, and missing splits."""
+"""Result of `info()` for a log: its table of channels, its columns and sections, and missing splits."""
 
 from __future__ import annotations
 

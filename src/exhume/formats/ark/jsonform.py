@@ -178,7 +178,7 @@ Row = tuple[str, bool, int, bytes]
 
 
 class _Lines:
-    """What a process makes of lines: rows up to the first that cannot be written, and the problem with that one."""
+    """A process's result for some lines: rows up to the first that cannot be written, and the problem with that one."""
 
     def __init__(self, name: str, registry: Registry | None, types: dict[str, str], packing: MessagePacking) -> None:
         self._name, self._registry, self._types, self._packing = name, registry, types, packing

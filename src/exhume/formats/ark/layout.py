@@ -68,7 +68,7 @@ HEADER_WINDOW: Final = 8192
 """Bytes read for a split header: 256 mappings take 4,643."""
 
 SPLIT_STARTS: Final = tuple(bytes([head, 1, 0]) for head in HEADERS)
-"""How a split begins: an object without groups or with them, format version 1."""
+"""First bytes of a split: an object without groups or with them, format version 1."""
 
 MANIFEST_FIELDS: Final = ArkManifest.at
 """Offsets of the first fields of a manifest."""

@@ -34,7 +34,7 @@ OnMissing = Literal["error", "skip"]
 
 
 class ChannelTableOptions(TableOptions, total=False):
-    """What `ArkTable.to_arrow` takes."""
+    """Options of `ArkTable.to_arrow`."""
 
     start_ns: int | None
     stop_ns: int | None
@@ -168,7 +168,7 @@ class ArkLog(RecordArchive):
 
     @property
     def schema_source(self) -> str:
-        """How the manifest was read: with its embedded registry, built-in schemas, or the salvage scan."""
+        """The schema that the manifest was read with: its embedded registry, built-in schemas, or the salvage scan."""
         return str(self.loaded.schema_source)
 
     @property

@@ -44,7 +44,7 @@ GROUP_SECTIONS: Final = 0
 
 
 class SchemaSource(enum.StrEnum):
-    """How a manifest was read, best first."""
+    """Source of the schema of a manifest, best first."""
 
     EMBEDDED = "embedded registry"
     BUILT_IN = "built-in schemas"

@@ -55,7 +55,8 @@ from exhume.tuples import NamedTuple
 WRAPPED: Final = frozenset(("exhume::Json", "exhume::Foreign", "exhume::TimedJson", "exhume::TimedForeign"))
 """Types of values that contain a message of another encoding."""
 
-_KEY: Final = re.compile(r"mcap\.(\d+\.)?(.+)", re.DOTALL)
+_KEY: Final = re.compile(r"mcap\.(?P<file>\d+\.)?(?P<kind>.+)", re.DOTALL)
+"""A key that `mcap_import` writes; with several files, each has a number."""
 
 
 class Attachment(NamedTuple):
@@ -80,9 +81,9 @@ class OriginalChannel(NamedTuple):
 class Origin:
     """The MCAP files that a log was made of, as its metadata describes them.
 
-    `header` is (profile, library); `schemas` has (name, encoding, data) by (file prefix, schema number); `channels` are
-    by Ark identifier; `records` are (name, metadata); `rest` are the entries of the metadata that do not belong to an
-    MCAP file.
+    `header` is (profile, library); `schemas` has (name, encoding, data) by (file, schema number), where a file is its
+    prefix in the keys, such as `1.`; `channels` are by Ark identifier; `records` are (name, metadata); `rest` are the
+    entries of the metadata that do not belong to an MCAP file.
     """
 
     header: tuple[str, str] | None = None
@@ -94,9 +95,9 @@ class Origin:
 
     @classmethod
     def of(cls, metadata: Mapping[str, str]) -> Origin:
-        """Read the entries of a log."""
+        """Read the metadata of a log: JSON text under the keys `mcap.KIND` or `mcap.FILE.KIND`."""
         found = cls()
-        read: dict[str, Callable[[str, Any], None]] = {
+        adders: dict[str, Callable[[str, Any], None]] = {
             "header": found._header,
             "schemas": found._schemas,
             "metadata": found._records,
@@ -108,19 +109,20 @@ class Origin:
             if match is None:
                 found.rest[key] = text
                 continue
+            file, kind = match["file"] or "", match["kind"]
             try:
                 value = json.loads(text)
-                if match[2] == "channels":
-                    channels.append((match[1] or "", key, value))
-                elif match[2] in read:
-                    read[match[2]](match[1] or "", value)
+                if kind == "channels":
+                    channels.append((file, key, value))
+                elif kind in adders:
+                    adders[kind](file, value)
                 else:
-                    found.records.append((match[2], _texts(value)))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                    found.records.append((kind, _texts(value)))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # another program's entry
                 found.rest[key] = text
-        for prefix, key, value in channels:  # after the schemas, which they name
+        for file, key, value in channels:  # after the schemas, which they name
             try:
-                found.channels |= found._channels(prefix, value)
+                found.channels |= found._channels(file, value)
             except (ValueError, KeyError, TypeError, AttributeError):
                 found.rest[key] = metadata[key]
         return found
@@ -164,7 +166,7 @@ class Origin:
         ]
 
     def channel(self, channel: Channel) -> OriginalChannel | None:
-        """What a channel was in the file; None if its messages are what they are."""
+        """The original channel in the MCAP file; None if its messages are not wrapped ones."""
         found = self.channels.get(channel.identifier)
         return found if channel.type in WRAPPED and channel.declaration.registry is not None else None
 
@@ -220,7 +222,7 @@ def _time(value: Any) -> int:
 
 
 KEPT: Final = ("ark.identifier", "ark.latched", "ark.column", "ark.compression")
-"""What a channel with its original messages keeps of the log in its metadata."""
+"""Keys of the metadata that a channel with its original messages gets from the log."""
 
 PIECE_BYTES: Final = 8 << 20
 """Bytes of messages that become chunks at a time."""

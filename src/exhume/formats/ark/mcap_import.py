@@ -148,7 +148,7 @@ class _BatchAdder:
 
 
 def _packings(log: ArkWriter, channels: Mapping[int, Any]) -> dict[int, MessagePacking | None]:
-    """How the messages of each channel will be stored; None where that depends on which channel comes first."""
+    """The representation of each channel's messages; None where that depends on which channel comes first."""
     wanted = {number: _column(channel) for number, channel in channels.items()}
     found: dict[str, set[MessagePacking]] = {}
     for number, column in wanted.items():
@@ -225,7 +225,7 @@ class _Chunks:
 
 
 class Form(Enum):
-    """How the value of a message is made of its bytes."""
+    """How the value of a message is made from its bytes."""
 
     BYTES = 0
     TYPED = 1
@@ -234,7 +234,7 @@ class Form(Enum):
 
 
 class _Kind(NamedTuple):
-    """What a channel of an MCAP file becomes: its type, its registry, and how values are made; picklable."""
+    """The Ark channel for a channel of an MCAP file: its type, its registry, and how values are made; picklable."""
 
     type: str
     registry: str | None
@@ -309,7 +309,7 @@ def _no_type(kind: _Kind) -> str | None:
 
 
 class _CarriedMetadata:
-    """What a file contains besides messages, as metadata of the log; what has no place there is counted as lost."""
+    """The contents of a file besides messages as metadata of the log; entries that do not fit are counted as lost."""
 
     def __init__(self, log: ArkWriter, found: McapSurvey, adding: _BatchAdder, report: ExportReport) -> None:
         self._log, self._found, self._adding, self._report = log, found, adding, report
@@ -402,7 +402,7 @@ class _CarriedMetadata:
 
 
 _PLAIN: Final = re.compile(r"(?!\d+\.).", re.DOTALL)
-"""How names of metadata records begin that are keys of the log: a number and a dot there are those of a second file."""
+"""Names of metadata records that can be keys of the log: a number and a dot would mean a second file."""
 
 _KEYS: Final = frozenset(("header", "schemas", "channels", "metadata", "attachments"))
 

@@ -112,7 +112,7 @@ def unit_records(is_chunk: bool, data: bytes, *, cut: bool = False, limits: Limi
 
 
 def _beginning(codec: str, data: bytes, most: int) -> bytes:
-    """What can be decompressed of the beginning of a chunk, at most that many bytes."""
+    """Decompress as much as possible of the beginning of a chunk, at most that many bytes."""
     if codec == "none":
         return data
     if codec == "zstd":
@@ -225,7 +225,7 @@ class Declared(NamedTuple):
 
 
 class _PieceSummary(NamedTuple):
-    """What a piece of messages adds to the summary of a file."""
+    """The part of a file's summary that a batch of messages adds."""
 
     chunk_indexes: list[Any]
     statistics: Any

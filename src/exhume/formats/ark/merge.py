@@ -151,7 +151,7 @@ def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
 
 
 def counts_of(numbers: list[int], start: int, stop: int, kinds: int) -> list[int]:
-    """How often each of the numbers below `kinds` occurs in `numbers[start:stop]`."""
+    """The number of times that each of the numbers below `kinds` occurs in `numbers[start:stop]`."""
     if kinds == 1:
         return [stop - start]
     found = Counter(numbers[start:stop])

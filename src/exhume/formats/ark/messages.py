@@ -53,8 +53,8 @@ _PAYLOAD_CODECS: Final = {number: "zstd-frame" if name == "zstd" else name for n
 LARGE: Final = 1 << 20
 """Stored bytes above which a message is not copied without need."""
 
-HELD: Final = 1 << 27
-"""Bytes of decompressed messages that are held at once."""
+MOST_PAYLOADS: Final = 1 << 27
+"""Bytes of decompressed messages that `Decompressor.payloads` returns at most."""
 
 
 class ArkMessage(NamedTuple):
@@ -180,13 +180,13 @@ class Decompressor:
         return _PAYLOAD_CODECS[footer.codec], end, footer.len_message
 
     def payloads(self, stored: Iterable[bytes | None], source: Source, *, noted: bool = False) -> list[bytes | None]:
-        """The messages held in `stored`, all of one file, for code that takes many at once.
+        """Return the decompressed messages of `stored`, which are from one file, for code that decodes many at once.
 
-        None for those that do not decompress or, if `noted`, about which there is something to note; and for those
-        after as many bytes as may be kept at once.
+        None instead of a message that does not decompress, that has a finding (only if `noted`), or that follows
+        `MOST_PAYLOADS` bytes of others: the caller reads these one at a time.
         """
         out: list[bytes | None] = []
-        room = min(HELD, self._limits.payload_size)
+        room = min(MOST_PAYLOADS, self._limits.payload_size)
         for data in stored:
             findings: list[Finding] | None = [] if noted else None
             found = None
@@ -352,7 +352,7 @@ class MessageChunks(NamedTuple):
 
 
 def lost_messages(findings: Iterable[Finding]) -> Counter[str]:
-    """What messages that were skipped count as, by their findings."""
+    """Count skipped messages by the kind of loss, from their findings."""
     return Counter(
         "damaged messages" if one.severity is Severity.ERROR else f"messages: {one.message} [{one.code}]"
         for one in findings

@@ -1,4 +1,4 @@
-"""What the names of a log's files say: manifests and splits are named by GUIDs.
+"""Names of a log's files: manifests and splits are named by GUIDs.
 
 Spec: ark_log.txt, On-Disk Format.
 """
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from exhume.io.tree import Tree
 
 PARTIAL_SUFFIX: Final = ".partial"
-"""What a writer calls a manifest until the log is closed."""
+"""Name of a manifest while the log is written."""
 
 _GUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 

@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 T = TypeVar("T")
 
-PIECE_MESSAGES: Final = 1 << 13
-PIECE_BYTES: Final = 4 << 20
-"""Bytes of messages, and of stored messages, per chunk of a process."""
+CHUNK_MESSAGES: Final = 1 << 13
+CHUNK_BYTES: Final = 4 << 20
+"""Size of the chunk of a log that a process reads at a time: that many messages, or bytes of stored messages."""
 
-WORTH: Final = 8
-"""Number of chunks that a log has to exceed for other processes to be worth their start."""
+MIN_CHUNKS: Final = 8
+"""Logs with at most this many chunks are read by one process: starting others would take longer."""
 
-SAMPLE: Final = 1 << 11
-"""Every `SAMPLE`-th entry of an index is examined to find out where chunks may end."""
+SAMPLE_STEP: Final = 1 << 11
+"""Every `SAMPLE_STEP`-th entry of an index is examined to find out where chunks may end."""
 
-PART: Final = 256
-"""Messages that one process makes something of before it shows them."""
+BATCH: Final = 256
+"""Messages per result of `make_each` with one process."""
 
 
 def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
@@ -54,11 +54,11 @@ def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Ite
     first: list[T] = []
     if (jobs or cpu_count()) > 1:
         try:
-            first.extend(islice(source, WORTH + 1))
+            first.extend(islice(source, MIN_CHUNKS + 1))
         except Exception:  # it follows the results of the items before it
             yield from map(function, first)
             raise
-    yield from map_processes(function, chain(first, source), jobs if len(first) > WORTH else 1)
+    yield from map_processes(function, chain(first, source), jobs if len(first) > MIN_CHUNKS else 1)
 
 
 def is_reopenable(log: ArkLog) -> bool:
@@ -67,14 +67,12 @@ def is_reopenable(log: ArkLog) -> bool:
 
 
 def is_packed(log: ArkLog) -> bool:
-    """Whether a column is compressed; where none is, reading messages as they are costs less than handing them over."""
+    """Whether a column is compressed.  If none is, passing messages to another process costs more than reading them."""
     return any(channel.compression.strip().lower() not in ("", "none", "null") for channel in log.channels())
 
 
 class ChunkResult(NamedTuple, Generic[R]):
-    """The results of a piece, for its messages up to `error`, if there is one; `findings` are those of skipped
-    messages.
-    """
+    """The results of a chunk, for its messages before `error`, if there is one; `findings` are of skipped messages."""
 
     value: R
     findings: list[Finding]
@@ -109,18 +107,18 @@ Read = Callable[["ArkLog", dict[str, Any], list[Finding]], Iterator[R]]
 
 def _read_messages(
     make: Callable[[Iterable[ArkMessage]], R],
-    part: int | None,
+    batch_size: int | None,
     log: ArkLog,
     query: dict[str, Any],
     findings: list[Finding],
 ) -> Iterator[R]:
-    """Yield `make(messages)` for batches of `part` messages (None: all in one).
+    """Yield `make(messages)` for batches of `batch_size` messages (None: all in one).
 
     An error is raised after the batch with the messages before it.
     """
     found = UntilError(messages(log, **query, findings=findings))
     while not found.ended:
-        yield make(islice(found, part))
+        yield make(islice(found, batch_size))
     if found.error is not None:
         raise found.error
 
@@ -190,7 +188,7 @@ def make_each(
     `jobs` are processes; with several, `make` and its results have to be picklable. `make` has to consume all messages
     of its batch. Skipped messages add to `findings`. A damaged message raises its error after the results before it.
     """
-    alone, shared = (partial(_read_messages, make, part) for part in (PART, None))
+    alone, shared = (partial(_read_messages, make, size) for size in (BATCH, None))
     if (jobs or cpu_count()) == 1:
         return alone(log, query, findings)
     return read_spans(log, shared, query, findings=findings, jobs=jobs, whole=alone)
@@ -210,7 +208,7 @@ def read_each(
 def read_query(
     kind: Callable[..., Query], log: ArkLog, query: dict[str, Any], findings: list[Finding], jobs: int = 1
 ) -> Iterator[Any]:
-    """Yield what the query `kind` makes of `log`, in time order, in `jobs` processes or threads.
+    """Yield the results of a query of the class `kind` for `log`, in time order, with `jobs` threads.
 
     0 jobs: one for each core. `query` has the keyword arguments of `ArkArchive.messages`. Latched messages from before
     `start_ns` come first; with `reverse`, last.
@@ -293,11 +291,12 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
                 facts = log.facts(each.identifier)
             except ExhumeError:
                 return None
-            if not facts.is_sorted:  # each piece would sort all of it
+            if not facts.is_sorted:  # each chunk would sort all of it
                 return None
-            share = max(SAMPLE / PIECE_MESSAGES, SAMPLE * facts.file_size / max(1, facts.item_count) / PIECE_BYTES)
+            message_size = facts.file_size / max(1, facts.item_count)
+            share = SAMPLE_STEP * max(1 / CHUNK_MESSAGES, message_size / CHUNK_BYTES)  # chunks between two samples
             samples += ((time, share) for time in _sampled_times(log, each, facts.item_count) if start <= time <= last)
-    if sum(share for _, share in samples) <= WORTH:
+    if sum(share for _, share in samples) <= MIN_CHUNKS:
         return None
     borders, filled = [start], 0.0
     for time, share in sorted(samples):
@@ -309,10 +308,10 @@ def _spans(log: ArkLog, query: dict[str, Any]) -> list[tuple[int, int]] | None:
 
 
 def _sampled_times(log: ArkLog, reference: SplitReference, count: int) -> Iterator[int]:
-    """The time of every `SAMPLE`-th entry of a split's index."""
+    """The time of every `SAMPLE_STEP`-th entry of a split's index."""
     split = log.open_split(reference.identifier)
     try:
-        for number in range(0, count, SAMPLE):
+        for number in range(0, count, SAMPLE_STEP):
             yield entry_time(split.read_entries(number, number + 1), 0)
     finally:
         log.release(split)

@@ -20,7 +20,7 @@ PROBE_SIZE = 64 << 10
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """How much a file or directory looks like an Ark log; this takes a few small reads."""
+    """Rate how much a file or directory looks like an Ark log, with a few small reads."""
     return _probe_tree(source) if isinstance(source, Tree) else _probe_file(source)
 
 

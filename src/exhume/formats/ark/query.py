@@ -35,12 +35,11 @@ Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None
 OnError = Literal["raise", "skip", "limit"]
 
 BATCH_BYTES: Final = 8 << 20
-"""Stored bytes of messages held at once."""
-
 BATCH_MESSAGES: Final = 1 << 14
+"""Size of a batch: at most that many messages, or bytes of stored messages."""
 
 Task = tuple[Batch, list[int], list[IndexBlock]]
-"""The entries of a batch: a slice of each cursor, and the number of the cursor of each entry, in order."""
+"""A part of a merged batch: the batch, which cursor each entry comes from, in order, and the entries of each cursor."""
 
 
 class Query:
@@ -98,8 +97,7 @@ class Query:
         )
         for each in references:
             low, high = max(self.low, each.acceptance.minimum_ns), min(self.high, each.acceptance.maximum_ns)
-            cursor = self._cursor(each, low, high)
-            if cursor is not None:
+            if (cursor := self._cursor(each, low, high)) is not None:
                 cursors.append(cursor)
         for batch in merge(cursors, reverse=self.reverse):
             yield from self._deliver(batch)
@@ -109,9 +107,11 @@ class Query:
         return reference.channels.values()
 
     def accepts(self, reference: SplitReference, channel: Channel) -> bool:
+        """Whether the query selects a channel of a split, and the filters of the log show it."""
         return self.wanted(channel.name) and reference.acceptance.accepts_name(channel.name)
 
     def _cursor(self, reference: SplitReference, low: int, high: int) -> Cursor | None:
+        """Return a cursor over the entries of a split with times in `[low, high]`; None: it has none, or is skipped."""
         if low > high or not any(self.accepts(reference, each) for each in self.candidates(reference)):
             return None
         try:
@@ -133,19 +133,23 @@ class Query:
         return skipped
 
     def note(self, error: ExhumeError) -> None:
+        """Add the error of a skipped message to the findings, if the caller wants them."""
         if self.findings is not None:
             self.findings.append(Finding.from_error(error))
 
     def _deliver(self, batch: Batch) -> Iterator[Task | ExhumeError]:
-        """The entries of a merged batch, in batches of bounded size; a bad entry ends one."""
-        at = [0] * len(batch.blocks)
-        numbers = batch.sources
-        start = 0
-        most = min(BATCH_BYTES, self.most)
+        """Divide a merged batch into tasks of bounded size; yield the errors of bad entries that are skipped."""
+        at, start = [0] * len(batch.blocks), 0
+        numbers, most = batch.sources, min(BATCH_BYTES, self.most)
+
+        def cut(stop: int) -> tuple[list[int], list[IndexBlock]]:
+            """Return where `[start, stop)` ends in each block, and that part of each block."""
+            ends = [first + count for first, count in zip(at, counts_of(numbers, start, stop, len(at)), strict=True)]
+            return ends, [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
+
         while start < len(numbers):
             stop = min(len(numbers), start + BATCH_MESSAGES)
-            ends = [first + count for first, count in zip(at, counts_of(numbers, start, stop, len(at)), strict=True)]
-            pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
+            ends, pieces = cut(stop)
             if sum(ark_total(piece.size) for piece in pieces) > most or any(1 in piece.bad for piece in pieces):
                 stop = self._stop(batch, at, start, stop, most)
                 if stop == start:
@@ -153,18 +157,14 @@ class Query:
                     at[numbers[start]] += 1
                     start += 1
                     continue
-                ends = [
-                    first + count for first, count in zip(at, counts_of(numbers, start, stop, len(at)), strict=True)
-                ]
-                pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
+                ends, pieces = cut(stop)
             yield batch, numbers[start:stop], pieces
             start, at = stop, ends
 
     @staticmethod
     def _stop(batch: Batch, at: list[int], start: int, stop: int, most: int) -> int:
         """Return where a batch from `start` has to end: before a bad entry, or before it passes `most` bytes."""
-        at = list(at)
-        size = 0
+        at, size = list(at), 0
         for place in range(start, stop):
             number = batch.sources[place]
             block, here = batch.blocks[number], at[number]
@@ -175,6 +175,7 @@ class Query:
         return stop
 
     def _damaged(self, batch: Batch, number: int, within: int) -> ExhumeError:
+        """Return the error of the bad entry `within` the block of cursor `number`, if it is skipped, else raise it."""
         cursor = batch.cursors[number]
         assert isinstance(cursor, SplitCursor)
         block = batch.blocks[number]

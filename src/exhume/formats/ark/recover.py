@@ -30,7 +30,7 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
-from exhume.formats.ark.parallel_query import PIECE_BYTES, PIECE_MESSAGES, is_packed, is_reopenable, map_pieces
+from exhume.formats.ark.parallel_query import CHUNK_BYTES, CHUNK_MESSAGES, is_packed, is_reopenable, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, Split, places_of
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
@@ -50,7 +50,7 @@ class SplitSurvey:
     split: Split
     entries: Array
     more: int = 0
-    """How many of the entries no index counted."""
+    """Number of these entries that no index counted."""
     lost: list[tuple[Any, Finding]] = field(default_factory=list)
     """Entries that stand for nothing usable, with the reason."""
     uncounted_loss: int = 0
@@ -80,7 +80,7 @@ def statistics_of(header: SplitHeader, entries: Array) -> tuple[Statistics, ...]
 
 
 class Listing(NamedTuple):
-    """What the header and the index of a split say: a header to go by, entries, and which of them can be messages."""
+    """The statements of a split's header and index: a usable header, entries, and which of them can be messages."""
 
     split: Split
     entries: Array
@@ -90,7 +90,7 @@ class Listing(NamedTuple):
 
 
 def list_split(reference: SplitReference, source: Source) -> Listing:
-    """What an opened split file lists.  Raises the error of the broken rule when it has no usable header at all."""
+    """List the entries of an opened split file.  Raises the error of the broken rule if it has no usable header."""
     notes: list[str] = []
     try:
         split = Split(source, reference.identifier)
@@ -169,7 +169,7 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
                 yield _Part(number, True, None, b"", ())
                 continue
             begun.append((source, listing))
-            yield from _parts(number, listing, min(PIECE_BYTES, reader.limits.payload_size))
+            yield from _parts(number, listing, min(CHUNK_BYTES, reader.limits.payload_size))
 
     # Decompressing messages takes turns at the interpreter; the kernel, which checks those of a type, does not.
     shared = jobs if is_reopenable(reader) else 1
@@ -220,8 +220,8 @@ class _MessageFaults(NamedTuple):
 
 def _parts(number: int, listing: Listing, most: int) -> Iterator[_Part]:
     """Divide the fitting entries of a split into parts of bounded count, of `most` bytes; an empty part ends it."""
-    for start in range(0, len(listing.entries), PIECE_MESSAGES):
-        entries, fits = (rows[start : start + PIECE_MESSAGES] for rows in (listing.entries, listing.fits))
+    for start in range(0, len(listing.entries), CHUNK_MESSAGES):
+        entries, fits = (rows[start : start + CHUNK_MESSAGES] for rows in (listing.entries, listing.fits))
         positions: Sequence[int] = range(start, start + len(entries))
         if not fits.all():
             entries, positions = entries[fits], (np.flatnonzero(fits) + start).tolist()

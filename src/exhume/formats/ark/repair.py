@@ -28,7 +28,7 @@ from exhume.io.source import STREAM_CHUNK
 
 @dataclass(slots=True)
 class RepairReport:
-    """What a repair did; `path` is the new manifest."""
+    """Result of a repair; `path` is the new manifest."""
 
     path: Path
     manifest: Manifest

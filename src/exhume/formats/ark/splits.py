@@ -126,7 +126,7 @@ class ObjectStatistics:
 
 
 class SplitFacts(NamedTuple):
-    """What a scan of the index found; small, kept for every split of a log."""
+    """Result of a scan of the index; small, kept for every split of a log."""
 
     header: SplitHeader
     file_size: int

@@ -118,7 +118,7 @@ class SplitWriter:
             self._write_data()
 
     def num_fitting(self, identifiers: Mapping[int, str], numbers: Array, sizes: Array) -> int:
-        """How many messages `extend` can take, from the first on: up to one that does not fit, or that is empty."""
+        """Number of messages, from the first on, that `extend` can take: up to one that is empty or does not fit."""
         sizes = sizes[: self._free]
         count = int(np.searchsorted(np.cumsum(sizes), np.uint64(self._limit - self._end), "right"))
         empty = np.flatnonzero(sizes[:count] == 0)

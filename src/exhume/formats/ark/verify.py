@@ -54,7 +54,7 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
-from exhume.formats.ark.parallel_query import PIECE_BYTES, is_reopenable
+from exhume.formats.ark.parallel_query import CHUNK_BYTES, is_reopenable
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, BATCH_BYTES, Split, SplitFacts
 from exhume.formats.ark.unindexed import MessageCheck, num_unindexed
@@ -110,7 +110,7 @@ def _num_pieces(reader: ArkLog, reference: SplitReference) -> int:
     with suppress(ExhumeError), reader.split_source(reference.identifier) as source:
         split = Split(source, reference.identifier)
         split.check_index()
-        return max(1, min(split.header.item_count, source.size // PIECE_BYTES))
+        return max(1, min(split.header.item_count, source.size // CHUNK_BYTES))
     return 1  # the caller alone
 
 

@@ -55,11 +55,11 @@ FLUSH_BYTES: Final = 1 << 20
 
 
 Compression = Literal["none", "lz4", "zstd", "bz2", "lzma"]
-"""How the messages of a column may be compressed."""
+"""Compressions of the messages of a column."""
 
 
 class MessagePacking(NamedTuple):
-    """How a column stores a message; picklable, for processes that do it."""
+    """Encoding of a column's messages for storage; picklable, for worker processes."""
 
     codec: str | None
     level: int | None
@@ -323,7 +323,7 @@ class ArkWriter(Writer):
         return column
 
     def packing(self, column: str, compression: Compression | None = None) -> MessagePacking:
-        """How the column of that name stores messages, or would if it were made now, with that compression."""
+        """The encoding of the messages of a column, which may not exist yet."""
         known = self._columns.get(column)
         return (
             known.packing

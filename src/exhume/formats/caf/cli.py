@@ -1,4 +1,4 @@
-"""What CAF adds to the command line: `exhume create caf` and reading chunks of an unknown version."""
+"""Additions of CAF to the command line: `exhume create caf` and reading chunks of an unknown version."""
 
 from __future__ import annotations
 

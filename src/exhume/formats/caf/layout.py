@@ -27,7 +27,7 @@ MIN_INDEX = 35
 
 DEFAULT_CHUNK = 30 << 30
 HARD_LIMIT = 32 << 30
-"""What the specification recommends and allows as the size of a whole chunk, in bytes."""
+"""Recommended and allowed size of a whole chunk, in bytes."""
 
 
 def parse_footer(data: bytes, where: Span) -> int:

@@ -27,7 +27,7 @@ CUT = 32
 """Bytes before the end of a window in which a break may be that of the window: of a number, an escape, a literal."""
 
 _NESTED = re.compile(rb'"format_version"[ \t\r\n]*:[ \t\r\n]*[{\[]')
-"""What is not a version, and would be parsed again for each repetition."""
+"""An object or list as version: never valid, and parsing it again for each repetition would take too long."""
 
 _OPEN = re.compile(rb"\{[ \t\r\n]*\Z")
 

@@ -66,7 +66,7 @@ class Member:
 
 @dataclass(slots=True)
 class Recovery:
-    """What is known about a damaged chunk before anything is written."""
+    """Facts about a damaged chunk, before anything is written."""
 
     members: list[Member] = field(default_factory=list)
     lost: list[tuple[str, str, str]] = field(default_factory=list)

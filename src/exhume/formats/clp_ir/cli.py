@@ -1,4 +1,4 @@
-"""What IR streams of text add to the command line: how times are printed, and searches by wildcard and time."""
+"""Additions of text IR streams to the command line: how times are printed, and searches by wildcard and time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OPTIONS: dict[str, list[click.Option]] = {
 
 
 class CatOptions(VerbOptions):
-    """How `exhume cat` prints events."""
+    """Options of `exhume cat` for events."""
 
     times: str
     follow: bool

@@ -109,7 +109,7 @@ def parse_token(data: bytes, at: int, end: int) -> tuple[int, int, int]:
 
 
 def token_name(data: bytes, at: int) -> str:
-    """What kind of token is there, for people."""
+    """The kind of token at this place, as text."""
     return Tags(parse_token(data, at, len(data))[0]).name.lower()
 
 

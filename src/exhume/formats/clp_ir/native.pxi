@@ -2,6 +2,7 @@
 # implementation and has the documentation.
 
 cdef enum:
+    # The forms of an event, as in `EventForm` of units.py, where they are explained.
     CI_TEXT = 1
     CI_LINES = 2
     CI_OBJECTS = 4
@@ -224,6 +225,10 @@ cdef class ClpIrDecoder:
         self.zone_start, self.zone_stop = 0, -1
 
     def choose(self, lower, upper, patterns):
+        """Select events by time, both ends included, and by wildcard patterns, which are copied into C arrays.
+
+        `patterns` are the fields of `units.Wildcard`; of each part, `marks` has 1 for each question mark.
+        """
         cdef CiPattern pattern
         cdef CiSegment segment
         cdef Py_ssize_t most
@@ -397,7 +402,7 @@ cdef class ClpIrDecoder:
         return 0 if CI_FIRST <= self.time <= CI_LAST else IR_TIME
 
     cdef int give(self, IrLeaf* leaf, int how, int fault, const uint8_t* apart, Py_ssize_t apart_size) except -2 nogil:
-        """Make what `how` states of the event that was read, if it is one of the choice. Returns 0 or the fault."""
+        """Write the event that was read in the form `how` (`CI_TEXT` ...), if it is selected. Returns 0 or the fault."""
         cdef Out* into = &self.out
         cdef Py_ssize_t start, size = self.out.size
         cdef CiLogType* type

@@ -1,4 +1,4 @@
-"""How the times of a stream are printed: patterns of Java's `SimpleDateFormat`, and offsets from UTC.
+"""Printing the times of a stream: patterns of Java's `SimpleDateFormat`, and offsets from UTC.
 
 Spec: `docs/formats/clp_ir.md`, "Times".
 """
@@ -21,7 +21,7 @@ Zone = Callable[[int], tuple[int, int, int, bytes]]
     MINUTE, SECOND, MILLISECOND, HALF, WEEKDAY_SHORT, WEEKDAY_LONG, WEEKDAY, ZONE, OFFSET, OFFSET_OR_Z, OFFSET_COLON,
     ERA,
 ) = range(24)  # fmt: skip
-"""What is at a place of a printed time; the same numbers as in `native.pxi`."""
+"""Kind of a printed time's character position; the same numbers as in `native.pxi`."""
 
 _NUMBERS: Final = {
     "d": DAY, "D": DAY_OF_YEAR, "H": HOUR_0_23, "k": HOUR_1_24, "K": HOUR_0_11, "h": HOUR_1_12, "m": MINUTE,

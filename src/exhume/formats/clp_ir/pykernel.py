@@ -321,7 +321,7 @@ class ClpIrEncoder:
 
     @property
     def size(self) -> int:
-        """How many bytes there are to be taken."""
+        """Number of bytes to be taken."""
         return len(self._out)
 
     def take(self) -> bytes:

@@ -50,7 +50,7 @@ EVENTS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ClpIrInfo(StreamInfo):
-    """What `info` states of a stream of text: with the times of its first and last event."""
+    """Result of `info` for a stream of text: with the times of its first and last event."""
 
     first_ms: int | None
     last_ms: int | None
@@ -93,7 +93,7 @@ AT_ONCE = 1 << 16
 """Bytes of messages, about, whose events are objects at the same time."""
 
 TIMES = ("pattern", "iso", "none")
-"""How times are printed: in the stream's pattern, as CLP's readers for Python do, or not at all."""
+"""Ways to print times: in the stream's pattern, as CLP's readers for Python do, or not at all."""
 
 
 class TextEvent(NamedTuple):
@@ -315,14 +315,14 @@ class ClpIrArchive(StreamArchive):
         return self.events(choice=choice)
 
     def count(self, choice: Choice = EVERY) -> int:
-        """How many events there are of a choice.  Raises as `text_chunks`."""
+        """Number of events that match a choice.  Raises as `text_chunks`."""
         units = self.chosen(choice)
         for _ in printed(units, EventForm.LENIENT, 1 << 62):
             pass
         return int(units.decoder.matched)
 
     def count_by_time(self, width_ms: int, choice: Choice = EVERY) -> Counter[int]:
-        """How many events of a choice there are in each span of `width_ms` milliseconds, by the start of the span.
+        """Number of events that match a choice, per span of `width_ms` milliseconds, by the start of the span.
 
         Raises as `text_chunks`.
         """

@@ -77,7 +77,7 @@ class TextUnits(Units):
         return misfit(data, at)
 
     def token_name(self, data: bytes, at: int) -> str:
-        """What kind of token is there, for people."""
+        """The kind of token at this place, as text."""
         return token_name(data, at)
 
 

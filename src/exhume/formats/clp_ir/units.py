@@ -1,4 +1,4 @@
-"""How the decoder works, and what a search looks for; the compiled one uses the same numbers."""
+"""Options of the decoder and the query of a search; the compiled decoder uses the same numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIN_MS, MAX_MS = -(1 << 63), (1 << 63) - 1
 
 
 class EventForm(enum.IntFlag):
-    """What events are turned into."""
+    """The form that events are decoded to."""
 
     CHECK = 0
     """Nothing: they are checked, times and messages included."""

@@ -68,7 +68,7 @@ def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -
 
 
 def _printing(metadata: dict[str, Any], span: Span) -> Iterator[Finding]:
-    """What is worth knowing about how times are printed."""
+    """Yield findings about a time pattern or zone that cannot be used for printing."""
     pattern, zone = metadata_text(metadata, "TIMESTAMP_PATTERN"), metadata_text(metadata, "TZ_ID")
     if pattern is not None and compile_pattern(pattern) is None:
         yield checks.PATTERN.finding(span=span, actual=pattern)

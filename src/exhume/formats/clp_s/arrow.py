@@ -72,7 +72,7 @@ _ARRAYS: Final = frozenset({NodeType.UNSTRUCTURED_ARRAY, NodeType.STRUCTURED_ARR
 
 
 class ClpSTableOptions(TableOptions, QueryOptions, total=False):
-    """What `to_arrow` takes."""
+    """Options of `to_arrow`."""
 
     query: str | None
     dictionaries: bool

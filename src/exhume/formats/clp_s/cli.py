@@ -1,4 +1,4 @@
-"""What clp-s adds to the command line."""
+"""Additions of clp-s to the command line."""
 
 from __future__ import annotations
 

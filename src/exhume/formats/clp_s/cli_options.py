@@ -117,7 +117,7 @@ class CatOptions(VerbOptions):
 
 
 class ClpSSearchOptions(SearchOptions):
-    """What `exhume search` asks of matches; times in epoch milliseconds, inclusive."""
+    """Options of `exhume search`; times in epoch milliseconds, inclusive."""
 
     ignore_case: bool
     tge: int | None

@@ -1,4 +1,4 @@
-"""How writers pack the numbers of an archive; the formats come from the specifications.
+"""Packing of the numbers of an archive; the formats come from the specifications.
 
 Spec: clp_s.txt, Files section; `docs/formats/clp_s.md`.
 """

@@ -1,4 +1,4 @@
-"""What the records of a clp-s archive look like and where they are: schema tree, schemas, streams and tables.
+"""Structure and position of the records of a clp-s archive: schema tree, schemas, streams and tables.
 
 All are columns, for there may be hundreds of thousands of each.
 

@@ -218,7 +218,7 @@ class ClpSArchive(TableArchive):
         return collect(self)
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
-        """What every byte is for: header, metadata, the sections of the files part, streams and tables within."""
+        """The purpose of every byte: header, metadata, the sections of the files part, streams and tables within."""
         if self._sections is not None:
             return self._sections
         from exhume.formats.clp_s import sections

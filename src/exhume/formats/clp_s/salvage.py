@@ -322,7 +322,7 @@ PACKET_RULES = {
 
 
 def _findings(draft: Path, limits: Limits, jobs: int) -> set[tuple[str, Severity]]:
-    """What kinds of findings `verify` has about the draft; none where no table can have a fault either."""
+    """The kinds of findings that `verify` has about the draft; empty if no table can have a fault."""
     with FileSource(draft) as source:
         found = ClpSArchive(source, limits=limits).verify(jobs=jobs)
         return {(finding.code, finding.severity) for finding in found}

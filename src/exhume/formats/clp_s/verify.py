@@ -334,7 +334,7 @@ class _Dictionary:
         self._not_utf8: list[int] = []
 
     def parts(self) -> Iterator[Task]:
-        """What to do first."""
+        """Tasks to run first."""
         return (Task(partial(self._part, number)) for number in range(self._parts))
 
     def shares(self) -> Iterator[Task]:

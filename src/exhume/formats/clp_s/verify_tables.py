@@ -334,7 +334,7 @@ class WindowedCheck:
         self._unsound: set[int] = set()
 
     def openings(self) -> Iterator[Task]:
-        """What is best done first, for nothing of a table can be checked before."""
+        """Tasks to run first, because no check of a table can run before them."""
         return (Task(windows.open) for _, windows in self._windows)
 
     def tasks(self) -> Iterator[Task]:

@@ -289,7 +289,7 @@ class ClpSWriter(Writer):
         return part.encoder.feed(data, at, final, target, False)
 
     def _recognize(self, lead: bytes, final: bool) -> InputKind | None:
-        """What kind of input the unit is that begins with these bytes; None while that cannot be determined."""
+        """Return the kind of input of a unit with these first bytes; None if they are too few to determine it."""
         try:
             return recognize(lead, InputKind(self.options.input), final=final)
         except WriterError as error:

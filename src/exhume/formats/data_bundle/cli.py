@@ -1,4 +1,4 @@
-"""What DataBundle adds to the command line: `exhume create databundle`, and old versions of files."""
+"""Additions of DataBundle to the command line: `exhume create databundle`, and old versions of files."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class FileKey(NamedTuple):
         return FILE_PREFIX + build_escaped(self.directory) + build_escaped(self.name)
 
     def start(self) -> bytes:
-        """What the keys of all files of the directory start with; `build_escaped` of a name completes such a key."""
+        """Prefix of the keys of all files in the directory; `build_escaped` of a name completes such a key."""
         return FILE_PREFIX + build_escaped(self.directory)
 
     @property
@@ -161,7 +161,7 @@ def build_record_key(shard_index: int, offset: int) -> bytes:
 
 
 def record_prefix(shard_index: int) -> bytes:
-    """What the keys of all records of a shard start with."""
+    """Prefix of the keys of all records of a shard."""
     return RECORD_PREFIX + build_varuint(shard_index)
 
 

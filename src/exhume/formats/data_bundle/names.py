@@ -1,4 +1,4 @@
-"""What the names of a bundle's files say: which are shards, which are the index, and which of them opening reads.
+"""File names of a bundle: which are shards, which are the index, and which of them opening reads.
 
 Spec: "Path to bytes" in `docs/formats/data_bundle.md`.
 """

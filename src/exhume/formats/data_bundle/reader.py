@@ -302,7 +302,7 @@ class DataBundleArchive(MemberArchive):
         return None
 
     def _shard_headers(self) -> Iterator[dict[str, Any]]:
-        """What the header of each shard says, or the fault in it."""
+        """The parsed header of each shard, or the fault in it."""
         shards = self.shard_files()
         self.tree.will_read(shards.values())
         for number, name in shards.items():

@@ -1,4 +1,4 @@
-"""What every byte of a bundle is for: shards record by record, then the files of the index.
+"""The purpose of every byte of a bundle: shards record by record, then the files of the index.
 
 Spec: data_bundle.txt, Index, Shard Files.
 """

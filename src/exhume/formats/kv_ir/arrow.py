@@ -60,7 +60,7 @@ MOST_MADE: Final = 1 << 24
 """Approximate bytes of columns to make of a chunk at once: rows of few bytes can have many columns."""
 
 LOST: Final = (BAD_TEXT, ROUNDED, MIXED)
-"""What the decoder counts, in its order."""
+"""Names of the decoder's counts, in its order."""
 
 Piece = tuple[Any, Any, Counter[str]]
 """A record batch, the size in bytes of each of its rows, and what their values lost."""
@@ -181,7 +181,7 @@ U = TypeVar("U", bound=Units)
 
 
 class KvIrTableOptions(TableOptions, total=False):
-    """What `to_arrow` takes."""
+    """Options of `to_arrow`."""
 
     jobs: int
     widest: int | None

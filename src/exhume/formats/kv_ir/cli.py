@@ -1,4 +1,4 @@
-"""What KV-IR adds to the command line: which pairs of events are shown."""
+"""Additions of KV-IR to the command line: the choice of pairs that are shown."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class CatOptions(VerbOptions):
 
 
 class KvIrSearchOptions(cli_options.ClpSSearchOptions):
-    """What `exhume search` asks of events: what it asks of clp-s records, and more."""
+    """Options of `exhume search` for events: those for clp-s records, and more."""
 
     timestamp_key: str | None
     pairs: str

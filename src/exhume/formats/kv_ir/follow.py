@@ -83,7 +83,7 @@ class GrowingStream(Stream):
         return (piece for piece in self._all if piece)
 
     def rest(self, pieces: Iterator[bytes]) -> int:
-        """How many bytes follow that are there already."""
+        """Number of bytes that are there already and follow."""
         return sum(map(len, takewhile(bool, self._all)))
 
     def after_frames(self) -> None:

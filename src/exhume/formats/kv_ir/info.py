@@ -24,7 +24,7 @@ SPACES = ("auto", "user")
 
 @dataclass(frozen=True, slots=True)
 class KvIrInfo(StreamInfo):
-    """What `info` states of a stream of key-value pairs: with its keys, by tree."""
+    """Result of `info` for a stream of key-value pairs: with its keys, by tree."""
 
     keys: Mapping[str, Sequence[Mapping[str, Any]]]
 

@@ -251,7 +251,7 @@ class Ingest:
 
     @property
     def left(self) -> int:
-        """How many bytes were pushed and not taken."""
+        """Number of bytes that were pushed and not taken."""
         return len(self._data) + self._held.size
 
     @property

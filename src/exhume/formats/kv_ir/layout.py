@@ -30,13 +30,13 @@ MAGICS: Final = tuple(MAGIC_START + bytes((one,)) for one in Encodings)
 
 LENGTHS: Final = PreambleFacts.format
 NUMBERS: Final = Token.format
-"""How numbers are written, by the fields of the specification."""
+"""Formats of numbers, by the fields of the specification."""
 
 MAGIC_SIZE: Final = len(MAGICS[0])
 
 VERSION: Final = "0.1.0"
 UNSTRUCTURED: Final = ("v0.0.0", "0.0.1", "0.0.2")
-"""What the metadata of streams of older loggers say: text with a timestamp, not key-value pairs."""
+"""Metadata of streams of older loggers: text with a timestamp, not key-value pairs."""
 
 VARIABLES_SCHEMA: Final = "com.yscope.clp.VariablesSchemaV2"
 ENCODING_METHODS: Final = "com.yscope.clp.VariableEncodingMethodsV1"

@@ -1,4 +1,4 @@
-"""What the modules around a reader of IR streams need from an open stream, and what `info` states of one."""
+"""Interface of an open IR stream for the modules around a reader, and the result of `info` for one."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ cdef enum:
     IR_NO_ROOM = 23
     IR_TIME = 24
     IR_OFFSET = 25
+    # The forms of an event, as in `EventForm` of units.py, where they are explained.
     IR_AUTO = 1
     IR_USER = 2
     IR_BOTH = 3
@@ -853,8 +854,9 @@ cdef class KvIrDecoder:
     # -- what an event holds -------------------------------------------------------------------------------------------
 
     cdef int give(self, int how) except -2 nogil:
-        """Make what `how` states of the event that was read: a line, objects, a row, or nothing. Returns 0 or the
-        fault.
+        """Write the event that was read in the form `how` (`IR_AUTO` ...), such as a line or a row.
+
+        Returns 0 or the fault.
         """
         cdef Py_ssize_t start = self.out.size
         cdef int fault = 0

@@ -127,7 +127,7 @@ class Units:
         return False
 
     def _missing(self, at: int) -> int:
-        """How many bytes the token at an offset takes that are not in memory, as far as that is known."""
+        """Number of bytes of the token at an offset that are not in memory, as far as that is known."""
         head = self._data[at : at + TOKEN]
         if not head:
             return 0
@@ -296,7 +296,7 @@ class Units:
         self._base = self.at = self._kept = at
 
     def left(self) -> int:
-        """How many bytes follow the units that were decoded.  Raises the fault in the wrapping."""
+        """Number of bytes after the decoded units.  Raises the fault in the wrapping."""
         size = self.reach - self.at + self.stream.rest(self._pieces)
         if self.damage is not None:
             raise self.damage

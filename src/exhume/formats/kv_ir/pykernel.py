@@ -167,7 +167,7 @@ class KvIrDecoder:
         self._columns = Columns(kinds, auto, user, print_array)
 
     def take_columns(self) -> Taken:
-        """What was added to the columns since the last call; see `pycolumns`.  Raises `ValueError` without columns."""
+        """The rows added to the columns since the last call; see `pycolumns`.  Raises `ValueError` without columns."""
         if self._columns is None:
             raise ValueError("no columns are chosen")
         return self._columns.take()
@@ -508,7 +508,7 @@ PRIMES = (
     11113, 12011, 12983, 14033, 15173, 16411, 17749, 19183, 20753, 22447, 24281, 26267, 28411, 30727, 33223, 35933,
     38873, 42043, 45481, 49201, 53201, 57557, 62233, 67307, 72817, 78779, 85229, 92203, 99733, 107897, 116731, 126271,
 )  # fmt: skip
-"""How many buckets such tables have."""
+"""Number of buckets of such a table."""
 
 
 def _is_text(text: str) -> bool:

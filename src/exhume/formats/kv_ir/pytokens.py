@@ -136,7 +136,7 @@ def _pass_value(read: Read, at: int) -> int:
 PrintArray = Callable[[list[Any]], tuple[bytes, bool]]
 
 Buffer = Any
-"""What has the buffer protocol."""
+"""Types with the buffer protocol."""
 
 Buffers = tuple[int, Buffer, Buffer, Buffer]
 """How many values are null, and buffers: which are not (None: all), where strings end (None: no strings), and the
@@ -200,7 +200,7 @@ class Columns:
         return sum(self.sizes) + self.sizes.itemsize * len(self.sizes) * (1 + used)
 
     def take(self) -> Taken:
-        """What was added since the last call."""
+        """The values added since the last call."""
         lost = self.lost
         found = list(map(self._buffers, self.kinds, self.values))
         taken = self.sizes, found, (lost.bad_texts, lost.rounded, lost.mixed)

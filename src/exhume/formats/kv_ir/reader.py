@@ -42,7 +42,7 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> K
 
 
 class StreamArchive(RecordArchive):
-    """What streams of any kind of units have.
+    """Base of streams of any kind of units.
 
     Attributes:
         schema: The id of the specification.
@@ -71,7 +71,7 @@ class StreamArchive(RecordArchive):
         return units
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
-        """What every byte is for."""
+        """The purpose of every byte."""
         from exhume.formats.kv_ir.sections import section_map
 
         return section_map(self)

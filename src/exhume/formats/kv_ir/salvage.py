@@ -220,7 +220,7 @@ class _Salvage(StreamSalvage[Units]):
         return False
 
     def _counts(self) -> dict[bool, int]:
-        """How many keys of each tree are declared, the roots included."""
+        """Number of declared keys of each tree, including the roots."""
         return {auto: len(self.units.decoder.nodes(auto)) + 1 for auto in (True, False)}
 
     def _group(self) -> int:
@@ -281,7 +281,7 @@ class _Salvage(StreamSalvage[Units]):
 
 
 def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> dict[bool, int] | None:
-    """How many keys of each tree were declared in the gap before a group; None when that is unknown."""
+    """Number of keys of each tree that were declared in the gap before a group; None if that is unknown."""
     event = group[-1]
     out: dict[bool, int] = {}
     for auto in (True, False):

@@ -1,4 +1,4 @@
-"""What the recovery of damaged streams shares, of KV-IR and of text: search for events, and accounts of all bytes."""
+"""Recovery of damaged streams, of KV-IR and of text: search for events, and accounts of all bytes."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class StreamSalvage(ABC, Generic[U]):
     """The recovery of one stream; `units` is the pass over it, from `write` on."""
 
     starts: ClassVar[re.Pattern[bytes]]
-    """What a unit begins with."""
+    """First bytes of a unit."""
     no_end: ClassVar[Rule]
     """The rule that a stream without an end breaks."""
     unit: ClassVar[str]
-    """What a report calls a unit that cannot be decoded."""
+    """Name in reports of a unit that cannot be decoded."""
 
     units: U
 

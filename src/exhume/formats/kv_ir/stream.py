@@ -104,7 +104,7 @@ class Stream:
             yield piece
 
     def rest(self, pieces: Iterator[bytes]) -> int:
-        """How many bytes follow, in the rest of `pieces`."""
+        """Number of bytes that follow in the rest of `pieces`."""
         return sum(map(len, pieces))
 
     def after_frames(self) -> ExhumeError | None:
@@ -171,7 +171,7 @@ class Stream:
         return self.source.read_up_to(at, size)
 
     def _near(self, start: int, stop: int, done: int) -> Iterator[bytes]:
-        """What can be decompressed after the first `done` bytes of a frame that fails at `stop`."""
+        """Decompress as much as possible after the first `done` bytes of a frame that fails at `stop`."""
         engine = new_engine()
         for piece in self.source.chunks(start, stop, STEP):
             engine.decompress(piece)

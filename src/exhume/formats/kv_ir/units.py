@@ -74,7 +74,7 @@ class Status(enum.IntEnum):
 
 
 class EventForm(enum.IntFlag):
-    """What events are turned into."""
+    """The form that events are decoded to."""
 
     CHECK = 0
     """Nothing: they are checked."""

@@ -64,7 +64,7 @@ _LETTERS: Final = {
 }
 
 Codec = Literal["none", "zstd"]
-"""What may be around a stream."""
+"""Compression of a whole stream."""
 
 CODECS: Final[tuple[Codec, ...]] = ("none", "zstd")
 
@@ -360,7 +360,7 @@ def create(
 
 
 Counts = tuple[int, int]
-"""How many keys of the logger and of the user are known."""
+"""Number of declared keys of the logger and of the user."""
 
 MOST_KEYS = 1 << 14
 """Keys from which on blocks are left to one encoder: each further one would have to learn them all."""

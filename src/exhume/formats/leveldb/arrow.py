@@ -73,7 +73,7 @@ class DatabaseArchive(Protocol):
 
 
 class LevelDbTableOptions(TableOptions, total=False):
-    """What `to_arrow` takes."""
+    """Options of `to_arrow`."""
 
     start: bytes | None
     stop: bytes | None

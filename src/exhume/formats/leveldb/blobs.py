@@ -83,10 +83,10 @@ class BlobFile:
         return self.source.size - (BLOB_FOOTER if self.footer is not None else 0)
 
     def value(self, key: bytes, index: layout.BlobIndex) -> bytes | LargeValue:
-        """The value that an entry refers to; the key of its record may have a timestamp after that of the entry.
+        """Return the value that an entry with the key `key` refers to.
 
-        Raises LDB-211 for a checksum that does not match, LDB-341 for a reference to no such record, and what `read`
-        raises.
+        The key of the record may be longer than that of the entry, by a timestamp.  Raises LDB-211 if a checksum does
+        not match, and LDB-341 if the entry does not refer to a record; propagates errors from `read`.
         """
         header, offset, size = self.header, index.offset, index.size
         span = self.source.span(min(offset, self.source.size), min(offset + size, self.source.size))
@@ -98,15 +98,15 @@ class BlobFile:
             checks.raise_rule(checks.BLOB_FILE, "an entry refers to bytes outside its records", span=span,
                         expected=f"bytes from {BLOB_HEADER} to {self.room}",
                         actual=f"[{start}, {offset + size})")  # fmt: skip
-        held = size if size <= min(LARGE, self.limits.payload_size) else 0
-        data = self.source.read_at(start, offset + held - start)
+        is_large = size > min(LARGE, self.limits.payload_size)
+        data = self.source.read_at(start, offset - start + (0 if is_large else size))
         head, stored = layout.parse_blob_head(data), data[BLOB_RECORD:]
         if (head.len_key, head.len_value) != (len(key), size) or not stored.startswith(key):
             checks.raise_rule(
                 checks.BLOB_FILE, "an entry does not refer to its own record", span=self.source.span(start, offset)
             )
         self._compare(head.head_checksum, masked_crc32c(data[:BLOB_HEAD_CHECKED]), start, offset + size)
-        if held == size:
+        if not is_large:
             self._compare(head.checksum, masked_crc32c(stored), start, offset + size)
             return self.read(offset, size, stored[len(key) :])
         check = self.check_record(BlobRecord(start, key, size, head))
@@ -116,11 +116,11 @@ class BlobFile:
         return self.read(offset, size)
 
     def read(self, offset: int, size: int, stored: bytes | None = None) -> bytes | LargeValue:
-        """The value whose `size` stored bytes start at `offset`; `stored` are these, if they were read.
+        """Return the value whose `size` stored bytes start at `offset`; `stored` are these bytes, if already read.
 
-        A large one was decompressed once, and is decompressed again in chunks when it is used.  Raises LDB-341, LDB-106
-        for a codec that is not read, and `LimitExceededError` above the limit `expansion`, or above `payload_size`
-        where the value cannot be read in chunks.
+        A large value is decompressed once as a check, and again in chunks when it is used.  Raises LDB-341, LDB-106 for
+        an unsupported codec, and `LimitExceededError` above the limit `expansion`, or above `payload_size` if the value
+        cannot be read in chunks.
         """
         span = self.source.span(offset, offset + size)
         try:

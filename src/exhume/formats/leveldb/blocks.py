@@ -80,7 +80,7 @@ def sealed_checksum(kind: str, running: RunningChecksum, compression: int) -> in
 
 
 def context_modifier(base_context: int, offset: int) -> int:
-    """What RocksDB from version 6 on adds to the checksum of a block at `offset` (0 if `base_context` is 0)."""
+    """The number that RocksDB 6 and later add to the checksum of a block at `offset` (0 if `base_context` is 0)."""
     return (base_context ^ ((offset & _U32) + (offset >> 32)) & _U32) if base_context else 0
 
 
@@ -200,7 +200,7 @@ def block_parts(
 
 
 def _common_prefix(left: bytes, right: bytes) -> int:
-    """How many leading bytes both share: those above the highest bit in which they differ, read as numbers."""
+    """Number of leading bytes that both share: those above the highest bit in which they differ, read as numbers."""
     size = min(len(left), len(right))
     different = int.from_bytes(left[:size], "big") ^ int.from_bytes(right[:size], "big")
     return size - (different.bit_length() + 7) // 8

@@ -296,7 +296,7 @@ UNREAD = frozenset((HANDLE, BLOCK, BLOCK_CODEC, UNSUPPORTED_CODEC, KEY_BOMB, TOO
 
 
 class Report(Protocol):
-    """What a reader does about a broken rule: raise its error (`strict`), or note it and continue."""
+    """Reaction of a reader to a broken rule: raise its error (`strict`), or note it and continue."""
 
     def __call__(
         self,

@@ -1,4 +1,4 @@
-"""What LevelDB adds to the command line: versions, past states, one key's history."""
+"""Additions of LevelDB to the command line: versions, past states, one key's history."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Orders of keys: the comparators that are known, and what is assumed of one that is not.
+"""Orders of keys: the known comparators, and what is assumed of an unknown one.
 
-A comparator is a program; only its name is stored.  Each one that is known is given here as a function from a key to a
-value that sorts, and is equal, as the comparator says.  A schema cannot express that.
+A comparator is a program; a database stores only its name.  For each known one, this module has a function from a key
+to a Python value: these values compare as the comparator compares the keys.  A schema cannot express that.
 
 Spec: LevelDB doc/index.md, "Comparators"; RocksDB util/comparator.cc; Chromium
 content/browser/indexed_db/indexed_db_leveldb_coding.cc (`idb_cmp1`), docs/leveldb_coding_scheme.md.
@@ -49,7 +49,7 @@ class Comparator(NamedTuple):
         return key[: -self.timestamp] if self.timestamp else key
 
     def sort_key(self, key: bytes) -> tuple[bool, Any, int]:
-        """What a key is sorted by, newest timestamp first; keys that make no sense come last."""
+        """The sort key of a key, newest timestamp first; invalid keys come last."""
         rank = self.order(self.user_key(key))
         stamp = -int.from_bytes(key[-self.timestamp :], "little") if self.timestamp else 0
         return rank is None, key if rank is None else rank, stamp

@@ -118,6 +118,7 @@ class DatabaseDirectory:
         self._lock = threading.RLock()
 
     def _note(self, rule: checks.Rule, detail: str = "", **facts: Any) -> None:
+        """Keep a finding, and its error for `require_sound`."""
         finding = rule.finding(detail, **facts)
         self.problems.append(finding)
         if finding.is_problem:
@@ -129,6 +130,7 @@ class DatabaseDirectory:
         return old_manifests(self.tree, self.manifest.name if self.manifest else "", self.limits)
 
     def _was_named(self, table: int) -> bool:
+        """Whether a manifest, present or earlier, ever mentioned a table."""
         named = self.manifest is not None and table in self.manifest.mentioned
         return named or any(table in each.mentioned for each in self.old_manifests)
 
@@ -149,10 +151,11 @@ class DatabaseDirectory:
             self.problems += [checks.LOG_ABSENT.finding(span=span) for span in spans]
 
     def _missing_logs(self) -> list[int]:
-        """Return the numbers of logs that have to be there, and are not.
+        """Return the numbers of logs that must exist, but do not.
 
-        LevelDB makes a log before its manifest names it, and removes it after the manifest names a later one.
-        RocksDB names the first number that a log may have, and logs themselves only where it keeps track of them.
+        A LevelDB manifest names the log in use, which exists from before until after it is named: it must be there.  A
+        RocksDB manifest names the first number that a log may have: there must be this log or a later one.  It lists
+        the logs only if the database tracks them.
         """
         manifest = self.manifest
         if manifest is None:
@@ -161,8 +164,9 @@ class DatabaseDirectory:
         missing = manifest.tracked_logs - {file.number for file in logs}
         first = manifest.log_number
         if first and not missing and all(file.number != first for file in logs):
-            later = any(file.role is Role.LIVE for file in logs)
-            if not later or (manifest.comparator is not None and manifest.writer.startswith("leveldb")):
+            has_later_log = any(file.role is Role.LIVE for file in logs)
+            is_leveldb = manifest.comparator is not None and manifest.writer.startswith("leveldb")
+            if is_leveldb or not has_later_log:
                 missing.add(first)
         return sorted(missing)
 

@@ -34,7 +34,7 @@ FOOTER_CHECKSUM: Final = SealedHandle.at.footer_checksum[0] + _SEALED, SealedHan
 """Position of the checksum in a footer of RocksDB version 6 and later: after the checksum's type."""
 
 KEY_TAIL: Final = struct.Struct(LeveldbInternalKey.suffix)
-"""What follows the user's key in an internal key: value type, and the sequence number in three parts."""
+"""The part of an internal key after the user's key: value type, and the sequence number in three parts."""
 
 TRAILER: Final = struct.Struct(BlockTrailer.packed)
 """Compression and checksum after a block."""

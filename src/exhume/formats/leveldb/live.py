@@ -303,7 +303,7 @@ class LiveDatabase(DatabaseDirectory):
 
     @cached_property
     def _levels(self) -> dict[int, tuple[list[Table], list[Level]]]:
-        """What `_live_tables` found so far, by column family."""
+        """Results of `_live_tables` so far, by column family."""
         return {}
 
     def _live_tables(self, family: int) -> tuple[list[Table], list[Level]]:

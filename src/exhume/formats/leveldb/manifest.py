@@ -22,7 +22,7 @@ from exhume.tuples import NamedTuple
 
 _CURRENT_MAX = 4096
 _ELSEWHERE = frozenset("/\\\0")
-"""What the name of a file in the directory itself does not have."""
+"""Characters that only the name of a file in another directory has."""
 _ROCKSDB_TAGS = frozenset(Tags) - frozenset(range(Tags.NEW_FILE2 + 1)) - {Tags.COMPACTION_WATERLINE, Tags.IGNORABLE}
 _ROCKSDB_TAGS |= {Tags.MIN_LOG_NUMBER_TO_KEEP}
 

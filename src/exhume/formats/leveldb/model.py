@@ -77,7 +77,7 @@ class Role(enum.StrEnum):
 
 
 class SequenceRule(enum.StrEnum):
-    """How operations of one write batch are numbered."""
+    """Numbering of the operations of one write batch."""
 
     PER_OPERATION = "per-operation"  # LevelDB, RocksDB
     PER_BATCH = "per-batch"  # dacha

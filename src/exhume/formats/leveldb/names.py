@@ -1,4 +1,4 @@
-"""What the names of the files in a database directory say: what each file is, and which of them opening reads.
+"""Names of the files in a database directory: the kind of each file, and which of them opening reads.
 
 Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 """

@@ -331,9 +331,7 @@ def block_handles(block: bytes, end: int, budget: int, internal: bool) -> tuple[
 
 
 def block_codecs(window: bytes, begin: int, offsets: memoryview, sizes: memoryview) -> bytes:
-    """The compression bytes of the first blocks, as far as their trailers are in a window of the table from `begin`
-    on.
-    """
+    """Compression byte of each block before the first whose trailer is not in `window`, the table from `begin` on."""
     out = bytearray()
     for offset, size in zip(offsets, sizes, strict=True):
         at = offset + size - begin
@@ -344,8 +342,9 @@ def block_codecs(window: bytes, begin: int, offsets: memoryview, sizes: memoryvi
 
 
 def filled_blocks(stored: bytes, begin: int, offsets: memoryview, sizes: memoryview) -> int:
-    """The number of the first blocks that are completely in `stored`, bytes of the table from `begin` on; 0 if one of
-    them is not compressed, and its entries and restart points may not fill it.
+    """Number of blocks before the first that is not completely in `stored`, the table from `begin` on.
+
+    0 if one of these blocks is not compressed and not `fills_block`: it has to be checked by itself.
     """
     found = 0
     for offset, size in zip(offsets, sizes, strict=True):

@@ -354,7 +354,7 @@ def places_of(found: list[Any]) -> list[Place]:
 
 
 class RowCounts(NamedTuple):
-    """How many rows there are by status, type and verdict, and their sequence numbers as a column."""
+    """Number of rows by status, type and verdict, and their sequence numbers as a column."""
 
     statuses: Counter[str]
     types: Counter[str]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LevelDbInfo(Info):
-    """What is known without reading tables and logs."""
+    """Facts that are known without reading tables and logs."""
 
     writer: str
     comparator: str

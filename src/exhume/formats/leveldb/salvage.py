@@ -140,7 +140,7 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
 
 
 def _bytewise_key(version: Version) -> tuple[int, bytes, int, int]:
-    """What `Database.version_key` is where keys are ordered as bytes, for less."""
+    """A faster `Database.version_key` for keys that are ordered as bytes."""
     stamp = (version.extra.timestamp if version.extra is not None else None) or 0
     return version.column_family, version.key, -stamp, -version.sequence
 
@@ -223,7 +223,7 @@ _VERIFIED_BY = {Verdict.GOOD: VerifiedBy.CHECKSUMS, Verdict.NONE: VerifiedBy.STR
 
 
 def verified_how(version: Version) -> VerifiedBy:
-    """How a version is verified: by the checksum of its block or log record, if there is one and it matches."""
+    """The check of a version: the checksum of its block or log record, if there is one and it matches."""
     return _VERIFIED_BY[Verdict(version.checksum)]
 
 

@@ -1,4 +1,4 @@
-"""What every byte of a database directory is for.
+"""The purpose of every byte of a database directory.
 
 Spec: LevelDB doc/table_format.md, doc/log_format.md, doc/impl.md.
 """

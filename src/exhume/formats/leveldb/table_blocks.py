@@ -1,4 +1,4 @@
-"""What every table (`.ldb`, `.sst`) consists of: the footer, and blocks with their trailers.
+"""The parts of every table (`.ldb`, `.sst`): the footer, and blocks with their trailers.
 
 Positions of blocks, and the meaning of their entries, are in `table.py`.
 
@@ -190,7 +190,7 @@ class BlockFile:
 
     @cached_property
     def dictionary(self) -> bytes | None:
-        """What data blocks were compressed with besides; empty without one, None when it cannot be read."""
+        """The dictionary that data blocks were compressed with; empty without one, None if it cannot be read."""
         return b""
 
     def read_data(

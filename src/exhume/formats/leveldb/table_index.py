@@ -26,7 +26,7 @@ from exhume.tuples import NamedTuple
 
 
 class _IndexShape(NamedTuple):
-    """How the index of a table is laid out: `top` is None if there is none that can be read."""
+    """Layout of the index of a table: `top` is None if there is none that can be read."""
 
     top: Handle | None = None
     kind: int = 0

@@ -260,7 +260,7 @@ _DIRECT = bytes(kind for kind in range(256) if kind not in ELSEWHERE)
 _TOP = (1 << 64) - 1
 
 Found = list[tuple[int, bytes, list[tuple[int, bytes]]]]
-"""What `LeveldbRows.chains` returns."""
+"""Result of `LeveldbRows.chains`."""
 
 Chain = tuple[int, bytes, Versions]
 """The number and the key of a row, and the versions that make its value."""

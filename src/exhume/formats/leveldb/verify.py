@@ -162,7 +162,7 @@ class _BlockRun(NamedTuple):
 
 
 class _BlockRunSummary(NamedTuple):
-    """What is in a piece of consecutive blocks that no rule can object to; `entries` is their number."""
+    """Facts about a run of consecutive blocks that break no rule; `entries` is their number."""
 
     first: tuple[bytes, int]
     last: _LastEntry
@@ -170,7 +170,7 @@ class _BlockRunSummary(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """What the tables of a database are held against."""
+    """Facts about a database that its tables are compared with."""
 
     database: Database
     last_sequence: int | None

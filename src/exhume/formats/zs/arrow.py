@@ -59,7 +59,7 @@ _INT64: Final = range(-(1 << 63), 1 << 63)
 
 @dataclass(frozen=True, slots=True)
 class RecordFormat:
-    """How records are split: the separator, and types by column name."""
+    """Columns of a record: the separator, and types by column name."""
 
     separator: bytes
     columns: dict[str, str]
@@ -96,7 +96,7 @@ def _texts(value: Any) -> bool:
 
 
 class ZsTableOptions(TableOptions, total=False):
-    """What `to_arrow` takes."""
+    """Options of `to_arrow`."""
 
     start: bytes | None
     stop: bytes | None

@@ -1,4 +1,4 @@
-"""What ZS adds to the command line: ranges and framings for `cat`, prefixes for `search`."""
+"""Additions of ZS to the command line: ranges and framings for `cat`, prefixes for `search`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class CatOptions(VerbOptions):
 
 
 class ZsSearchOptions(SearchOptions):
-    """How `exhume search` prints the records that it finds."""
+    """Options of `exhume search` for printing the records found."""
 
     terminator: bytes | None
     length_prefixed: str | None

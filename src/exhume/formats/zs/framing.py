@@ -1,4 +1,4 @@
-"""How records are delimited in a stream outside of a ZS file: terminated, or preceded by their length."""
+"""Framing of records in a stream outside of a ZS file: terminated, or preceded by their length."""
 
 from __future__ import annotations
 

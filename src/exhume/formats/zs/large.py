@@ -192,7 +192,7 @@ class RecordPlace(NamedTuple):
 
 
 class LargeScan(NamedTuple):
-    """What a pass over a payload found; see `kernel.Scan`."""
+    """Result of a pass over a payload; see `kernel.Scan`."""
 
     records: int
     first: RecordPlace

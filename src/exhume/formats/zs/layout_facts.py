@@ -1,4 +1,4 @@
-"""What the specification fixes for ZS: magic numbers, sizes, formats of what is packed, names of codecs.
+"""Constants of the ZS specification: magic numbers, sizes, formats of what is packed, names of codecs.
 
 Spec: zs.txt, "Integer representations" to "Index block payload".
 """

@@ -79,17 +79,18 @@ class Recovery:
 
     file: BlockFile
     metadata: dict[str, Any]
-    header_holds: bool
+    header_is_intact: bool
+    """Whether the checksum of the header matches."""
     unreadable: str = field(default="", init=False)
-    """What could not be read before the first block, and is not in the new file."""
+    """The part before the first block that could not be read: `headers`, `metadata objects` or nothing."""
     kept: list[KeptBlock] = field(default_factory=list)
     ranges: list[FileRange] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     sorted: bool = True
     lost_blocks: int = 0
     digest: bytes = b""
-    contradicted: bool = False
-    """Whether nothing seems to be lost, and yet the header's SHA-256 is of other data."""
+    differs_from_header: bool = False
+    """Whether all blocks are intact, but their data does not match the SHA-256 in the header."""
 
 
 def salvage(
@@ -111,13 +112,13 @@ def salvage(
             _write_archive(recovery, output, jobs)
             report.digest = f"sha256:{recovery.digest.hex()}" if recovery.sorted else ""
         # The header holds the codec and the metadata: unless its checksum matches, those of blocks prove too little.
-        proven = recovery.header_holds and not recovery.contradicted
+        proven = recovery.header_is_intact and not recovery.differs_from_header
         report.set_verified_by(VerifiedBy.CHECKSUMS if proven else VerifiedBy.STRUCTURE)
     report.add_recovered("records", sum(kept.records for kept in recovery.kept))
     report.add_recovered("data blocks", len(recovery.kept))
     if recovery.lost_blocks:
         report.add_lost("data blocks", recovery.lost_blocks)
-    if recovery.unreadable == "headers" or not (recovery.kept or recovery.header_holds):  # or no new header is made
+    if recovery.unreadable == "headers" or not (recovery.kept or recovery.header_is_intact):  # or no new header is made
         report.add_lost("headers")
         recovery.ranges[0] = replace(recovery.ranges[0], outcome=Outcome.LOST)
     elif recovery.unreadable:
@@ -135,8 +136,8 @@ def recover(
     header, trusted = _trusted_header(head)
     start = header.blocks_offset if trusted else _first_block(source, head)
     file = BlockFile(source, header, limits)
-    holds = trusted and not any(problem.code == checks.HEADER_CRC.code for problem in head.problems)
-    recovery = Recovery(file, head.metadata or {}, holds, notes=[problem.message for problem in head.problems])
+    intact = trusted and not any(problem.code == checks.HEADER_CRC.code for problem in head.problems)
+    recovery = Recovery(file, head.metadata or {}, intact, notes=[problem.message for problem in head.problems])
     if head.metadata is None:
         recovery.unreadable = "headers" if head.header is None else "metadata objects"
     if not trusted:
@@ -149,7 +150,7 @@ def recover(
 
 
 def _compare_with_header(recovery: Recovery) -> None:
-    """What the header's SHA-256 and length prove about records that could not be read."""
+    """Correct the losses by the header: its SHA-256 may prove that none occurred, its length that there are some."""
     header, size = recovery.file.header, recovery.file.source.size
     if recovery.digest == header.data_sha256:
         recovery.notes.append("the recovered data matches the SHA-256 in the header: no record is missing")
@@ -157,13 +158,13 @@ def _compare_with_header(recovery: Recovery) -> None:
         recovery.ranges = [
             replace(one, outcome=Outcome.IGNORED) if one.outcome is Outcome.LOST else one for one in recovery.ranges
         ]
-    elif recovery.header_holds and header.file_size > size:
+    elif recovery.header_is_intact and header.file_size > size:
         recovery.notes.append(
             f"the file ends {counted(header.file_size - size, 'bytes')} before the length that its header states"
         )
         recovery.lost_blocks = max(1, recovery.lost_blocks)
-    elif recovery.header_holds and header.file_size == size and not recovery.lost_blocks:
-        recovery.contradicted = True
+    elif recovery.header_is_intact and header.file_size == size and not recovery.lost_blocks:
+        recovery.differs_from_header = True
         recovery.notes.append("every block is intact, but the data does not match the SHA-256 in the header")
 
 

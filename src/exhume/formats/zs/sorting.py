@@ -16,7 +16,7 @@ SORT_MEMORY = 64 << 20
 """Bytes of records, and of the objects that hold them, that are sorted at once."""
 
 RECORD_OVERHEAD = 64
-"""What a record costs in memory beyond its own bytes."""
+"""Memory that a record takes beyond its own bytes."""
 
 FAN_IN = 64
 """Runs merged at once; more are merged in several passes."""

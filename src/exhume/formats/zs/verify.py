@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExaminedBlock:
-    """What is known about one block without reading others."""
+    """Facts about one block, without reading others."""
 
     offset: int
     size: int

@@ -281,7 +281,7 @@ def _remove(name: str, folder: folders.OpenFolder) -> None:
 
 
 class Quota:
-    """What may still be written; thread-safe."""
+    """The bytes and files that may still be written; thread-safe."""
 
     def __init__(self, limits: Limits, span: Span) -> None:
         self._limits, self._span = limits, span

@@ -1,4 +1,4 @@
-"""What is fetched before it is requested, and how many requests are in flight at a time.
+"""Prefetching: the ranges that are fetched before they are requested, and the number of requests in flight.
 
 Small reads that follow one another become few large ones, and several chunks of a range that was announced with
 `will_read` are in flight at a time: more of them as long as throughput grows with it.

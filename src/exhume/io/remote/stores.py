@@ -1,4 +1,4 @@
-"""How objects of each kind of store are requested: HTTP(S), S3, Google Cloud Storage, and anything else of fsspec.
+"""Requests for the objects of each kind of store: HTTP(S), S3, Google Cloud Storage, and anything else of fsspec.
 
 Requests go through fsspec's own sessions (proxies, credentials, keep-alive); status, range, length and identity of
 every answer are examined here.

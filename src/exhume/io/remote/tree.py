@@ -50,7 +50,7 @@ def remote_source(
 
 
 class _Snapshot:
-    """What is known of a remote directory while it is open: listings by prefix, and sources with their edges.
+    """Cache of a remote directory while it is open: listings by prefix, and sources with their edges.
 
     Every question is asked once.  An object that is replaced meanwhile is a `SourceChangedError` when it is read.
     """

@@ -55,13 +55,13 @@ BUILTINS = frozenset(
 )
 ERRORS = frozenset(("AssertionError", "AttributeError", "UnicodeDecodeError"))
 PUBLIC = {"at", "base", "end", "left"}
-"""Of streams: places."""
+"""Attributes of a stream that are positions."""
 BUDGETS = {"held", "most", "size", "steps"}
 METHODS = frozenset("append find from_bytes hold is_eof over pos rstrip size spent with_traceback within".split())  # noqa: SIM905
-"""Methods of ours, and of Python, that may be named as they are."""
+"""Methods that have the same name in Cython: of the classes that readers share, and of Python."""
 SMALL = 1 << 31
 LONGEST = 7
-"""Bytes of bits that are reckoned with in the machine's words."""
+"""Most bytes of a bit field that is read into a machine word."""
 ENCODINGS = {"UTF-8": 1, "UTF8": 1, "ASCII": 2, "US-ASCII": 2, "ISO-8859-1": 3, "LATIN-1": 3}
 """Encodings that compiled code knows itself."""
 
@@ -264,8 +264,19 @@ class Expressions:
             return f"item_of({self.object(value)}, {number})", OBJECT
         return f"{self.object(value)}[{boxed(number, kind)}]", OBJECT
 
-    def _call(self, node: ast.Call) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
-        """The code and kind of a call.  Calls that readers often make become C functions, all others calls of objects.
+    def _call(self, node: ast.Call) -> tuple[str, Kind]:
+        """The code and kind of a call: of a C function for calls that readers often make, else of the Python object."""
+        for made in (self._runtime_call(node), self._machine_call(node)):
+            if made is not None:
+                return made
+        listed = [self.object(one) for one in node.args]
+        if node.keywords:  # one of them is a word of Cython
+            named = [f"{self.table.constant(one.arg)}: {self.object(one.value)}" for one in node.keywords]
+            listed.append(f"**{{{', '.join(named)}}}")
+        return f"{self.object(node.func)}({', '.join(listed)})", OBJECT
+
+    def _runtime_call(self, node: ast.Call) -> tuple[str, Kind] | None:
+        """The code of a call of a reader, of an enum, or of a function that readers share; None for any other.
 
         `make_entry()` becomes `slot_make(...)`, and `find(run, view, b"|", at, end)` `seek(v0, p1, n1, 124, v2, v3)`.
         For the variable `v1` of a view, `p1` points to its bytes and `n1` is their number.
@@ -276,9 +287,10 @@ class Expressions:
                 return f"slot_make({self.table.maker(self.source.id, name)})", ReaderObject(self.source.id, name)
             case ast.Call(func=ast.Name(name), args=[one, _]) if name in self.source.enums:
                 return self._member(self.source.id, name, one)
-            case ast.Call(func=ast.Attribute(ast.Name(of), name), args=[one, _]) if of in self.source.modules:
-                if name in self.every[self.source.modules[of]].enums:
-                    return self._member(self.source.modules[of], name, one)
+            case ast.Call(func=ast.Attribute(ast.Name(of), name), args=[one, _]) if (
+                of in self.source.modules and name in self.every[self.source.modules[of]].enums
+            ):
+                return self._member(self.source.modules[of], name, one)
             case ast.Call(func=ast.Name(name), args=[view, at, end]) if self.source.shared.get(name) == "stream_of":
                 return f"stream_of({self.object(view)}, {self.place(at)}, {self.place(end)})", STREAM
             case ast.Call(func=ast.Name("word"), args=[of, least, most]) if self.source.shared.get("word") == "word":
@@ -303,6 +315,11 @@ class Expressions:
                 len(mark) == 1 and self.expr(run)[1] == RUN
             ):
                 return f"ended({self.expr(run)[0]}, {self.object(data)}, {mark[0]}, {bool(more)})", OBJECT
+        return None
+
+    def _machine_call(self, node: ast.Call) -> tuple[str, Kind] | None:
+        """The code of a call of a built-in function or a method with a C equivalent; None for any other."""
+        match node:
             case ast.Call(func=ast.Name("len"), args=[one]):
                 if isinstance(one, ast.Attribute) and f"add_{one.attr}" in self.columns:
                     return f"(<int64_t> {self.variable(f'add_{one.attr}')}.many)", MachineWord(PLACE)
@@ -321,11 +338,7 @@ class Expressions:
                 text, kind = self.expr(of)
                 given = ", ".join(self.object(one) for one in args)
                 return f"{boxed(text, kind) if kind not in (STREAM, RUN) else text}.{name}({given})", OBJECT
-        listed = [self.object(one) for one in node.args]
-        if node.keywords:  # one of them is a word of Cython
-            named = [f"{self.table.constant(one.arg)}: {self.object(one.value)}" for one in node.keywords]
-            listed.append(f"**{{{', '.join(named)}}}")
-        return f"{self.object(node.func)}({', '.join(listed)})", OBJECT
+        return None
 
     def _member(self, module: str, name: str, number: ast.expr) -> tuple[str, Kind]:
         map = self.table.enum(module, self.every[module].enums[name])

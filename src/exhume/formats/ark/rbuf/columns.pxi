@@ -5,7 +5,10 @@
 # Spec: rbuf wire format; Arrow columnar format, Physical Memory Layout.
 
 cdef struct RbufShape:  # a column as it is described
-    int64_t kind    # a letter
+    # w: a number of `width` bytes, ?: boolean, g: GUID, t: time, s: string or bytes, l: list, a: list of fixed size,
+    # m: map, o: struct, v: variant, e: struct without fields, j: JSON text of a value without a type in Arrow,
+    # -: no column, because the field was not requested
+    int64_t kind
     int64_t child   # the first column within
     int64_t count   # columns within, or elements of a list of fixed size
     int64_t width   # bytes of a value

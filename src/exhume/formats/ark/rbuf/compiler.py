@@ -261,6 +261,7 @@ class Compiler:
         return tuple(steps)
 
     def _letter(self, each: Field) -> str:
+        """The `struct` format of a field of fixed size; a removed field is as many padding bytes, which are skipped."""
         letter = letter_of(self._registry, each)
         return f"{struct.calcsize('<' + letter)}x" if each.removed else letter
 

@@ -100,4 +100,4 @@ _PLAIN: dict[str, Make] = {
     "double": _constant(0.0),
     "arraylist": list,
 }
-"""What makes the defaults of plain types; those that are not here are numbers."""
+"""Functions that make the defaults of plain types; types without one are numbers."""

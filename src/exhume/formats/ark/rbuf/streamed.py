@@ -117,6 +117,7 @@ class _MessageWalk:
         self._sizes = Sizes(decoder.registry)
         self._defaults = Defaults(decoder.registry)
         self._quiet = 0
+        """Above 0 while values are only checked, and their JSON is not needed."""
         self.end = 0
 
     @property
@@ -309,6 +310,7 @@ class _MessageWalk:
         return size
 
     def _string(self, end: int) -> Iterator[str]:
+        """Yield the JSON of a string in chunks."""
         yield '"'
         for text in self._decoded(self._counted(read_text, "length of a string", end)):
             if not self._quiet:

@@ -152,7 +152,7 @@ def tokens(query: str) -> Iterator[Token]:
 
 
 class _Frame:
-    """What is known of one bracket level: the operands so far, the operator, and how the level was entered."""
+    """State of one bracket level: the operands so far, the operator, and how the level was entered."""
 
     __slots__ = ("depth", "level", "negated", "opener", "operands", "operator", "position", "scope")
 
@@ -280,7 +280,7 @@ class _Parser:
         return Filter(column.below(scope) if scope else column, EQUAL, self.literal(token))
 
     def values(self, column: Column) -> Expression:
-        """What follows `column:`: one value, or a list of values in parentheses."""
+        """Parse what follows `column:`: one value, or a list of values in parentheses."""
         if self.token.kind != "(":
             return Filter(column, EQUAL, self.value())
         opening = self.advance()

@@ -1,4 +1,4 @@
-"""What a search has to read: a condition resolved against an archive's tree, schemas, ranges and dictionaries.
+"""The data that a search has to read: a condition resolved against an archive's tree, schemas, ranges and dictionaries.
 
 `make_plan` uses metadata only: the range index (`$` columns), the timestamp ranges, the schema tree and the schemas.
 `Plan.look_up` then uses the dictionaries.  Both drop tables whose records cannot match and record the reason; the
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.query.texts import TextQuery, TextSearch
 
     class Searched(Protocol):
-        """What planning needs of an archive (`reader.ClpSArchive` has it)."""
+        """The attributes of an archive that planning uses (`reader.ClpSArchive` has them)."""
 
         @property
         def schema_tree(self) -> SchemaTree: ...

@@ -1,4 +1,4 @@
-"""What the records of a table have to fulfil: a resolved condition, reduced to checks of the columns that are there.
+"""The condition for the records of one table: a resolved condition, reduced to checks of the columns that it has.
 
 Arrays that are kept as text are checked element by element.
 """
@@ -101,7 +101,7 @@ def describe_check(check: Check) -> str:
 
 
 class SchemaRequirements:
-    """What a resolved condition requires of the records of each schema.
+    """The requirement of a resolved condition for the records of each schema.
 
     Hundreds of schemas differ in columns that the query does not name: those that agree on what it names share a part.
     """

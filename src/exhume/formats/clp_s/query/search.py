@@ -65,7 +65,7 @@ class MatchingRows:
         self.mask: bytes | None = mask
         """A byte for each row of the table, 1 for those that match; None when all do."""
         self.count: int = data.num_messages if mask is None else mask.count(1)
-        """How many rows match."""
+        """Number of rows that match."""
         self._rows: list[int] | None = None
 
     @property
@@ -131,7 +131,7 @@ class _SharedSearch:
         return printed_columns(self._table.layout.tokens(complete=False, nodes=self._nodes))
 
     def count(self, start: int, stop: int) -> int:
-        """How many of the rows match.  Raises what keeps one from being decoded."""
+        """Number of rows that match.  Propagates errors from decoding them."""
         found = self._windowed.call(lambda rows: self._mask(rows.window(self._condition)).count(1), start, stop)
         return self._mask(self._data.get(), start, stop).count(1) if found is None else found
 
@@ -402,7 +402,7 @@ def resolve_projection(archive: TableArchive, columns: Sequence[str]) -> frozens
 
 
 def unprojected(archive: TableArchive, column: str) -> list[str]:
-    """What a projection leaves out of the values of a column, as `clp-s` does: arrays in columns, and objects."""
+    """The kinds of values that a projection of `column` omits, as in `clp-s`: arrays in columns, and objects."""
     tree = archive.schema_tree
     types = {tree.types[node] for node in _nodes_named(tree, parse_column(column))}
     words = {NodeType.STRUCTURED_ARRAY: "arrays that are stored as columns", NodeType.OBJECT: "objects"}

@@ -53,7 +53,7 @@ DICTIONARY_START = 1 << 16
 """Bytes of a larger one that are examined first."""
 
 WORTHWHILE = 4
-"""How many times as large the rest is, for its beginning to be read alone."""
+"""The beginning of a file is read alone if the rest is at least this many times as large."""
 
 FRAME_ROOM = 64
 """Bytes that the headers of a small frame can add to its content."""

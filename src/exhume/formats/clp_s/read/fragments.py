@@ -170,7 +170,7 @@ class Finder:
 
     @staticmethod
     def _following(place: StoredRange) -> StoredRange:
-        """What follows in the same file."""
+        """The bytes that follow in the same file."""
         return StoredRange("", place.source, place.end, max(place.end, place.source.size))
 
     def _listed(self, found: Fragments) -> dict[str, StoredRange]:

@@ -1,4 +1,4 @@
-"""What the records of one schema look like: columns in order, and the JSON skeleton that every row fills.
+"""Layout of the records of one schema: columns in order, and the JSON skeleton that every row fills.
 
 A `Template` is a flat list of tokens (no recursion: archives nest a thousand levels deep), from which the printer makes
 its operations and `events()` its dicts.
@@ -74,7 +74,7 @@ class SchemaLayout:
         self.nodes: list[int] = [node for node in ordered if has_column[node]]
         """The node of each column: first those outside of structured arrays, then those of the runs."""
         self.num_ordered: int = len(self.nodes)
-        """How many are outside of structured arrays."""
+        """Number of columns outside of structured arrays."""
         if len(schema.entries) > schema.num_ordered:
             self._steps_left = MAX_STEPS + STEPS_PER_ENTRY * len(schema.entries)
             self._parse_runs()

@@ -47,7 +47,7 @@ SUPPLIES: Final[dict[int, tuple[int, ...]]] = {
     NodeType.UNSTRUCTURED_ARRAY: (VARIABLES, ARRAY_TYPES),
     NodeType.DICTIONARY_FLOAT: (VARIABLES,),
 }
-"""What the kernel needs to gather values of a type."""
+"""Constants that the kernel needs to gather values of a type."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ SUMMED_ROWS: Final = 1 << 13
 """Rows of such an array after each of which the sum is kept."""
 
 SUMS_AT_A_TIME: Final = 16
-"""How many of these sums one thread makes at a time."""
+"""Number of these sums that one thread computes at a time."""
 
 WIDE: Final = 8
 """Divisor of the limit `payload_size`: the frames of one row may use that share and are kept for the next row."""
@@ -137,12 +137,12 @@ class Windows:
         return self._sums[index]
 
     def finish(self) -> None:
-        """Decompress what no window had anything of.  Raises `CodecError` where a frame is damaged."""
+        """Decompress the frames that no window used, as a check.  Raises `CodecError` if a frame is damaged."""
         self._frame_reader.finish(self.table.entry.start, self.table.entry.end)
 
     @contextmanager
     def rows(self, start: int, stop: int, *, keep: bool = False) -> Iterator[WindowRows]:
-        """The rows `[start, stop)`, until the context ends, or as long as they are used, to `keep` them."""
+        """The rows `[start, stop)`, valid until the context ends or, with `keep`, as long as they are referenced."""
         with self._frame_reader.stop(keep=keep) as here:
             yield WindowRows(self, here, start, stop)
 
@@ -157,7 +157,7 @@ class WindowRows:
         self.layout: SchemaLayout = windows.layout
 
     def window(self, indices: Collection[int], *, prints: bool = False) -> Window:
-        """The columns at these places of the table's layout; `prints`: they will be printed as JSON.
+        """Return the rows with the columns `indices` of the table's layout; `prints`: they will be printed as JSON.
 
         Raises `CodecError` if a frame is damaged, CLPS-501 if only the whole table can be read, and propagates errors
         from reading a string or a dictionary.
@@ -176,12 +176,12 @@ class WindowRows:
                 at += width * table.num_messages
                 size += width * count
             places[index] = first, size
-        room = here.buffer(size)
-        here.gather(ranges, room)
-        texts = self._texts(room, places, prints=prints)
+        cells = here.buffer(size)
+        here.gather(ranges, cells)
+        texts = self._texts(cells, places, prints=prints)
         columns = {}
         for index, (first, last) in places.items():
-            data, at, end = texts.get(index, (room, first, last))
+            data, at, end = texts.get(index, (cells, first, last))
             begin = windows.start(index) - table.entry.start
             place = begin, windows.ends[index]
             columns[index] = Column(
@@ -190,47 +190,54 @@ class WindowRows:
         return Window(table, windows.layout, windows.ends, columns, count)
 
     def _texts(
-        self, room: memoryview, places: dict[int, tuple[int, int]], *, prints: bool
+        self, cells: memoryview, places: dict[int, tuple[int, int]], *, prints: bool
     ) -> dict[int, tuple[memoryview, int, int]]:
         """Return the columns of encoded strings as (data, start, end), by column index.
 
-        `room` has the words of each column (log type and offset of the variables) at `places[index]`.  The result has
-        for each column the number of variables of these rows and, after it, their encoded variables.
+        `cells` has one word per row of each column, at `places[index]`: its log type, and where its variables start.
+        The data of a column has the form of a whole column: the words, the number of variables, and the variables, but
+        only those of these rows.
         """
-        windows, table = self._windows, self._windows.table
-        types, texts = windows.layout.node_types, table.archive.texts
         ranges: list[tuple[int, int, int]] = []  # (start, end, position in the result) to be copied from the table
         heads: dict[int, tuple[int, bytes]] = {}  # by column: (position in the result, bytes before its variables)
         size = 0
-        # Find the range of variables that the rows of each column use.
         for index in places:
-            if types[index] not in SIZED_INSIDE:
+            if self._windows.layout.node_types[index] not in SIZED_INSIDE:
                 continue
-            words = room[slice(*places[index])]
-            is_array = types[index] == NodeType.UNSTRUCTURED_ARRAY
-            log_types = texts.array_types if is_array else texts.any_log_types(escaped=prints)
-            found = clps_variables_of(words, log_types)
-            if found is None:
-                place = windows.start(index) - table.entry.start, windows.ends[index]
-                raise _no_log_type(words, windows.layout.spec(index), table, place, self._start)
-            low, high, moved = found
-            begin = windows.start(index) + WORD_SIZE * table.num_messages + NUM_VARIABLES.size
-            stop = begin + VARIABLE_SIZE * high
-            usual = VARIABLE_SIZE * VARIABLES_PER_ROW * (len(words) // WORD_SIZE)
-            most = max(usual, table.archive.limits.payload_size)
-            if VARIABLE_SIZE * (high - low) > most or stop > table.entry.start + windows.ends[index]:
-                raise table.archive.too_large(table.archive.stream_place(table.entry.stream_id))  # unless read whole
-            heads[index] = size, moved + NUM_VARIABLES.pack(high - low)
-            size += len(heads[index][1])
-            ranges.append((begin + VARIABLE_SIZE * low, stop, size))
-            size += VARIABLE_SIZE * (high - low)
-        # Copy all at once.
+            words, start, stop = self._variables(index, cells[slice(*places[index])], prints=prints)
+            head = words + NUM_VARIABLES.pack((stop - start) // VARIABLE_SIZE)
+            heads[index] = size, head
+            ranges.append((start, stop, size + len(head)))
+            size += len(head) + stop - start
+        # Copy the variables of all columns at once.
         data = self._here.buffer(size)
         for at, head in heads.values():
             data[at : at + len(head)] = head
         self._here.gather(ranges, data)
         ends = [*(at for at, _ in heads.values()), size][1:]
         return {index: (data, at, end) for (index, (at, _)), end in zip(heads.items(), ends, strict=True)}
+
+    def _variables(self, index: int, words: memoryview, *, prints: bool) -> tuple[bytes, int, int]:
+        """Return the words of a column for its variables alone, and where in the stream these variables are.
+
+        Raises CLPS-501 if there are more than a window may have, which reading the whole table would allow.
+        """
+        windows, table = self._windows, self._windows.table
+        texts = table.archive.texts
+        is_array = windows.layout.node_types[index] == NodeType.UNSTRUCTURED_ARRAY
+        log_types = texts.array_types if is_array else texts.any_log_types(escaped=prints)
+        found = clps_variables_of(words, log_types)
+        if found is None:
+            place = windows.start(index) - table.entry.start, windows.ends[index]
+            raise _no_log_type(words, windows.layout.spec(index), table, place, self._start)
+        low, high, moved = found
+        begin = windows.start(index) + WORD_SIZE * table.num_messages + NUM_VARIABLES.size
+        start, stop = begin + VARIABLE_SIZE * low, begin + VARIABLE_SIZE * high
+        usual = VARIABLE_SIZE * VARIABLES_PER_ROW * (len(words) // WORD_SIZE)
+        most = max(usual, table.archive.limits.payload_size)
+        if stop - start > most or stop > table.entry.start + windows.ends[index]:
+            raise table.archive.too_large(table.archive.stream_place(table.entry.stream_id))
+        return moved, start, stop
 
 
 def _no_log_type(words: memoryview, spec: ColumnSpec, table: Table, place: tuple[int, int], first: int) -> ExhumeError:

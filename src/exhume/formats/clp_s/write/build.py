@@ -360,7 +360,7 @@ class Framing:
 
 
 def _frames(first: bytes | None, following: Iterator[bytes | None]) -> Iterator[bytes]:
-    """What comes before None."""
+    """Yield `first` and the frames that follow, up to the first None."""
     while first is not None:
         yield first
         first = next(following, None)

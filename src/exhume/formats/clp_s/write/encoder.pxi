@@ -863,6 +863,7 @@ cdef class ClpsEncoder:
         cdef int i, slot, unit
         cdef int64_t scale
         cdef uint64_t magnitude
+        # A string: by the patterns that matched before, the last one first, else by the callback.
         if token.kind == T_STRING:
             for i in range(self.num_programs):
                 slot = (self.last_program + i) % self.num_programs
@@ -878,6 +879,8 @@ cdef class ClpsEncoder:
         if token.flags & F_ABOVE_I64:
             return E_BAD_TIMESTAMP
         magnitude = <uint64_t>token.number if token.number >= 0 else 0 - <uint64_t>token.number
+        # An integer: seconds, unless that is more than 1000 years of 31536000 seconds; then milliseconds, by the same
+        # bound, and so on (see `epoch_unit`).
         if magnitude > <uint64_t>31536000000000000:
             unit, scale = 3, 1
         elif magnitude > <uint64_t>31536000000000:
@@ -1107,11 +1110,13 @@ cdef class ClpsEncoder:
         if self.last_shape < self.num_shapes and self.has_shape(&(<EncShape*>self.shapes.p)[self.last_shape]):
             return <int64_t>self.last_shape
         h = enc_hash_bytes(self.ordered.p, self.ordered.n) * 31 + enc_hash_bytes(self.unordered.p, self.unordered.n)
+        # A full table is emptied: its shapes only save time.
         if self.num_shapes >= ENC_MAX_SHAPES or self.shape_ids.n > ENC_MAX_SHAPE_BYTES:
             self.num_shapes = 0
             self.shapes.n = 0
             self.shape_ids.n = 0
             self.shape_slots.n = 0
+        # The hash table starts small and grows once to its full size.
         if self.shape_slots.n == 0:
             self.shape_mask = ENC_MAX_SHAPES * 2 - 1 if self.shape_slots.cap > 4096 else 1023
             enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * sizeof(uint32_t))
@@ -1127,6 +1132,7 @@ cdef class ClpsEncoder:
                 while (<uint32_t*>self.shape_slots.p)[at]:
                     at = (at + 1) & self.shape_mask
                 (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(i + 1)
+        # Look up the shape; a slot has its number plus 1.
         at = h & self.shape_mask
         while True:
             slot = (<uint32_t*>self.shape_slots.p)[at]

@@ -124,7 +124,7 @@ ResolveTimestamp = Callable[[bytes, bool], ResolvedTime | None]
 
 
 class Encoder(Protocol):
-    """What a writer needs of an encoder.
+    """Interface of an encoder for a writer.
 
     The constructor takes `core` (text dialect), `structurize` (open arrays up), `retain_floats`, `time_nodes`
     (timestamps as from 0.5.0), `lossy` (accept, as upstream does, what does not come back the same),
@@ -174,7 +174,7 @@ class Encoder(Protocol):
         """Bytes of a dictionary from one offset to another."""
 
     def num_schemas(self) -> int:
-        """How many schemas (and tables) there are."""
+        """Number of schemas, which is also the number of tables."""
 
     def schema(self, index: int) -> tuple[list[int], int, int, list[int]]:
         """Entries, number of ordered ones, records, and the sizes of the table's columns in bytes, of one schema."""

@@ -47,7 +47,7 @@ class NamedInput:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How local paths become names; URLs are recorded without the secrets in them.
+    """How local paths are converted to names; URLs are recorded without the secrets in them.
 
     Attributes:
         normalize: Whether paths become absolute, without links.
@@ -215,7 +215,7 @@ _RARE: Final = 50
 
 
 class InputKind(enum.Enum):
-    """What the content of an input is; the values are those of `--input`."""
+    """Kind of content of an input; the values are those of `--input`."""
 
     AUTO = "auto"
     """Determined by the content."""

@@ -72,7 +72,7 @@ REASONS: Final = {
 
 
 class Kind(enum.Enum):
-    """What a token is."""
+    """Kind of a token."""
 
     STRING = enum.auto()
     INTEGER = enum.auto()

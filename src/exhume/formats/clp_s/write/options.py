@@ -68,7 +68,7 @@ def parse_key_path(text: str) -> tuple[bytes, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WriterOptions:
-    """How to write; every field is a keyword of `exhume.clps.create`, which says the same about them.
+    """Options of a writer; every field is a keyword of `exhume.clps.create` and is documented there, too.
 
     Attributes:
         version: Format version, one of `VERSIONS`.

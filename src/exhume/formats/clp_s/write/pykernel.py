@@ -100,7 +100,7 @@ class _Value:
 
 
 def clps_count_lines(data: bytes, start: int, stop: int) -> int:
-    """How many lines end in a part of the data.  Raises `IndexError` where that is not within it."""
+    """Number of lines that end in a part of the data.  Raises `IndexError` if that part is not within it."""
     if not 0 <= start <= stop <= len(data):
         raise IndexError(stop)
     return data.count(b"\n", start, stop)

@@ -35,7 +35,7 @@ _REPLACED: Final = "\ufffd".encode()
 
 
 class TextLog(Protocol):
-    """What finds events in the bytes of text logs; `start` is always where an event begins."""
+    """Finds events in the bytes of text logs; `start` is always the start of an event."""
 
     def feed(self, encoder: Any, data: bytes, start: int, final: bool, target: int) -> tuple[int, int, int, bool]:
         """Encode the events that are complete (all, when `final`), until the encoder has `target` bytes.

@@ -37,7 +37,7 @@ I64_MAX: Final = (1 << 63) - 1
 
 
 class Dialect(enum.Enum):
-    """How strings are encoded; only the archive's format version determines it."""
+    """Encoding of strings; determined by the archive's format version alone."""
 
     CLASSIC = "classic"
     """Format versions before 0.4.0."""
@@ -51,7 +51,7 @@ class Dialect(enum.Enum):
 
 
 class VariableKind(enum.Enum):
-    """What a placeholder stands for."""
+    """Kind of value that a placeholder represents."""
 
     INTEGER = "integer"
     FLOAT = "float"
@@ -103,7 +103,7 @@ _ESCAPED: Final = {
     Dialect.CLASSIC: re.compile(b"[" + re.escape(bytes(ClassicMarks)) + b"]"),
     Dialect.CORE: re.compile(b"[" + re.escape(bytes(Marks)) + b"]"),
 }
-"""What a backslash protects in static text."""
+"""Characters that a backslash escapes in static text."""
 
 
 def is_token_byte(byte: int, dialect: Dialect) -> bool:

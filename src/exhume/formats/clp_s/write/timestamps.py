@@ -29,7 +29,7 @@ SECONDS_PER_YEAR: Final = 31_536_000
 
 
 class TimeDialect(enum.Enum):
-    """How timestamp patterns are written, and what the stored integer counts."""
+    """Syntax of a timestamp pattern, and the unit of the stored integer."""
 
     PERCENT = "percent"
     """Before 0.5.0: milliseconds, `%Y`; quotes are not part of a pattern."""
@@ -459,15 +459,22 @@ _PROGRAM_SPECIFIERS: Final = frozenset("YymdeHMS369Tba")
 _PROGRAM_NAMES: Final = {_BACKSLASH_NAMES["b"][1:]: "b", _BACKSLASH_NAMES["a"][1:]: "a"}
 
 
+def _literal_steps(text: str) -> bytes:
+    """The steps of a program that compare the bytes of a string."""
+    return b"".join(b"l" + bytes((byte,)) for byte in text.encode())
+
+
 def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] | None:
-    r"""A pattern as a program that the kernel runs over strings of the same shape.
+    r"""Return a pattern as a program that the kernel runs over strings of the same shape.
+
+    A program has two bytes per step: `l` and a literal byte, or a specifier and 0.  Specifiers that differ from those
+    of the pattern: `t` is a `%T` (1 to 3 digits), `T` a `\T` (1 to 9 digits, but not 3, 6 or 9), `e` a day with a
+    leading space, `f` such a day or two digits, `b` and `a` short names.
 
     Returns:
-        Two bytes per step (`l` and the literal byte, or a specifier and 0) and the zone offset in nanoseconds that is
-        subtracted; None for patterns that stay with `parse_timestamp`: those with long names, padded hours, hours up to
-        twelve, no seconds or number specifiers, and the few whose strings match another pattern first.  The specifier
-        `t` is a `%T` (1..3 digits), `T` a `\T` (1..9 digits, but not 3, 6 or 9), `e` a day with a leading space, `f`
-        the same or two digits, `b` and `a` short names.
+        The program and the zone offset in nanoseconds, which is subtracted from the result.  None if only
+        `parse_timestamp` can read the pattern: it has long names, padded hours or 12-hour times, no seconds, number
+        specifiers, or its strings match another pattern first.
     """
     mark = "%" if dialect is TimeDialect.PERCENT else "\\"
     text = pattern.decode()
@@ -487,8 +494,8 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
         char = text[position]
         if char != mark:
             if seen[-1:] == ["T"] and char.isdigit() and out[-2] != ord("l"):
-                return None
-            out += b"".join(b"l" + bytes((byte,)) for byte in char.encode())
+                return None  # where the digits of the fraction end depends on the pattern after it
+            out += _literal_steps(char)
             position += 1
             continue
         specifier = text[position + 1]
@@ -498,7 +505,7 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
             position += len(inner) + 2
             if specifier in "zo":
                 shown, _, zone = inner.rpartition(",")
-                out += b"".join(b"l" + bytes((byte,)) for byte in (shown or zone).encode())
+                out += _literal_steps(shown or zone)
                 offset = (zone_seconds(zone) or 0) * NS_PER_SECOND
                 continue
             specifier = _PROGRAM_NAMES.get(f"{specifier}{{{inner}}}", "")
