@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.sizes import some
+from tests.sizes import THOROUGH, some
 
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -52,12 +52,27 @@ def modules() -> dict[str, str]:
     return found
 
 
+UNREAD = (
+    "_duckdb", "dask", "distributed", "duckdb", "jinja2", "markdown_it", "polars", "pydantic", "pydantic_core",
+    "rich", "sqlalchemy", "textual", "tornado", "upath", "xarray", "zarr",
+)  # fmt: skip
+"""Libraries whose types take most of the time of mypy: their values are `Any` in `make test`, as those of libraries
+without types are.  `make pyright` and `make test-thorough` read them.
+"""
+
+
 def mypy(cache: Path, *words: str) -> list[str]:
     """A command line of mypy, with the options that all tests of the group `mypy` have, or its cache is of no use."""
     # Snippets show an expression for what it is, and import the libraries where they use them.  Functions of imported
     # modules are not examined, which `make types` does: half of the time would go to them.
-    how = ["--strict", "--config-file", "pyproject.toml", "--disable-error-code", "no-redef", "--follow-imports=silent"]
-    return [sys.executable, "-m", "mypy", *how, "--cache-dir", str(cache), *words]
+    how = ["--strict", "--disable-error-code", "no-redef", "--follow-imports=silent"]
+    config = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    if not THOROUGH:
+        names = [f"{name}.*" for name in UNREAD]
+        config += f'\n[[tool.mypy.overrides]]\nmodule = {names}\nfollow_imports = "skip"\n'
+    (cache / "mypy.toml").write_text(config, encoding="utf-8")
+    how += ["--config-file", f"{cache}/mypy.toml", "--cache-dir", str(cache)]
+    return [sys.executable, "-m", "mypy", *how, *words]
 
 
 @pytest.mark.slow
