@@ -25,6 +25,12 @@ def files() -> list[Path]:
     return sorted(one for one in GOLDEN.glob("*.ksy") if one != EVERY)
 
 
+def part(whole: Specification, id: str, *, native: bool = True) -> Specification:
+    """One of the specifications that another imports, with the extension module that they share, or interpreted."""
+    made = whole.native if native else None
+    return Specification(id, whole.specs, whole.texts, whole.given, whole.outside, made)
+
+
 def readers(specification: Specification) -> str:
     """The readers of a specification, as its golden file has them."""
     return specification.texts[f"{specification.id}.py"]

@@ -61,8 +61,7 @@ def pairs(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("file", specs.files(), ids=lambda file: file.stem)
 def test_compiled_readers_yield_what_interpreted_ones_yield(file: Path, every: Specification) -> None:
-    plain = Specification(file.stem, every.specs, every.texts, every.given, every.outside)
-    native = Specification(file.stem, every.specs, every.texts, every.given, every.outside, every.native)
+    plain, native = (specs.part(every, file.stem, native=native) for native in (False, True))
     many, found = compared(plain, native, 12)
     assert not found
     assert many > 20
@@ -75,7 +74,7 @@ def test_every_reader_of_the_golden_specifications_has_a_compiled_form() -> None
 @compiler
 def test_numbers_that_do_not_fit_the_machine_are_reckoned_with_as_they_are(every: Specification) -> None:
     plain = compile_ksy(specs.GOLDEN / "computed.ksy")
-    native = Specification("computed", every.specs, every.texts, every.given, every.outside, every.native)
+    native = specs.part(every, "computed")
     most = b"\xff" * 16 + b"1234"
     assert difference(plain, native, most, []) == ""
     assert native.read(most).product == (2**32 - 1) * -1 * (2**64 - 1)
@@ -86,7 +85,7 @@ def test_numbers_that_do_not_fit_the_machine_are_reckoned_with_as_they_are(every
 @compiler
 def test_instances_of_values_that_a_program_changed_are_those_of_the_changed_values(every: Specification) -> None:
     plain = compile_ksy(specs.GOLDEN / "upward.ksy")
-    native = Specification("upward", every.specs, every.texts, every.given, every.outside, every.native)
+    native = specs.part(every, "upward")
     found = []
     for specification in (plain, native):
         item, other = specification.read(b"\2\5\1\3\0\4\0").groups[0].items.rest
@@ -284,8 +283,7 @@ def trees(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[st
     both = compile_ksy(folder / "both.ksy", native=True)
 
     def read(name: str) -> Any:
-        one = Specification(name, both.specs, both.texts, both.given, both.outside, both.native)
-        return getattr(one.module, name.capitalize()).from_bytes
+        return getattr(specs.part(both, name).module, name.capitalize()).from_bytes
 
     return read
 
