@@ -214,11 +214,11 @@ def completed(terminal: Terminal, *lines: str) -> list[str]:
     return (terminal.folder / "got").read_text("utf-8", "surrogateescape").split("\0")[:-1]
 
 
-def slow_shell(terminal: Terminal, shell: str) -> None:
+def slow_shell(terminal: Terminal, shell: str, served: str) -> None:
     """Put a program before `exhume` on the PATH that leaves a file when the script has asked it."""
     folder = terminal.folder / "bin"
     folder.mkdir()
-    real = Path(sys.executable).parent / "exhume"
+    real = shutil.which("exhume", path=served)
     (folder / "exhume").write_text(f'#!/bin/sh\n"{real}" "$@"\ntouch "{terminal.folder}/requested"\n')
     (folder / "exhume").chmod(0o755)
     path = f'"{folder}"'
@@ -246,7 +246,7 @@ def complete_a_member(terminal: Terminal, case: tuple[str, tuple[str, ...]]) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", sorted(STARTED))
-def test_hostile_names_in_a_real_shell(shell: str, tmp_path: Path) -> None:
+def test_hostile_names_in_a_real_shell(shell: str, tmp_path: Path, served_path: str) -> None:
     """No name is evaluated or becomes an option; the command receives the name exactly."""
     wanted: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name in HOSTILE:
@@ -259,16 +259,17 @@ def test_hostile_names_in_a_real_shell(shell: str, tmp_path: Path) -> None:
     for name in ENDS:
         wanted[name, ("", "2")] = [f"{name}2"]
     folders = new_folders(tmp_path, 8)
-    got = dict(zip(wanted, at_terminals(shell, folders, hostile(complete_a_member), list(wanted)), strict=True))
+    cases = list(wanted)
+    got = dict(zip(cases, at_terminals(shell, folders, hostile(complete_a_member, served_path), cases), strict=True))
     assert {case: words for case, words in got.items() if words != wanted[case]} == {}
 
 
-def hostile(work: Callable[[Terminal, T], R]) -> Callable[[Terminal, T], R]:
-    """Work at a shell whose `exhume` writes down what it is given."""
+def hostile(work: Callable[[Terminal, T], R], served: str) -> Callable[[Terminal, T], R]:
+    """Work at a shell whose `exhume` writes down what it is given; `served` is the fixture `served_path`."""
 
     def at(terminal: Terminal, case: T) -> R:
         if not (terminal.folder / "bin").exists():
-            slow_shell(terminal, terminal.shell)
+            slow_shell(terminal, terminal.shell, served)
         return work(terminal, case)
 
     return at
@@ -276,7 +277,7 @@ def hostile(work: Callable[[Terminal, T], R]) -> Callable[[Terminal, T], R]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", sorted(STARTED))
-def test_hostile_files_in_a_real_shell(shell: str, tmp_path: Path) -> None:
+def test_hostile_files_in_a_real_shell(shell: str, tmp_path: Path, served_path: str) -> None:
     """A file whose name begins with `-` is offered after `./`; the name of no file is evaluated."""
     names = ("--audit=aud.log", "-q", "$(touch PWN).zs", "a\nb;touch PWN", "'; touch PWN; '")
 
@@ -289,7 +290,7 @@ def test_hostile_files_in_a_real_shell(shell: str, tmp_path: Path) -> None:
         assert not list(terminal.folder.rglob("PWN")), name
         return got
 
-    got = at_terminals(shell, new_folders(tmp_path, len(names)), hostile(complete_a_file), names)
+    got = at_terminals(shell, new_folders(tmp_path, len(names)), hostile(complete_a_file, served_path), names)
     for name, words in zip(names, got, strict=True):
         wanted = ["info", f"./{name}" if name.startswith("-") else name]
         if shell == "fish" and name.startswith("-"):
@@ -298,12 +299,12 @@ def test_hostile_files_in_a_real_shell(shell: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_open_quotes_in_bash(tmp_path: Path) -> None:
+def test_open_quotes_in_bash(tmp_path: Path, served_path: str) -> None:
     """A quote that was typed is closed before the name is inserted."""
     usual, quoted = "$(touch PWN) 'b\" !c", "a'; touch PWN; '$(touch PWN)"
     begun = {'"': usual, "'": usual, '"$': usual, "'a": quoted, "\\$": usual, "--topic=": usual, "--topic=\\$": usual}
     cases = [(name, (typed,)) for typed, name in begun.items()]
-    got = at_terminals("bash", new_folders(tmp_path, len(cases)), hostile(complete_a_member), cases)
+    got = at_terminals("bash", new_folders(tmp_path, len(cases)), hostile(complete_a_member, served_path), cases)
     wanted = [f"--topic={name}" if typed.startswith("--") else name for typed, name in begun.items()]
     assert dict(zip(begun, got, strict=True)) == {typed: [word] for typed, word in zip(begun, wanted, strict=True)}
 
