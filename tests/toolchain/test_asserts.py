@@ -220,6 +220,7 @@ def idle() -> list[str]:
     return found
 
 
+@pytest.mark.usefixtures("without_collector")
 def test_every_test_asserts_something() -> None:
     found = idle()
     assert [one for one in found if one not in RAISES] == []
@@ -307,6 +308,7 @@ def leaks(function: Function, within: Module) -> bool:
     )
 
 
+@pytest.mark.usefixtures("without_collector")
 def test_no_generator_patches_anything() -> None:
     found = [
         f"{path.relative_to(ROOT / 'tests').as_posix()}::{node.name}"
