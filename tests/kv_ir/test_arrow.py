@@ -85,15 +85,14 @@ BAD: dict[int, bytes] = {
 """Values that events must not have."""
 
 
-MANY = 10_000
-"""Rows above which the interpreted kernel has two jobs only, as a rule: it takes ten times as long."""
+def numbers_of_jobs(pure: bool) -> tuple[int, ...]:
+    """The numbers of jobs that one kernel is tried with: all of them only under `make test-thorough`.
 
-
-def numbers_of_jobs(pure: bool, rows: int) -> tuple[int, ...]:
-    """The numbers of jobs that one kernel is tried with: all of them only under `make test-thorough`."""
+    The interpreted one takes ten times as long.
+    """
     if THOROUGH:
         return 1, 2, 3
-    return (1, 3) if not pure else (2,) if rows > MANY else (1, 2)
+    return (2,) if pure else (1, 3)
 
 
 class Node(NamedTuple):
@@ -249,16 +248,17 @@ def check(data: bytes, names: list[str] | None = None, batch_rows: int = 65_536)
     except ExhumeError:
         return
     rows, lost, failure = expected(archive, list(columns_of(archive)) if names is None else names)
+    known = columns_of(archive), keys(archive)
     sizes = [min(batch_rows, len(rows) - at) for at in range(0, len(rows), batch_rows)]
     for pure in (False, True):
         with kernel(pure=pure):
-            for jobs in some(numbers_of_jobs(pure, len(rows))):
+            for jobs in some(numbers_of_jobs(pure)):
                 made = found(archive, names, batch_rows=batch_rows, jobs=jobs)
                 assert repr(made[0]) == repr(rows)  # as text: NaN differs from itself
                 assert made[1:] == (+lost, failure, sizes)
-                assert columns_of(archive, jobs) == columns_of(archive)
+                assert columns_of(archive, jobs) == known[0]
                 for how in (EventForm.CHECK, EventForm.KEYS):
-                    assert keys(archive, how, jobs) == keys(archive)
+                    assert keys(archive, how, jobs) == known[1]
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
