@@ -127,6 +127,10 @@ def core_page() -> str:
     """Return the page of the codes that belong to no format."""
     text = f"# Findings: core\n\n{NOTE}"
     text += "Codes that belong to no format: files that cannot be read, limits, options, missing packages.\n"
+    text += (
+        "\nA verb that is called in the wrong way ends with two parts, `Usage:` and `Error:`, and exit code 2. They "
+        "have\nno code: they are about the command line, not about a file.\n"
+    )
     for code, meanings in sorted(core_codes().items()):  # a heading for each, or the site's search would show the page
         text += f"\n### {code}\n\n" + "".join(f"- {meaning}\n" for meaning in meanings)
     return text
