@@ -34,7 +34,7 @@ NAMES = {
     "--compression-level": ("level", None),
 }
 FILES = ("header", "schema_tree", "schema_ids", "table_metadata", "var.dict", "log.dict", "array.dict", "0")
-SEEDS = size(12, 40)
+SEEDS = size(6, 40)
 
 
 def _real() -> dict[str, tuple[Path, list[str]]]:

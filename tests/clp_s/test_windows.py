@@ -29,9 +29,9 @@ from exhume.io.source import BytesSource
 from exhume.limits import DEFAULT_LIMITS, Limits
 from tests.clp_s.build import Built, clp, i64, tiny
 from tests.clp_s.test_frames import frame, lying
-from tests.sizes import THOROUGH, some
+from tests.sizes import THOROUGH, size, some
 
-ROWS = 6_000
+ROWS = size(4000, 6000)
 CUT = 2_000
 """Bytes of a frame."""
 
@@ -280,7 +280,9 @@ def everything(stored: bytes, jobs: int, limits: Limits = DEFAULT_LIMITS) -> lis
     search = Search(archive, "flag: false", printing=True, projection=["name"], jobs=jobs)
     found += [b"".join(search.chunks(resolve_projection(archive, ["name"]), jobs=jobs))]
     for columns in (None, ["text", "at"], ["real"]):
-        found.append([batch.to_pydict() for batch in opened().to_arrow(columns=columns, jobs=jobs, batch_rows=3000)])
+        found.append(
+            [batch.to_pydict() for batch in opened().to_arrow(columns=columns, jobs=jobs, batch_rows=ROWS // 2)]
+        )
     return [*found, verified(stored, jobs, limits)]
 
 

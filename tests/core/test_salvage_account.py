@@ -179,7 +179,7 @@ def changed(data: bytes, kind: str, at: int, size: int) -> bytes:
     }[kind]
 
 
-@settings(derandomize=PROFILE != "thorough", max_examples=400 if PROFILE == "thorough" else 30)
+@settings(derandomize=PROFILE != "thorough", max_examples=400 if PROFILE == "thorough" else 20)
 @given(wanted=damages())
 def test_the_account_is_exact(original: Original, wanted: list[tuple[str, float, float, int]]) -> None:
     files, out = damaged(original.files, wanted), original.folder / "out"

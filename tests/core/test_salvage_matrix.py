@@ -288,7 +288,7 @@ CHECKSUMMED = ("zs", "databundle", "databundle-index", "leveldb")
 lost their name may be kept as such).
 """
 
-STEPS, FLIPS = sizes.size(8, 20), sizes.size(15, 100)
+STEPS, FLIPS = sizes.size(6, 20), sizes.size(10, 100)
 
 EXPECTED_BASIS = {
     "zs": (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE),  # the latter where the header's checksum does not hold

@@ -57,7 +57,7 @@ def damaged(files: Files, step: int) -> Iterator[tuple[str, Files]]:
 
 
 @pytest.mark.parametrize(
-    ("case", "step"), [("zlib", size(7, 1)), ("snappy", size(17, 1)), ("flat", 41), ("none_records", 41)]
+    ("case", "step"), [("zlib", size(11, 1)), ("snappy", size(23, 1)), ("flat", 61), ("none_records", 61)]
 )
 @pytest.mark.slow
 def test_damage_is_found_or_changes_nothing(samples: Path, case: str, step: int) -> None:

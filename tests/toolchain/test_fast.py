@@ -29,7 +29,7 @@ from tests.toolchain.differential import DifferenceError, damaged, fast_reader, 
 from tests.toolchain.refusals import check
 from tests.toolchain.trees import facts_of, spec_ids
 
-DAMAGED = size(150, 100_000)
+DAMAGED = size(100, 100_000)
 """Damaged inputs for each schema."""
 
 

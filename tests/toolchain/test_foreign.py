@@ -424,7 +424,8 @@ def flat(tree: Field) -> list[Any]:
 def test_the_tree_is_that_of_kaitais_classes(file: Path) -> None:
     specification = compile_ksy(file)
     assert samples(file.stem)
-    for data in [data for data, arguments in samples(file.stem) if not arguments]:  # none of what takes arguments
+    inputs = [data for data, arguments in samples(file.stem) if not arguments]  # none of what takes arguments
+    for data in inputs[: size(3, len(inputs))]:
         where = Span("sample", 0, len(data))
         known = Explainer(where, whole=True).explain(file.stem, data)
         own = specification.explain(Explainer(where, whole=True), data)
