@@ -1,4 +1,5 @@
-# Many small files at a time, without the GIL.  `exhume.io.folders` has the pure-Python form and the documentation.
+# Reads, writes and lists many small files in one call, without the GIL.  `exhume.io.folders` has the pure-Python
+# implementation and the documentation.
 
 from libc.errno cimport EINTR, errno
 from os import strerror as os_strerror
@@ -52,16 +53,16 @@ cdef extern from "<unistd.h>" nogil:
     int files_close "close"(int)
     int files_unlinkat "unlinkat"(int, const char*, int)
 
-cdef struct FileJob:
+cdef struct FileJob:  # a file to write, or to read
     const char* name
-    int folder
-    int error
-    Py_ssize_t start
-    Py_ssize_t stop
+    int folder  # descriptor of its directory (to write)
+    int error  # result: error number, or 0 (to write)
+    Py_ssize_t start  # offset of its content in the data (to write); result: bytes read, or -1 (to read)
+    Py_ssize_t stop  # end of its content in the data (to write); expected size (to read)
 
 
 cdef int write_one(FileJob* job, const unsigned char* data) noexcept nogil:
-    """Creates one file; returns 0 or the error number, and then leaves no file."""
+    """Create a file.  Return 0, or the error number; after an error there is no file."""
     cdef int fd, error
     cdef Py_ssize_t at = job.start, done
     while True:
@@ -114,16 +115,16 @@ def write_files(list jobs not None, const unsigned char[::1] data not None):
     return out
 
 
-cdef struct Folder:
-    const char* path  # of the file that it was opened for
-    Py_ssize_t size  # of the directory's part of that path, slash included
-    int fd
+cdef struct Folder:  # the directory that was opened last, kept open for the next file in it
+    const char* path  # path of the file for which it was opened
+    Py_ssize_t size  # size of the directory in that path, slash included
+    int fd  # -1: not open
 
 
 cdef const char* enter_folder(Folder* folder, const char* path) noexcept nogil:
-    """Opens the directory of a path, unless it is the one before; returns how the file is spelled from there.
+    """Open the directory of a path, unless it is open already.  Return the path of the file relative to it.
 
-    With `fd` -1 that is the whole path: where the directory cannot be opened, or there is none in it.
+    If the directory cannot be opened, or the path names none, `folder.fd` is -1 and the whole path is returned.
     """
     cdef const char* slash = strrchr(path, 47)
     cdef Py_ssize_t size = 0 if slash == NULL else slash - path + 1
@@ -142,7 +143,7 @@ cdef const char* enter_folder(Folder* folder, const char* path) noexcept nogil:
 
 
 cdef Py_ssize_t read_one(Folder* folder, const char* path, Py_ssize_t size, char* into) noexcept nogil:
-    """Reads a file that should have `size` bytes, one more if there is one; returns what came, -1 on failure."""
+    """Read up to `size + 1` bytes of a file, to notice one that is longer.  Return their number, -1 on failure."""
     cdef int fd
     cdef Py_ssize_t done
     cdef const char* leaf = enter_folder(folder, path)
@@ -186,7 +187,7 @@ def read_files(list paths not None, list sizes not None):
             if table[i].stop < 0:
                 raise ValueError("negative size")
             total += table[i].stop
-        buffer = PyBytes_New(NULL, total + 1)  # one more: a file that grew shows, the next one overwrites it
+        buffer = PyBytes_New(NULL, total + 1)  # the extra byte of a file is overwritten by the next one
         into = PyBytes_AS_STRING(<PyObject*>buffer)
         with nogil:
             folder.path, folder.size, folder.fd = NULL, 0, -1

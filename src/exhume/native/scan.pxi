@@ -1,26 +1,29 @@
-# Occurrences of several short byte strings (carving).  Each is looked for by two neighboring bytes of it that are rare
-# in most data: a loop that compilers turn into vector instructions marks such pairs, and only there the whole string
-# is compared.
+# Occurrences of several short byte strings (carving).  For each string, the two adjacent bytes that are rarest in most
+# data are chosen: its pair.  A simple loop, which compilers turn into vector instructions, marks the places of all
+# pairs in a block, and only at marked places whole strings are compared.
 
 cdef extern from *:
     """
     #include <stddef.h>
-    #define SCAN_BLOCK 512
+    #define SCAN_BLOCK 512  /* bytes that are marked at a time */
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) \\
         && !defined(__SANITIZE_ADDRESS__)
-    #define SCAN_CLONES __attribute__((noinline, target_clones("avx2", "default")))  /* chosen as the module is loaded */
+    #define SCAN_CLONES __attribute__((noinline, target_clones("avx2", "default")))  /* chosen at load time */
     #elif defined(__GNUC__)
-    #define SCAN_CLONES __attribute__((noinline))  /* inlined, loops are exchanged and become slow */
+    #define SCAN_CLONES __attribute__((noinline))  /* if inlined, the compiler swaps loops, which then are slow */
     #else
     #define SCAN_CLONES
     #endif
-    typedef struct { unsigned char one, two, needs_two; } ScanPair;  /* two bytes, and whether the second matters */
+    /* Two adjacent bytes; needs_two is 0xff, or 0 if the second does not matter (strings of one byte). */
+    typedef struct { unsigned char one, two, needs_two; } ScanPair;
+    /* Set the mark of each place in a block where the pair is; reads one byte after the block. */
     SCAN_CLONES static void scan_mark(unsigned char* marks, const unsigned char* data, const ScanPair* pair) {
         const unsigned char one = pair->one, two = pair->two, needs_two = pair->needs_two;
         size_t at;
         for (at = 0; at < SCAN_BLOCK; at++)
             marks[at] |= ((data[at] ^ one) | ((data[at + 1] ^ two) & needs_two)) == 0;
     }
+    /* Whether any place of a block is marked. */
     SCAN_CLONES static int scan_marked(const unsigned char* marks) {
         unsigned char any = 0;
         size_t at;
@@ -98,8 +101,8 @@ cdef Py_ssize_t scan_pair(const unsigned char* text, Py_ssize_t size) noexcept n
 
 def find_patterns(const unsigned char[::1] data not None, list patterns not None):
     cdef Py_ssize_t size = data.shape[0], at = 0, number, other, count = len(patterns), num_pairs = 0, end
-    cdef unsigned char[513] tail  # a block, and the byte after it
-    cdef unsigned char[512] marks
+    cdef unsigned char[513] tail  # copy of the last block, filled up with zeros, and the byte after it
+    cdef unsigned char[512] marks  # by place in the block
     cdef const unsigned char* raw
     cdef const unsigned char* block
     cdef ScanHits found = ScanHits()
@@ -117,6 +120,7 @@ def find_patterns(const unsigned char[::1] data not None, list patterns not None
             pair.one = wanted[number].text[wanted[number].pair]
             pair.two = wanted[number].text[wanted[number].pair + 1] if wanted[number].size > 1 else 0
             pair.needs_two = 0xff if wanted[number].size > 1 else 0
+            # Each pair is kept once, though strings may share it.
             other = 0
             while other < num_pairs and memcmp(pairs + other, pair, sizeof(ScanPair)):
                 other += 1
@@ -126,7 +130,7 @@ def find_patterns(const unsigned char[::1] data not None, list patterns not None
             while at < size:
                 end = min(size - at, SCAN_BLOCK)
                 block = raw + at
-                if size - at <= SCAN_BLOCK:
+                if size - at <= SCAN_BLOCK:  # no byte follows it in the data
                     memset(tail, 0, sizeof(tail))
                     memcpy(tail, block, end)
                     block = tail
@@ -142,13 +146,13 @@ def find_patterns(const unsigned char[::1] data not None, list patterns not None
     finally:
         free(wanted)
         free(pairs)
-    hits.sort()  # patterns are found by bytes at different places in them
+    hits.sort()  # they came in the order of the pairs, whose offset differs from string to string
     return hits
 
 
 cdef int scan_compare(const unsigned char* raw, Py_ssize_t size, Py_ssize_t marked, const ScanPattern* wanted,
                       Py_ssize_t count, ScanHits found) except -1 nogil:
-    """Adds the patterns whose pair of bytes is at `marked`."""
+    """Add a hit for each pattern that occurs with its pair at `marked`."""
     cdef Py_ssize_t number, start
     for number in range(count):
         start = marked - wanted[number].pair

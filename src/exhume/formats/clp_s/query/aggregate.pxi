@@ -1,4 +1,9 @@
-# Extremes and different values of columns.  The pure-Python implementation, in `pykernel.py`, has the documentation.
+# Extremes, counts by time span and distinct values of columns.  The documentation is in the pure-Python implementation,
+# `pykernel.py`.
+#
+# Masks: `chosen` has one byte per row, 0 for a row that is left out; NULL stands for all rows.
+# Order of numbers: signed integers and floats are stored as unsigned "keys" whose order is that of the numbers, so that
+# one radix sort serves both.  For an integer the sign bit is flipped; see `agg_number` for floats.
 
 def clps_extreme(values, bytes mask, bint is_float, bint largest):
     cdef Py_buffer view
@@ -17,6 +22,7 @@ def clps_extreme(values, bytes mask, bint is_float, bint largest):
                     continue
                 if is_float:
                     memcpy(&real, <const char*>view.buf + sizeof(real) * i, sizeof(real))
+                    # `real - real` is 0 for finite numbers only: NaN and infinities are left out.
                     if real - real == 0 and (not found or (real > best_real if largest else real < best_real)):
                         best_real, found = real, True
                 else:
@@ -52,9 +58,11 @@ def clps_spans(values, bytes mask, int64_t width):
                     continue
                 memcpy(&value, <const char*>view.buf + sizeof(value) * i, sizeof(value))
                 span = value // width
+                # Flip the sign bit: the unsigned order is then the signed one.
                 (<uint64_t*>spans.p)[spans.n // sizeof(value)] = <uint64_t>span ^ <uint64_t>1 << 63
                 spans.n += sizeof(value)
             agg_sort(&spans)
+            # Output: each span once, with the number of values in it.
             same = 0
             for i in range(<Py_ssize_t>(spans.n // sizeof(value))):
                 same += 1
@@ -71,7 +79,7 @@ def clps_spans(values, bytes mask, int64_t width):
 
 
 cdef const char* agg_chosen(bytes mask, Py_ssize_t count) except? NULL:
-    """The bytes of a mask of this many rows; NULL: there is none."""
+    """The bytes of a mask, which has at least `count`; NULL if there is no mask."""
     if mask is None:
         return NULL
     if len(mask) < count:
@@ -80,9 +88,9 @@ cdef const char* agg_chosen(bytes mask, Py_ssize_t count) except? NULL:
 
 
 cdef int agg_sort(EncBuf* items) except -1 nogil:
-    """Sorts numbers, a byte at a time."""
+    """Sort numbers in ascending order: radix sort from the lowest byte, between `items` and a second buffer."""
     cdef size_t count = items.n // sizeof(uint64_t), i, at, sum
-    cdef size_t[2048] starts
+    cdef size_t[8 * 256] starts  # for each byte of the key and each value of it: first how often it occurs
     cdef EncBuf other, swap
     cdef uint64_t* source
     cdef uint64_t* target
@@ -100,7 +108,8 @@ cdef int agg_sort(EncBuf* items) except -1 nogil:
     for byte in range(8):
         source, target = <uint64_t*>items.p, <uint64_t*>other.p
         if starts[256 * byte + (source[0] >> 8 * byte & 0xFF)] == count:
-            continue
+            continue  # all keys have the same value in this byte
+        # Turn the counts into the place of the first key with each value.
         sum = 0
         for i in range(256 * byte, 256 * byte + 256):
             at = starts[i]
@@ -120,23 +129,24 @@ cdef int agg_sort(EncBuf* items) except -1 nogil:
 
 
 cdef enum:
-    AGG_RECENT = 4096           # values that are remembered, so that those that repeat are not collected
-    AGG_MOST = 1 << 20          # values that are collected before those that repeat are removed
-    AGG_MOST_BYTES = 128 << 20  # or bytes of strings
-    AGG_FEW = 40                # values that are sorted by insertion
-    AGG_DEEP = 16               # levels of keys before strings are compared instead
-    AGG_AHEAD = 16              # strings whose bytes are fetched before their turn
-    AGG_TRIES = 16384           # strings that are looked for among those that are remembered
-    AGG_REPEATED = 8            # and all others, while one in so many is there
-    AGG_ROOM = 4096             # bytes of a string that is printed in its place, at first
+    AGG_RECENT = 4096           # slots of the table of recent values, which filters most repeated ones (a power of 2)
+    AGG_MOST = 1 << 20          # values that are collected before duplicates are removed
+    AGG_MOST_BYTES = 128 << 20  # bytes of strings that are collected before duplicates are removed
+    AGG_FEW = 40                # at most this many values are sorted by insertion
+    AGG_DEEP = 16               # levels of the radix sort after which whole strings are compared instead
+    AGG_AHEAD = 16              # how many strings in advance to prefetch the bytes
+    AGG_TRIES = 16384           # the first strings, all of which are searched for among the recent ones; later strings
+    AGG_REPEATED = 8            # are, as long as at least one of this many was found there
+    AGG_ROOM = 4096             # bytes reserved for a row that is printed directly into the buffer of strings
 
 
-cdef struct AggText:  # the key is of bytes of the string: its size and its bytes are at `text`
+cdef struct AggText:  # a string to sort: `text` is its size (uint64) and then its bytes; `key` is eight of the bytes
     uint64_t key
     const unsigned char* text
 
 
 cdef inline size_t agg_size(const unsigned char* text) noexcept nogil:
+    """The size of a stored string, which precedes its bytes."""
     cdef uint64_t size
     memcpy(&size, text, sizeof(size))
     return <size_t>size
@@ -147,6 +157,7 @@ cdef int agg_compare(const void* one, const void* other) noexcept nogil:
 
 
 cdef inline int agg_compare_texts(const unsigned char* a, const unsigned char* b) noexcept nogil:
+    """Order of two stored strings by their bytes: negative, 0 or positive."""
     cdef size_t first = agg_size(a), second = agg_size(b)
     cdef int order = memcmp(a + sizeof(uint64_t), b + sizeof(uint64_t), min(first, second))
     return order if order else (first > second) - (first < second)
@@ -169,7 +180,7 @@ cdef inline uint64_t agg_key(const unsigned char* text, size_t depth) noexcept n
 
 
 cdef void agg_insert(AggText* texts, size_t count, bint by_key) noexcept nogil:
-    """Sorts a few strings by their keys, or by all of their bytes."""
+    """Sort a few strings by insertion, either by their keys or by all of their bytes."""
     cdef size_t i, at
     cdef AggText text
     for i in range(1, count):
@@ -182,8 +193,11 @@ cdef void agg_insert(AggText* texts, size_t count, bint by_key) noexcept nogil:
 
 
 cdef void agg_sort_keys(AggText* texts, size_t count, int shift) noexcept nogil:
-    """Sorts by the bits of the keys below `shift + 8`, in place, a byte at a time from the first on."""
-    cdef size_t[256] nexts, ends
+    """Sort by the lowest `shift + 8` bits of the keys: radix sort in place, from the highest byte (American flag sort).
+
+    The keys are equal in all higher bits.
+    """
+    cdef size_t[256] nexts, ends  # by value of the byte: the next free place of its range, and where the range ends
     cdef size_t i, start, sum, place
     cdef AggText text, swap
     while count > AGG_FEW:
@@ -193,13 +207,15 @@ cdef void agg_sort_keys(AggText* texts, size_t count, int shift) noexcept nogil:
         if ends[texts[0].key >> shift & 0xFF] == count:
             if shift == 0:
                 return
-            shift -= 8
+            shift -= 8  # all have the same value in this byte: sort by the next one
             continue
+        # The range of places for each value of the byte.
         sum = 0
         for i in range(256):
             nexts[i] = sum
             sum += ends[i]
             ends[i] = sum
+        # Move each string into its range; the one that was at that place is moved next, until the cycle closes.
         for i in range(256):
             while nexts[i] < ends[i]:
                 text = texts[nexts[i]]
@@ -212,6 +228,7 @@ cdef void agg_sort_keys(AggText* texts, size_t count, int shift) noexcept nogil:
                     place = text.key >> shift & 0xFF
                 texts[nexts[i]] = text
                 nexts[i] += 1
+        # Sort each range by the lower bytes.
         start = 0
         if shift:
             for i in range(256):
@@ -223,9 +240,14 @@ cdef void agg_sort_keys(AggText* texts, size_t count, int shift) noexcept nogil:
 
 
 cdef void agg_sort_texts(AggText* texts, size_t count, size_t depth, int level) noexcept nogil:
-    """Sorts strings that are equal up to `depth`: by the next eight bytes that differ, then runs of equal ones."""
+    """Sort strings whose first `depth` bytes are equal.
+
+    They are sorted by the eight bytes after their longest common prefix; then each run with equal keys is sorted in the
+    same way, one `level` deeper.
+    """
     cdef size_t i, start, stop, size, most
-    cdef bint has_short, has_long = False
+    cdef bint has_short  # whether a string of the run ends within its key
+    cdef bint differs = False  # whether the sizes of the strings differ
     if count < AGG_FEW:
         agg_insert(texts, count, False)
         return
@@ -233,9 +255,9 @@ cdef void agg_sort_texts(AggText* texts, size_t count, size_t depth, int level) 
         qsort(texts, count, sizeof(AggText), agg_compare)
         return
     size = most = agg_size(texts[0].text)
-    for i in range(1, count):  # bytes that all of them begin with
+    for i in range(1, count):  # shorten `size` to the longest common prefix
         stop = agg_size(texts[i].text)
-        has_long = has_long or stop != most
+        differs = differs or stop != most
         stop = min(size, stop)
         if stop == size and memcmp(&texts[i].text[sizeof(uint64_t) + depth], &texts[0].text[sizeof(uint64_t) + depth],
                                    size - depth) == 0:
@@ -243,7 +265,7 @@ cdef void agg_sort_texts(AggText* texts, size_t count, size_t depth, int level) 
         size = depth
         while size < stop and texts[i].text[sizeof(uint64_t) + size] == texts[0].text[sizeof(uint64_t) + size]:
             size += 1
-    if size == most and not has_long:
+    if size == most and not differs:
         return  # all are equal
     depth = size
     for i in range(count):
@@ -259,34 +281,37 @@ cdef void agg_sort_texts(AggText* texts, size_t count, size_t depth, int level) 
             has_short = has_short or agg_size(texts[stop].text) < depth + 8
             stop += 1
         if stop - start > 1:
-            if has_short and stop - start >= AGG_FEW:  # zeros in the key may be bytes, or no bytes
+            if has_short and stop - start >= AGG_FEW:  # a zero in the key may be a byte or the padding after the end
                 qsort(&texts[start], stop - start, sizeof(AggText), agg_compare)
             else:
                 agg_sort_texts(&texts[start], stop - start, depth if has_short else depth + 8, level + 1)
         start = stop
 
 
-cdef struct AggTexts:   # the size of each string and its bytes, back to back
-    EncBuf data
-    size_t count
-    size_t limit, most      # bytes and strings before those that repeat are removed
-    EncBuf order            # `AggText` of different strings, sorted, unless some were added since
-    size_t last             # where the last string begins
-    bint unordered          # whether one is not after the one before it: else they need no order
-    size_t tried, repeated  # strings that were looked for in `recent`, and that were there
-    uint64_t[2 * AGG_RECENT] recent     # hashes, and where their strings begin, counted from 1
+cdef struct AggTexts:       # a collection of strings, most of them distinct
+    EncBuf data             # the size of each string (uint64) and its bytes, back to back
+    size_t count            # number of strings in `data`
+    size_t limit, most      # sizes of `data` in bytes and in strings at which duplicates are removed
+    EncBuf order            # the distinct strings sorted, as `AggText`; empty if strings were added since
+    size_t last             # offset in `data` of the last string
+    bint unordered          # whether the strings did not come in ascending order; if they did, `order` is not needed
+    size_t tried, repeated  # number of strings that were searched for in `recent`, and that were found
+    uint64_t[2 * AGG_RECENT] recent     # by slot: a hash, and 1 + the offset of its string in `data` (0: empty slot)
 
 
 cdef int agg_text_room(AggTexts* texts, size_t size) except -1 nogil:
-    """Makes space for a string after the others."""
+    """Reserve space for a string of `size` bytes at the end; duplicates are removed first if there are too many."""
     if texts.data.n >= texts.limit or texts.count >= texts.most:
         agg_reduce_texts(texts)
-    texts.order.n = 0  # it may move
+    texts.order.n = 0  # its pointers are invalid when `data` moves
     return enc_buf_room(&texts.data, sizeof(uint64_t) + size)
 
 
 cdef void agg_keep_text(AggTexts* texts, uint64_t size) noexcept nogil:
-    """Adds the string that was written after the others, unless it was added recently."""
+    """Add the string of `size` bytes that the caller wrote after the end of `data`, after space for its size.
+
+    It is left out if it is among the recent ones, or equal to the last one.
+    """
     cdef size_t at = texts.data.n
     cdef uint64_t hash, start
     cdef uint64_t* recent
@@ -314,7 +339,7 @@ cdef void agg_keep_text(AggTexts* texts, uint64_t size) noexcept nogil:
 
 
 cdef int agg_text(AggTexts* texts, const unsigned char* p, size_t size) except -1 nogil:
-    """Adds a string."""
+    """Add a string (a copy of it)."""
     agg_text_room(texts, size)
     if size:
         memcpy(texts.data.p + texts.data.n + sizeof(uint64_t), p, size)
@@ -323,10 +348,11 @@ cdef int agg_text(AggTexts* texts, const unsigned char* p, size_t size) except -
 
 
 cdef int agg_row(AggTexts* texts, const Op* ops, int count, Py_ssize_t row, Trouble* trouble) except -1 nogil:
-    """Adds what a row is printed as, printed in its place; 0 or a fault kind."""
+    """Add the printed form of a row, printed directly into `texts.data`.  Return 0 or a fault kind."""
     cdef Out out
     cdef int found
     agg_text_room(texts, AGG_ROOM)
+    # Let `out` borrow the buffer: printing may move it, so it is taken back afterwards.
     out.data = <char*>texts.data.p
     out.size = texts.data.n + sizeof(uint64_t)
     out.capacity = texts.data.cap
@@ -338,7 +364,10 @@ cdef int agg_row(AggTexts* texts, const Op* ops, int count, Py_ssize_t row, Trou
 
 
 cdef int agg_order_texts(AggTexts* texts, const Strings* entries, const unsigned char* seen) except -1 nogil:
-    """Sorts the strings, and the entries of a dictionary whose bits are set, if there is one; keeps one of equal ones."""
+    """Fill `texts.order` with the distinct strings, sorted.
+
+    If `seen` is not NULL, the entries of a dictionary whose bits are set in it belong to them.
+    """
     cdef AggText text
     cdef AggText* found
     cdef size_t at = 0, i, kept = 0
@@ -372,7 +401,7 @@ cdef int agg_order_texts(AggTexts* texts, const Strings* entries, const unsigned
 
 
 cdef int agg_reduce_texts(AggTexts* texts) except -1 nogil:
-    """Removes strings that repeat, if they take much."""
+    """Remove duplicates if more than half of the strings are; set the limits at which to try again."""
     cdef EncBuf data
     cdef size_t i, count
     cdef const unsigned char* text
@@ -395,20 +424,24 @@ cdef int agg_reduce_texts(AggTexts* texts) except -1 nogil:
     return 0
 
 
-cdef struct AggNumbers:     # as unsigned numbers in the same order
-    EncBuf items
-    size_t limit
-    bint has_zero
-    uint64_t[AGG_RECENT] recent
+cdef struct AggNumbers:     # a collection of numbers as keys (unsigned, in the same order), most of them distinct
+    EncBuf items            # the keys (uint64)
+    size_t limit            # size of `items` in bytes at which duplicates are removed
+    bint has_zero           # whether 0.0 or -0.0 was added
+    uint64_t[AGG_RECENT] recent     # by slot (see `agg_place`): the key that was added last
 
 
 cdef inline size_t agg_place(uint64_t key) noexcept nogil:
+    """The slot of a key in `recent`: a hash with a seed."""
     key = (key ^ enc_hash_seed) * <uint64_t>0xFF51AFD7ED558CCD
     return <size_t>(key ^ key >> 32) & (AGG_RECENT - 1)
 
 
 cdef void agg_begin(AggNumbers* numbers) noexcept nogil:
-    """Fills the slots with a number whose slot is another."""
+    """Initialize a collection.  A slot is empty if it contains a key that belongs into another slot.
+
+    That is 0, except in the slot of 0 itself.
+    """
     cdef size_t i
     cdef uint64_t other = 1
     memset(numbers, 0, sizeof(AggNumbers))
@@ -419,7 +452,7 @@ cdef void agg_begin(AggNumbers* numbers) noexcept nogil:
 
 
 cdef int agg_reduce(AggNumbers* numbers) except -1 nogil:
-    """Sorts the numbers, and keeps one of those that are equal."""
+    """Sort the keys and remove duplicates."""
     cdef uint64_t* items
     cdef size_t i, kept = 0
     agg_sort(&numbers.items)
@@ -434,15 +467,16 @@ cdef int agg_reduce(AggNumbers* numbers) except -1 nogil:
 
 
 cdef inline int agg_number(AggNumbers* numbers, uint64_t bits, bint is_float) except -1 nogil:
-    """Adds an integer, or a float that is finite."""
+    """Add a number, given by its 64 bits; a float that is not finite is left out."""
     cdef size_t place
     if is_float:
         if bits << 1 == 0:  # 0.0 and -0.0 are equal: the first stays
             if numbers.has_zero:
                 return 0
             numbers.has_zero = True
-        elif bits >> 52 & 0x7FF == 0x7FF:
+        elif bits >> 52 & 0x7FF == 0x7FF:  # the exponent of infinities and NaN
             return 0
+        # The order of floats: negative ones have all bits inverted, the others only the sign bit.
         bits = ~bits if bits >> 63 else bits ^ <uint64_t>1 << 63
     else:
         bits ^= <uint64_t>1 << 63
@@ -456,30 +490,35 @@ cdef inline int agg_number(AggNumbers* numbers, uint64_t bits, bint is_float) ex
 
 
 cdef inline uint64_t agg_bits(uint64_t key, bint is_float) noexcept nogil:
-    """The number that `agg_number` turned into a key."""
+    """The bits of the number that `agg_number` turned into a key."""
     if is_float and not key >> 63:
         return ~key
     return key ^ <uint64_t>1 << 63
 
 
-cdef enum:
-    AGG_OTHER = 0
+cdef enum:              # kinds of JSON text, for `agg_kind` and `ClpsDistinct.lines`
+    AGG_OTHER = 0       # anything else, and numbers and strings that need a full parser
     AGG_INTEGER = 1
     AGG_FLOAT = 2
-    AGG_STRING = 3
+    AGG_STRING = 3      # without escapes
 
 
 cdef int agg_kind(const unsigned char* p, size_t size, uint64_t* bits) noexcept nogil:
-    """What a JSON text is, if that is seen at a glance, and a number that is exact: else AGG_OTHER."""
+    """The kind of a JSON text; for a number, also the bits of its value (int64 or double).
+
+    Only numbers of at most 18 digits without exponent whose value is exact are parsed; others are `AGG_OTHER`.
+    """
     cdef const unsigned char* end = p + size
     cdef uint64_t mantissa = 0
     cdef int digits = 0, point = -1
     cdef bint negative
     cdef double real
+    # A string: in quotes, without a backslash and without another quote.
     if size >= 2 and p[0] == 0x22 and end[-1] == 0x22:
         return AGG_STRING if memchr(p, 0x5C, size) == NULL and memchr(p + 1, 0x22, size - 2) == NULL else AGG_OTHER
     negative = size > 0 and p[0] == 0x2D
     p += negative
+    # A digit comes first; a 0 is followed by a point, or is the whole number (but not -0, which is a float).
     if p == end or not 0x30 <= p[0] <= 0x39 or (p[0] == 0x30 and (p[1] != 0x2E if end - p > 1 else negative)):
         return AGG_OTHER
     while p < end:
@@ -494,7 +533,7 @@ cdef int agg_kind(const unsigned char* p, size_t size, uint64_t* bits) noexcept 
     if point < 0:
         bits[0] = 0 - mantissa if negative else mantissa
         return AGG_INTEGER
-    if point == digits or mantissa > <uint64_t>1 << 53:
+    if point == digits or mantissa > <uint64_t>1 << 53:  # no digit after the point, or more than a double can store
         return AGG_OTHER
     real = <double>mantissa / enc_powers_of_ten[digits - point]
     if negative:
@@ -504,13 +543,14 @@ cdef int agg_kind(const unsigned char* p, size_t size, uint64_t* bits) noexcept 
 
 
 cdef class ClpsDistinct:
-    """Different integers, floats and strings of columns."""
+    """Distinct integers, floats and strings of columns."""
 
-    cdef EncDictionary rest
-    cdef AggTexts texts
-    cdef AggNumbers[2] numbers
-    cdef EncBuf seen        # a bit for each entry of the dictionary that was met last
-    cdef ClpsStrings entries  # which its strings stay in until another is met
+    cdef EncDictionary rest     # JSON values of kind `AGG_OTHER`, for Python to parse
+    cdef AggTexts texts         # distinct strings
+    cdef AggNumbers[2] numbers  # integers and floats
+    cdef ClpsStrings entries    # the dictionary of the last `add_entries`: its strings are copied to `texts` only when
+                                # the dictionary changes
+    cdef EncBuf seen            # a bit for each entry of `entries`: whether it occurs
 
     def __cinit__(self):
         memset(&self.rest, 0, sizeof(self.rest))
@@ -585,7 +625,7 @@ cdef class ClpsDistinct:
         cdef Py_ssize_t i, count, bad = -1
         cdef const char* chosen = NULL
         cdef uint64_t id
-        cdef bint is_other = strings is not self.entries
+        cdef bint is_other = strings is not self.entries  # whether the dictionary changes
         if strings.escape:
             raise ValueError("escaped strings")
         PyObject_GetBuffer(ids, &view, PyBUF_SIMPLE)
@@ -600,7 +640,7 @@ cdef class ClpsDistinct:
                     memset(self.seen.p, 0, (<size_t>strings.count >> 3) + 1)
                 self.entries = strings
             with nogil:
-                self.texts.order.n = 0
+                self.texts.order.n = 0  # no longer complete
                 for i in range(count):
                     if chosen != NULL and not chosen[i]:
                         continue
@@ -638,7 +678,7 @@ cdef class ClpsDistinct:
             enc_buf_free(&out)
 
     cdef int keep_entries(self) except -1 nogil:
-        """Adds the strings of the dictionary that was met last, which is not needed from then on."""
+        """Copy the strings of `entries` that occur to `texts`, because another dictionary comes next."""
         cdef size_t i
         cdef Slice text
         for i in range(<size_t>self.entries.strings.count):
@@ -648,6 +688,7 @@ cdef class ClpsDistinct:
         return 0
 
     cdef int sort(self) except -1 nogil:
+        """Fill `texts.order`, if `next_text` needs it and it is empty."""
         if self.texts.order.n == 0 and not self.in_order():
             if self.entries is None:
                 agg_order_texts(&self.texts, NULL, NULL)
@@ -656,11 +697,14 @@ cdef class ClpsDistinct:
         return 0
 
     cdef inline bint in_order(self) noexcept nogil:
-        """Whether the strings came in ascending order: then they are read as they are."""
+        """Whether the strings came in ascending order: `next_text` then reads `texts.data` instead of `texts.order`."""
         return self.entries is None and not self.texts.unordered
 
     cdef inline const unsigned char* next_text(self, size_t* at) noexcept nogil:
-        """The string at a place in their order, which moves to the next one; NULL after the last."""
+        """The string at `at`, which is moved to the next one; NULL after the last.  The caller starts with 0.
+
+        `at` is an offset in `texts.data` if the strings are in order, else an index in `texts.order`.
+        """
         cdef const unsigned char* text
         if self.in_order():
             if at[0] >= self.texts.data.n:
@@ -735,6 +779,7 @@ cdef class ClpsDistinct:
 
 
 cdef list agg_texts(EncDictionary* found):
+    """The entries of a dictionary, in order of insertion."""
     cdef uint64_t size
     cdef size_t i
     cdef const unsigned char* p

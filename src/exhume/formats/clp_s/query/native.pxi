@@ -1,26 +1,30 @@
 # The search part of the kernel: patterns over dictionaries and encoded strings, comparisons over columns.
 # `exhume.formats.clp_s.query.pykernel` is the pure-Python implementation and has the documentation.
 
-cdef enum WildCode:
-    WILD_STAR = 0x100
-    WILD_ANY = 0x101
+cdef enum WildCode:  # codes of a pattern besides bytes
+    WILD_STAR = 0x100  # `*`: any bytes
+    WILD_ANY = 0x101  # `?`: one byte
 
 cdef enum CompareOp:
     COMPARE_EQ, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE
 
-cdef struct Wild:
-    uint16_t* codes
+cdef struct Wild:  # a pattern
+    uint16_t* codes  # bytes and `WildCode`s
     Py_ssize_t count
-    bint fold
+    bint fold  # whether upper-case ASCII letters match as lower-case ones
 
-cdef struct Constraint:
+cdef struct Constraint:  # a value that an encoded variable must have
     int64_t base
-    const uint8_t* table  # NULL: exactly `base`
-    uint64_t size
+    const uint8_t* table  # NULL: exactly `base`; else `base + i` for every i whose byte here is not 0
+    uint64_t size  # of `table`
 
 
 cdef bint wild_matches(const Wild* wild, const uint8_t* text, Py_ssize_t size) noexcept nogil:
-    """Whether the whole text matches: after a star the leftmost place is taken, which decides."""
+    """Whether the whole text matches.
+
+    What follows a star is matched at the leftmost possible place; on a mismatch, at the next place after that.  Going
+    back to earlier stars is never necessary.
+    """
     cdef Py_ssize_t at = 0, code = 0, star_code = -1, star_at = 0
     cdef uint16_t want
     cdef uint8_t byte
@@ -45,6 +49,7 @@ cdef bint wild_matches(const Wild* wild, const uint8_t* text, Py_ssize_t size) n
                     continue
         elif at == size:
             return True
+        # A mismatch: let the last star take one more byte, or as many as bring the byte that has to follow it.
         if star_code < 0 or star_at >= size:
             return False
         star_at += 1
@@ -59,6 +64,7 @@ cdef bint wild_matches(const Wild* wild, const uint8_t* text, Py_ssize_t size) n
 
 
 cdef int load_wild(Wild* wild, codes, bint fold) except -1:
+    """Copy the codes of a pattern; the caller frees `wild.codes`."""
     cdef Py_ssize_t index
     wild.count = len(codes)
     wild.fold = fold
@@ -71,7 +77,7 @@ cdef int load_wild(Wild* wild, codes, bint fold) except -1:
 
 
 cdef bint shortest(const Wild* wild, Py_ssize_t* least) noexcept nogil:
-    """The bytes that a matching text has at least, and whether it may have more."""
+    """Set `least` to the size of the shortest text that matches; return whether longer ones may match."""
     cdef Py_ssize_t code
     cdef bint longer = False
     least[0] = 0
@@ -84,7 +90,7 @@ cdef bint shortest(const Wild* wild, Py_ssize_t* least) noexcept nogil:
 
 
 cdef Py_ssize_t unescaped(const uint8_t* text, Py_ssize_t size, uint8_t* plain) noexcept nogil:
-    """The text without the backslashes that quote, written to `plain`; its size."""
+    """Write the text to `plain` without its escaping backslashes (each before the byte it escapes); return its size."""
     cdef Py_ssize_t i = 0, done = 0
     while i < size:
         if text[i] == 0x5C:
@@ -108,7 +114,7 @@ def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
     plain.size = plain.capacity = found.size = found.capacity = 0
     load_wild(&wild, codes, fold)
     try:
-        with nogil:  # a dictionary has millions of entries, and another thread decompresses what comes next
+        with nogil:  # a dictionary may have millions of entries, and another thread decompresses the next one
             longer = shortest(&wild, &least)
             for index in range(strings.count):
                 one = string_at(&strings.strings, index)
@@ -135,7 +141,7 @@ def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
 
 
 cdef int compare_op(str op) except -1:
-    """The number of an operator of a query. Raises `KeyError` for another."""
+    """The number of an operator of a query.  Raises `KeyError` for any other string."""
     if op == ":":
         return COMPARE_EQ
     if op == "<":
@@ -225,7 +231,7 @@ def clps_lookup(const uint8_t[::1] ids, bytes table, int bits):
 
 
 cdef bint fulfilled(const Op* op, uint64_t word, const Constraint* constraints, Py_ssize_t count) noexcept nogil:
-    """Whether the variables of an encoded text meet the constraints in order, with anything between."""
+    """Whether the variables of an encoded text meet all constraints in this order; others may be in between."""
     cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word), distance
     cdef const Hole* hole
     cdef int64_t value
@@ -263,9 +269,9 @@ def clps_match_texts(
     cdef Py_ssize_t rows = wanted.shape[0], row, bad = -1, index, count = len(constraints)
     cdef bytes mask = PyBytes_New(NULL, rows)
     cdef uint8_t* out = <uint8_t*><char*>mask
-    cdef const uint8_t* set_of = NULL
+    cdef const uint8_t* set_of = NULL  # by log type: whether it may match; NULL: all may
     cdef uint64_t size = 0, word, ident
-    cdef bint verify = codes is not None
+    cdef bint verify = codes is not None  # whether the decoded text has to match a pattern
     cdef Wild wild
     cdef Constraint* needs = NULL
     cdef Out text

@@ -1,6 +1,7 @@
-# Dictionaries: where their entries are, which of them have to be escaped and which occur twice, and log types.
+# Dictionaries: the offsets of their entries, the entries that need escapes and those that occur twice; and log types.
 
 cdef inline bint word_needs_escape(uint64_t word) noexcept nogil:
+    """Whether one of eight bytes is a quote, a backslash or below 0x20."""
     cdef uint64_t quote = word ^ <uint64_t>0x2222222222222222, slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C, high
     # The top bit of a byte stays set where it is below 0x20, or zero after the exclusive or.
     high = (word - <uint64_t>0x2020202020202020) & ~word
@@ -33,7 +34,7 @@ cdef inline bint needs_escape(const char* text, Py_ssize_t size) noexcept nogil:
 
 
 cdef inline uint64_t clps_hash(const uint8_t* text, Py_ssize_t size) noexcept nogil:
-    """Eight bytes at a time, each multiplied in; the last of them overlap those before."""
+    """A fast hash that is not seeded.  It takes eight bytes at a time; the last eight overlap those before."""
     cdef uint64_t value = <uint64_t>size * <uint64_t>0x9E3779B97F4A7C15, word = 0
     cdef uint32_t low, high
     cdef Py_ssize_t at = 8
@@ -55,8 +56,8 @@ cdef inline uint64_t clps_hash(const uint8_t* text, Py_ssize_t size) noexcept no
 
 
 cdef enum:
-    REPEATED_PART = 1 << 14  # entries per table
-    NUMBERED_AHEAD = 24
+    REPEATED_PART = 1 << 14  # most entries in a part of `ClpsRepeated.first`, on average: its table stays in the cache
+    NUMBERED_AHEAD = 24  # how many rows in advance to prefetch an entry
 
 
 cdef inline uint64_t id_place(uint64_t id) noexcept nogil:
@@ -67,6 +68,7 @@ cdef inline uint64_t id_place(uint64_t id) noexcept nogil:
 
 
 cdef inline Slice string_at(const Strings* strings, uint64_t index) noexcept nogil:
+    """The bytes of an entry."""
     cdef Slice found
     cdef int64_t start = strings.starts[index] + CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE
     found.text = strings.data + start
@@ -77,7 +79,10 @@ cdef inline Slice string_at(const Strings* strings, uint64_t index) noexcept nog
 cdef int64_t entries_until(
     const uint8_t* data, int64_t at, int64_t limit, Py_ssize_t count, int64_t* starts, Py_ssize_t* done
 ) noexcept nogil:
-    """Where the entries of a dictionary end that end before the limit; puts it into `starts` for each."""
+    """Walk over the entries from `at` as far as they end by `limit`, at most up to entry `count`.
+
+    `done` is the number of entries before `at` and is updated; `starts` gets the end of each.  Return the last end.
+    """
     cdef ClpSDictionaryEntriesEntry entry
     cdef int64_t end
     cdef Py_ssize_t number = done[0]
@@ -94,12 +99,12 @@ cdef int64_t entries_until(
 
 cdef class ClpsStrings:
     cdef Strings strings
-    cdef int64_t* starts
+    cdef int64_t* starts  # see `Strings`
     cdef Py_ssize_t count
-    cdef object owner  # of the bytes, and with `escape` of where the entries start too
-    cdef bint escape
-    cdef readonly Py_ssize_t end
-    cdef readonly Py_ssize_t size
+    cdef object owner  # the object that has the bytes; with `escape` the `ClpsStrings` that has `starts` as well
+    cdef bint escape  # whether the entries are returned and printed with the escapes of JSON
+    cdef readonly Py_ssize_t end  # of the last entry
+    cdef readonly Py_ssize_t size  # of the payload
 
     def __cinit__(self):
         self.starts = NULL
@@ -117,7 +122,7 @@ cdef class ClpsStrings:
         cdef Py_ssize_t done = 0
         if self.starts != NULL:
             raise TypeError("made already")
-        # At most as many as the payload can contain, and one that does not fit.
+        # An untrusted count: no more than the payload can contain, plus one, which then does not fit.
         count = min(count, size // CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE + 1)
         self.starts = <int64_t*>exh_large((count + 1) * sizeof(int64_t))
         if self.starts == NULL:
@@ -247,8 +252,8 @@ cdef class ClpsStrings:
         return found
 
     def escaped(self):
-        # Whether an entry needs escapes is found when it is printed: to copy or examine all of a large dictionary would
-        # cost a search of a few records more than all that it prints.
+        # Entries are escaped when they are printed: escaping all of a large dictionary would take longer than a search
+        # that prints a few records.
         cdef ClpsStrings made
         if self.escape:
             return self
@@ -262,7 +267,7 @@ cdef class ClpsStrings:
 
 cdef class ClpsRepeated:
     cdef ClpsStrings strings
-    cdef uint64_t* hashes
+    cdef uint64_t* hashes  # by entry
 
     def __cinit__(self, ClpsStrings strings not None):
         self.strings = strings
@@ -284,16 +289,19 @@ cdef class ClpsRepeated:
                 self.hashes[index] = clps_hash(<const uint8_t*>text.text, text.size)
 
     def first(self, Py_ssize_t share, Py_ssize_t shares):
-        # The entries in parts by their hash, so that a table of those of a part, with open addressing, stays in the
-        # processor's cache: half of the hash, and the number of the entry that has it from 1 on.  Crafted entries could
-        # collide: then a set decides, with hashes that no one can predict.
+        # The entries are divided into parts by the low bits of their hash; each share has the parts [low, low + width).
+        # Equal entries are in the same part.  Each part is searched with a small hash table (open addressing) that
+        # stays in the processor's cache.  Its slots, and `entries`, have the upper half of the hash in the upper 32
+        # bits, and 1 plus the number of the entry in the lower ones.  Crafted entries may all collide: after too many
+        # steps, a Python set, whose hashes are seeded, does the work.
         cdef Py_ssize_t parts = 1, part, index, count = self.strings.count, found = count, steps = 0
-        cdef Py_ssize_t most = 64 * count + 1024, start = 0, largest = 0
+        cdef Py_ssize_t most = 64 * count + 1024  # steps; without collisions about one per entry
+        cdef Py_ssize_t start = 0, largest = 0  # first of the part's entries; size of the largest part
         cdef uint64_t slots = 16, mask, at, one, slot, low, width
         cdef Slice text, other
-        cdef uint64_t* entries = NULL
+        cdef uint64_t* entries = NULL  # those of the share, part by part
         cdef uint64_t* table = NULL
-        cdef Py_ssize_t* ends = NULL
+        cdef Py_ssize_t* ends = NULL  # by part: its size, then the index in `entries` of its next entry, then its end
         if not 0 <= share < shares:
             raise ValueError(share)
         while parts < shares or count // parts > REPEATED_PART:
@@ -307,7 +315,8 @@ cdef class ClpsRepeated:
         try:
             if ends == NULL:
                 raise MemoryError
-            with nogil:  # without branches: entries of other shares count as those of a part past the last
+            with nogil:
+                # Count the entries of each part.  Without branches: those of other shares count as part `width`.
                 for index in range(count):
                     ends[min((self.hashes[index] & mask) - low, width) + 1] += 1
                 for part in range(<Py_ssize_t>width):
@@ -320,7 +329,8 @@ cdef class ClpsRepeated:
             if entries == NULL or table == NULL:
                 raise MemoryError
             with nogil:
-                for index in range(count):  # `ends` of a part moves from the first to the last entry
+                # Put the entries into their parts.
+                for index in range(count):
                     one = self.hashes[index]
                     at = min((one & mask) - low, width)
                     entries[ends[at]] = one >> 32 << 32 | <uint64_t>(index + 1)
@@ -330,7 +340,7 @@ cdef class ClpsRepeated:
                     for index in range(start, ends[part]):
                         one = entries[index]
                         if <Py_ssize_t>(one & <uint64_t>0xFFFFFFFF) > found or steps > most:
-                            break  # one that comes earlier is repeated already
+                            break  # a repeated entry with a smaller number is known already
                         at = one >> 32 & (slots - 1)
                         while (slot := table[at]) != 0:
                             steps += 1
@@ -352,6 +362,7 @@ cdef class ClpsRepeated:
         return found if found < count else -1
 
     cdef Py_ssize_t _first(self, uint64_t mask, uint64_t low, uint64_t width) except -2:
+        """Do the work of `first` with a Python set; -1 if no entry of the share is repeated."""
         cdef Py_ssize_t index
         seen = set()
         for index in range(self.strings.count):
@@ -364,11 +375,11 @@ cdef class ClpsRepeated:
 
 
 cdef class ClpsLogTypes:
-    cdef Hole* pieces
-    cdef Py_ssize_t* first
-    cdef Py_ssize_t count
-    cdef Out arena
-    cdef object room  # has pieces and arena, unless they are in memory
+    cdef Hole* pieces  # the parts of all log types
+    cdef Py_ssize_t* first  # by log type: index of its first part; one more: the end
+    cdef Py_ssize_t count  # of log types
+    cdef Out arena  # the static text of all parts
+    cdef object room  # a buffer of the caller (such as a mapped file) that has `pieces` and `arena`; None: malloc
     cdef bint in_memory  # not derived from `room`: the collector may clear that before `__dealloc__`
     cdef readonly bint core
 
@@ -385,6 +396,7 @@ cdef class ClpsLogTypes:
         cdef uint8_t[::1] given
         cdef const char* text
         cdef Slice one
+        # `first` to `last` are the placeholder bytes of the dialect.
         cdef uint8_t byte, first = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
         cdef uint8_t last = (
             CLP_S_DICTIONARY_ENTRIES_MARKS_DECIMAL if core else CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_DECIMAL)
@@ -392,6 +404,7 @@ cdef class ClpsLogTypes:
         if self.first != NULL:
             raise TypeError("made already")
         self.core = core
+        # Measure: the number of placeholders and the size of the text.
         for index in range(entries.count):
             one = string_at(&entries.strings, index)
             total += one.size
@@ -418,6 +431,7 @@ cdef class ClpsLogTypes:
         if self.first == NULL or self.pieces == NULL or not reserve(&self.arena, total * (6 if escape else 1) + 6 if (
                 room is None) else 6):
             raise MemoryError
+        # Split each log type at its placeholders, without the escapes of the dictionary.
         for index in range(entries.count):
             one = string_at(&entries.strings, index)
             text = one.text

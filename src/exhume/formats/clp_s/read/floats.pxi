@@ -1,7 +1,7 @@
-# Floats as clp-s prints them: plain ones, formatted ones, and those that log types hold encoded.
+# Floats as clp-s prints them: plain ones, formatted ones, and those encoded as variables of log types.
 
 cdef int print_double(char* at, int room, const char* form, int precision, double value) noexcept nogil:
-    """snprintf of one double with a point, whatever the locale says."""
+    """snprintf of one double, with "." as the decimal point in every locale.  Return the size of the text."""
     cdef int size = snprintf(at, room, form, precision, value)
     cdef const char* point = localeconv().decimal_point
     cdef int length, i
@@ -19,7 +19,7 @@ cdef int print_double(char* at, int room, const char* form, int precision, doubl
 
 
 cdef bint add_special(Out* out, double value) noexcept nogil:
-    """Prints nan and infinities; False for every other number (needs space for four bytes)."""
+    """Print NaN or an infinity; False for every other number.  Needs space for four bytes."""
     if isnan(value):
         put(out, b"nan", 3)
         return True
@@ -33,10 +33,10 @@ cdef bint add_special(Out* out, double value) noexcept nogil:
 
 
 cdef bint add_float(Out* out, double value) noexcept nogil:
-    """C's %f."""
+    """Print a double as C's `%f`: six decimals.  False when there is no memory."""
     cdef double size, scaled, fraction
     cdef uint64_t whole
-    if not reserve(out, 340):
+    if not reserve(out, 340):  # the largest double has 309 digits before the point
         return False
     if add_special(out, value):
         return True
@@ -44,7 +44,8 @@ cdef bint add_float(Out* out, double value) noexcept nogil:
     if size < 1e9:
         scaled = size * 1e6
         fraction = scaled - floor(scaled)
-        if fraction < 0.4 or fraction > 0.6:  # rounding is clear, in spite of the error of the product
+        # Far enough from one half that the rounding error of the product does not change the last digit.
+        if fraction < 0.4 or fraction > 0.6:
             whole = <uint64_t>floor(scaled + 0.5)
             if signbit(value):
                 out.data[out.size] = c"-"
@@ -59,9 +60,9 @@ cdef bint add_float(Out* out, double value) noexcept nogil:
 
 
 cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil:
-    """Plain notation of a number that is the closest double to a decimal of `significant` (at most 15) digits.
+    """Print a double without exponent if it is the closest one to a decimal of `significant` (at most 15) digits.
 
-    False when it is not, or when that cannot be determined cheaply.
+    False, and nothing is printed, if it is not, or if that cannot be determined cheaply.
     """
     cdef double size = -value if signbit(value) else value
     cdef int exponent = 0, decimals, i
@@ -114,7 +115,7 @@ cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil
 
 
 cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
-    """A number under its format word."""
+    """Print a number in the notation that its format word states.  False when there is no memory."""
     cdef int significant = <int>clp_s_table_float_format_num_significant_digits(word)
     cdef int notation = <int>clp_s_table_float_format_notation(word), sign
     cdef bint with_exponent = notation in (
@@ -129,6 +130,7 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
         return True
     if not with_exponent and significant <= 15 and add_plain_fast(out, value, significant):
         return True
+    # Let C round to the significant digits; then take its text apart: mantissa, "e", sign, exponent.
     size = print_double(text, 64, b"%.*e", significant - 1, value)
     mantissa = size - 1
     while text[mantissa] != c"e":
@@ -181,7 +183,7 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
 
 
 cdef bint put_encoded_float(Out* out, uint64_t word, bint core) noexcept nogil:
-    """An encoded float variable; False when its digit counts are impossible.  Needs space for 20 bytes."""
+    """Print an encoded float variable; False when its digit counts are impossible.  Needs space for 20 bytes."""
     if core:
         return put_decimal(out, <int>clp_s_table_decimal_variable_num_digits(word),
                            <int>clp_s_table_decimal_variable_num_fraction_digits(word),
@@ -193,7 +195,7 @@ cdef bint put_encoded_float(Out* out, uint64_t word, bint core) noexcept nogil:
 
 
 cdef bint put_decimal(Out* out, int digits, int point, uint64_t value, bint negative) noexcept nogil:
-    """`digits` digits (at most 16), `point` of them after the point; False when that cannot be."""
+    """Print `digits` digits (at most 16), `point` of them after the decimal point; False if the counts do not fit."""
     cdef char* start = out.data + out.size
     cdef char* at
     cdef uint64_t rest
@@ -212,7 +214,7 @@ cdef bint put_decimal(Out* out, int digits, int point, uint64_t value, bint nega
         at[0] = <char>(c"0" + <int>(value - rest * 10))
         at -= 1
         value = rest
-    if value:
+    if value:  # it has more digits than stated
         return False
     if point == digits:
         at[0] = c"."

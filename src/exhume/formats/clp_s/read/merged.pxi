@@ -1,7 +1,10 @@
-# The rows of many tables in the order in which they went in, without an object of Python for each table.
+# The rows of many tables in the order in which they were written, without Python objects for each table.
 
 cdef Py_ssize_t shape_keep(Shape* s, Made* into) noexcept nogil:
-    """The operations and their literals and sums in memory of their own; how much, or -1 where there is none."""
+    """Copy the operations of `s`, with their literals and sums, to one allocation: `s` is used for other tables next.
+
+    Return its size in bytes, or -1 without memory.  The caller frees `into.ops`.
+    """
     cdef Py_ssize_t size = s.count * sizeof(Op) + s.deltas.size + s.literals.size
     cdef char* data = <char*>malloc(size)
     cdef char* deltas = data + s.count * sizeof(Op)
@@ -16,7 +19,7 @@ cdef Py_ssize_t shape_keep(Shape* s, Made* into) noexcept nogil:
     memcpy(literals, s.literals.data, s.literals.size)
     into.ops = <Op*>data
     into.count = s.count
-    for i in range(s.count):
+    for i in range(s.count):  # point into the copy instead of into `s`
         op = &into.ops[i]
         op.literal = literals + (op.literal - s.literals.data)
         if s.deltas.size and s.deltas.data <= op.values < s.deltas.data + s.deltas.size:
@@ -28,8 +31,8 @@ cdef class ClpsMerged:
     cdef ClpsTables tables
     cdef Py_buffer* views
     cdef int num_views
-    cdef const char** data  # by table: its bytes; NULL where they are not here
-    cdef int32_t idx  # the node that numbers the records
+    cdef const char** data  # by table: its bytes; NULL if its stream was not given
+    cdef int32_t idx  # the node that numbers the records (log_event_idx); negative: there is none
 
     def __cinit__(self, ClpsTables tables not None, stream_ids, payloads, int32_t idx):
         cdef Py_ssize_t i, count = len(payloads)
@@ -82,13 +85,16 @@ cdef class ClpsMerged:
             shape_close(&shape)
 
     def order(self, dict others):
-        """By table, the numbers of the records of those that are not here; None stands for as many zeros."""
+        """The table of each record, in the order of the records' numbers: a k-way merge with a heap.
+
+        `others` has, by table, the record numbers of tables that have to be read in Python; None stands for zeros only.
+        """
         cdef ClpsTables tables = self.tables
         cdef Py_ssize_t count = tables.num_tables, i, size = 0, total = 0, done = 0
         cdef Py_buffer* views = <Py_buffer*>calloc(len(others) + 1, sizeof(Py_buffer))
-        cdef const char** keys = <const char**>calloc(count + 1, sizeof(char*))
-        cdef uint64_t* left = <uint64_t*>calloc(count + 1, sizeof(uint64_t))
-        cdef uint8_t* deltas = <uint8_t*>calloc(count + 1, 1)
+        cdef const char** keys = <const char**>calloc(count + 1, sizeof(char*))  # by table: the next record number
+        cdef uint64_t* left = <uint64_t*>calloc(count + 1, sizeof(uint64_t))  # by table: records to come
+        cdef uint8_t* deltas = <uint8_t*>calloc(count + 1, 1)  # by table: whether the numbers are deltas
         cdef Head* heap = <Head*>malloc((count + 1) * sizeof(Head))
         cdef Shape shape
         cdef int opened = 0
@@ -181,9 +187,12 @@ cdef class ClpsMerged:
     def render(self, dict programs, order, Py_ssize_t start, Py_ssize_t stop, int64_t[::1] cursors not None,
                Py_ssize_t max_size):
         cdef ClpsTables tables = self.tables
-        cdef Py_ssize_t count = tables.num_tables, position = start, i, size, held = 0
-        cdef Made* known = <Made*>calloc(count + 1, sizeof(Made))
-        cdef Py_ssize_t* made = NULL  # the tables whose operations are to be forgotten
+        # `programs` has the programs of large tables; the operations of the others are made when a row needs them, and
+        # freed at the end.
+        cdef Py_ssize_t count = tables.num_tables, position = start, i, size
+        cdef Py_ssize_t held = 0  # bytes of the operations that were made
+        cdef Made* known = <Made*>calloc(count + 1, sizeof(Made))  # by table
+        cdef Py_ssize_t* made = NULL  # the tables whose operations were made here
         cdef Py_ssize_t num_made = 0
         cdef Py_buffer view
         cdef Shape shape
@@ -192,7 +201,7 @@ cdef class ClpsMerged:
         cdef ClpsProgram program
         cdef uint32_t table = 0
         cdef int why = S_DONE
-        cdef bint past = False
+        cdef bint past = False  # whether `order` names a table or row that does not exist
         cdef Made* one
         trouble.kind = F_NONE
         out.size = 0

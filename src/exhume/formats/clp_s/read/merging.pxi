@@ -1,11 +1,12 @@
-# The rows of many tables in the order in which they went in.
+# The rows of many tables in the order in which they were written: a k-way merge by record number with a heap.
 
-cdef struct Head:
-    int64_t key
+cdef struct Head:  # the next record of a table
+    int64_t key  # its number
     uint32_t table
 
 
 cdef inline bint before(const Head* a, const Head* b) noexcept nogil:
+    """Whether `a` comes first: by number, then by table."""
     return a.key < b.key or (a.key == b.key and a.table < b.table)
 
 
@@ -29,7 +30,7 @@ cdef void sift(Head* heap, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
 def clps_merge_order(keys):
     cdef Py_ssize_t count = len(keys), i, size = 0, total = 0, done = 0
     cdef Py_buffer* views = <Py_buffer*>malloc((count + 1) * sizeof(Py_buffer))
-    cdef Py_ssize_t* at = <Py_ssize_t*>malloc((count + 1) * sizeof(Py_ssize_t))
+    cdef Py_ssize_t* at = <Py_ssize_t*>malloc((count + 1) * sizeof(Py_ssize_t))  # by table: records that were taken
     cdef Head* heap = <Head*>malloc((count + 1) * sizeof(Head))
     cdef int opened = 0
     cdef uint32_t* order

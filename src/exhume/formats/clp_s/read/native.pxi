@@ -1,7 +1,7 @@
-# The part of the kernel that reads clp-s: its structures, and text that is put into a buffer.  What decodes and prints
-# is in the files next to it, which `_kernel.pyx` includes next; `exhume.formats.clp_s.read.pykernel` is the pure-Python
-# implementation of all of them and has the documentation.  Rows are printed without the GIL, so that several threads
-# print one table.
+# The part of the kernel that reads clp-s: its structures, and functions that append text to a buffer.  Decoding and
+# printing are in the files next to it, which `_kernel.pyx` includes next.  `exhume.formats.clp_s.read.pykernel` is the
+# pure-Python implementation of all of them and has the documentation of the classes and functions for Python.
+# Rows are printed without the GIL, so that several threads can print one table.
 
 from array import array
 
@@ -20,7 +20,7 @@ cdef extern from *:
     #include <stdlib.h>
     #include <sys/mman.h>
     #endif
-    /* Memory to release with `free`.  Filling large pages takes a fraction of the time. */
+    /* Allocate memory, to release with `free`: from 8 MiB on in huge pages, which the system provides much faster. */
     static void* exh_large(size_t size) {
     #if defined(__linux__) && defined(MADV_HUGEPAGE)
         void* p;
@@ -60,76 +60,82 @@ cdef extern from "<locale.h>" nogil:
         char* decimal_point
     lconv* localeconv()
 
-cdef enum OpKind:
+cdef enum OpKind:  # operations of a program; the same numbers as in program.py, which describes them
     OP_LITERAL, OP_INTEGER, OP_FLOAT, OP_FORMATTED, OP_BOOLEAN, OP_STRING, OP_TEXT, OP_TIME
 
-cdef enum FaultKind:
+cdef enum StepKind:  # steps of a timestamp pattern: the indices in `STEP_CODES` of program.py, which describes them
+    STEP_LITERAL, STEP_YEAR, STEP_YEAR2, STEP_MONTH, STEP_DAY, STEP_DAY_SPACE, STEP_MONTH_NAME, STEP_WEEKDAY_NAME,
+    STEP_HOUR, STEP_HOUR_SPACE, STEP_HOUR12, STEP_HOUR12_SPACE, STEP_HOUR12_OLD, STEP_HOUR12_OLD_SPACE, STEP_AM_PM,
+    STEP_MINUTE, STEP_SECOND, STEP_MILLI, STEP_MICRO, STEP_NANO, STEP_TRIM_MILLI, STEP_TRIM_NANO, STEP_EPOCH,
+    STEP_EPOCH_POINT, STEP_EPOCH_S, STEP_EPOCH_MS, STEP_EPOCH_US, STEP_EPOCH_NS
+
+cdef enum FaultKind:  # why a value cannot be printed; the first ones have the same numbers as in program.py
     F_NONE, F_LOG_TYPE, F_STRING, F_OFFSET, F_FLOAT, F_PATTERN, F_TIME, F_MEMORY
 
-cdef struct Slice:
+cdef struct Slice:  # bytes in memory of another object
     const char* text
     Py_ssize_t size
 
-cdef struct Strings:  # entries of a dictionary; `starts` has one more, where the last one ends
+cdef struct Strings:  # entries of a dictionary, back to back
     const char* data
-    const int64_t* starts
+    const int64_t* starts  # offset of each entry (its length, then its bytes); one more: the end of the last entry
     uint64_t count
 
-cdef struct Out:
+cdef struct Out:  # a growing buffer of bytes
     char* data
-    Py_ssize_t size
-    Py_ssize_t capacity
+    Py_ssize_t size  # bytes written
+    Py_ssize_t capacity  # bytes allocated
 
-cdef struct Hole:  # a literal and the placeholder after it (0: the log type ends)
-    Py_ssize_t start
+cdef struct Hole:  # a part of a log type: static text and the placeholder (of a variable) after it
+    Py_ssize_t start  # of the static text, in the arena of the log types
     Py_ssize_t size
-    int kind
+    int kind  # the placeholder byte; 0: none, the log type ends
 
-cdef struct Step:
-    int code
-    Py_ssize_t start  # text in the arena of the patterns
+cdef struct Step:  # a part of a timestamp pattern
+    int code  # a `StepKind`
+    Py_ssize_t start  # of its text (a literal), in the arena of the patterns
     Py_ssize_t size
-    Py_ssize_t names  # first of the names, for name tables
+    Py_ssize_t names  # index of the first name, if it prints the name of a month or weekday
 
-cdef struct Pattern:
-    uint64_t ident
-    int64_t unit
-    int64_t shift
-    int first
-    int count
+cdef struct Pattern:  # a timestamp pattern, compiled
+    uint64_t ident  # the id that columns refer to
+    int64_t unit  # of the stored integers, in nanoseconds
+    int64_t shift  # seconds to add to UTC for the local time that is printed
+    int first  # index of its first step
+    int count  # of its steps
     bint absolute  # sub-second steps print the fraction of the absolute value
 
-cdef struct Op:
-    int kind
+cdef struct Op:  # an operation: prints a literal and then the value of a column, see program.py
+    int kind  # an `OpKind`: of the value
     const char* literal  # printed before the value
     Py_ssize_t literal_size
-    const char* values
-    const char* more  # formats, variables, pattern ids
-    Py_ssize_t num_more
-    Strings strings
+    const char* values  # by row, 8 bytes each: numbers, ids, words of encoded text or epochs; booleans have 1 byte
+    const char* more  # by row: format words (2 bytes) or pattern ids (8 bytes); or all variables (8 bytes each)
+    Py_ssize_t num_more  # number of variables, if it prints encoded text
+    Strings strings  # the variable dictionary
     bint escape  # whether the strings are printed as content of JSON strings
-    const Hole* holes
-    const Py_ssize_t* first_hole
-    const char* arena
+    const Hole* holes  # the parts of all log types
+    const Py_ssize_t* first_hole  # by log type: index of its first part; one more: the end
+    const char* arena  # static text of the log types or of the patterns
     uint64_t num_log_types
-    bint core
-    const Pattern* patterns
+    bint core  # whether encoded text has the core dialect, else the classic one
+    const Pattern* patterns  # sorted by id
     const Step* steps
     const Slice* names
     int num_patterns
 
-cdef struct Trouble:
-    int kind
-    int operation
+cdef struct Trouble:  # a value that cannot be printed
+    int kind  # a `FaultKind`
+    int operation  # index of its operation in the program
     Py_ssize_t row
-    int64_t detail
+    int64_t detail  # the bad id, offset or word
 
 cdef const char* EMPTY = b""
 cdef char[200] DIGITS2  # the two digits of 0 to 99
 cdef const char* HEX = b"0123456789abcdef"
-cdef double[23] TENS
-cdef uint64_t[20] INT_TENS
-cdef uint8_t[256] ESCAPE  # 0: as it is, 'u': \u00xx, else the letter after the backslash
+cdef double[23] TENS  # powers of ten that are exact as doubles
+cdef uint64_t[20] INT_TENS  # powers of ten
+cdef uint8_t[256] ESCAPE  # by byte, 0: printed as it is, 'u': as \u00xx, else the letter after the backslash
 
 
 cdef void _init_clps() noexcept:
@@ -177,11 +183,13 @@ cdef inline bint reserve(Out* out, Py_ssize_t size) noexcept nogil:
 
 
 cdef inline void put(Out* out, const char* text, Py_ssize_t size) noexcept nogil:
+    """Append bytes; the caller has reserved the space (as for all `put_...`, while `add_...` reserve it)."""
     exh_copy(out.data + out.size, text, size)
     out.size += size
 
 
 cdef inline bint add(Out* out, const char* text, Py_ssize_t size) noexcept nogil:
+    """Reserve space and append bytes; False when there is no memory."""
     if not reserve(out, size):
         return False
     exh_copy(out.data + out.size, text, size)
@@ -190,11 +198,11 @@ cdef inline bint add(Out* out, const char* text, Py_ssize_t size) noexcept nogil
 
 
 cdef bint add_escaped(Out* out, const char* text, Py_ssize_t size) noexcept nogil:
-    """Add a string with the escapes of JSON. Returns False without memory."""
+    """Append a string with the escapes of JSON; False when there is no memory."""
     cdef Py_ssize_t i
     cdef uint8_t byte, how
     cdef char* data
-    if not reserve(out, 6 * size):
+    if not reserve(out, 6 * size):  # the longest escape is \u00xx
         return False
     data = out.data + out.size
     for i in range(size):
@@ -218,7 +226,7 @@ cdef bint add_escaped(Out* out, const char* text, Py_ssize_t size) noexcept nogi
 
 
 cdef inline int put_unsigned(char* at, uint64_t value) noexcept nogil:
-    """Decimal digits at `at`; how many."""
+    """Write decimal digits at `at`, two at a time from the end; return how many.  Needs space for 20."""
     cdef char[20] digits
     cdef int n = 20
     cdef uint64_t rest
@@ -242,6 +250,7 @@ cdef inline int put_unsigned(char* at, uint64_t value) noexcept nogil:
 
 
 cdef inline void put_integer(Out* out, int64_t value) noexcept nogil:
+    """Append a signed decimal; needs space for 20 bytes."""
     cdef uint64_t size = <uint64_t>value
     if value < 0:
         out.data[out.size] = c"-"
@@ -251,7 +260,7 @@ cdef inline void put_integer(Out* out, int64_t value) noexcept nogil:
 
 
 cdef inline void put_padded(Out* out, uint64_t value, int width, char pad) noexcept nogil:
-    """`value`, filled up on the left to `width` characters."""
+    """Append `value`, padded on the left with `pad` to `width` characters or more; needs space for 20 bytes."""
     cdef char[20] digits
     cdef uint64_t left = value
     cdef int n = width
@@ -260,7 +269,7 @@ cdef inline void put_padded(Out* out, uint64_t value, int width, char pad) noexc
             n -= 1
             out.data[out.size + n] = <char>(48 + left % 10)
             left = left // 10
-        if left == 0:
+        if left == 0:  # else it has more digits than `width`: print it without padding
             out.size += width
             return
     n = put_unsigned(digits, value)
@@ -272,12 +281,14 @@ cdef inline void put_padded(Out* out, uint64_t value, int width, char pad) noexc
 
 
 cdef inline int64_t load64(const char* at, Py_ssize_t index) noexcept nogil:
+    """Element `index` of an array of int64 that need not be aligned."""
     cdef int64_t value
     memcpy(&value, at + sizeof(int64_t) * index, sizeof(int64_t))
     return value
 
 
 cdef inline double load_double(const char* at, Py_ssize_t index) noexcept nogil:
+    """Element `index` of an array of doubles that need not be aligned."""
     cdef double value
     memcpy(&value, at + sizeof(double) * index, sizeof(double))
     return value

@@ -1,7 +1,7 @@
-# Rows, printed by the program of their schema; columns of deltas summed up, and what a window of rows refers to.
+# Printing of rows by the program of their table; sums of columns of deltas; the variables that a window of rows uses.
 
 cdef inline bint add_string(Out* out, const Op* op, uint64_t string) noexcept nogil:
-    """Prints an entry of the variable dictionary; False when there is no memory."""
+    """Print an entry of the variable dictionary; False when there is no memory."""
     cdef Slice entry = string_at(&op.strings, string)
     if op.escape and needs_escape(entry.text, entry.size):
         return add_escaped(out, entry.text, entry.size)
@@ -9,7 +9,11 @@ cdef inline bint add_string(Out* out, const Op* op, uint64_t string) noexcept no
 
 
 cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail, bint prints) noexcept nogil:
-    """What `add_text` does, and the same without printing anything, for which `out` must have space for a number."""
+    """Print encoded text if `prints`, else only check that it can be printed.  Return 0 or a fault kind.
+
+    `word` has the id of the log type and the offset of the text's first variable in `op.more`.  Without `prints`, `out`
+    serves as scratch space for one number.
+    """
     cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word)
     cdef const Hole* hole
     cdef int64_t value
@@ -18,11 +22,12 @@ cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail
         detail[0] = <int64_t>ident
         return F_LOG_TYPE
     hole = &op.holes[op.first_hole[ident]]
-    string = <uint64_t>(op.first_hole[ident + 1] - op.first_hole[ident] - 1)  # how many variables
+    string = <uint64_t>(op.first_hole[ident + 1] - op.first_hole[ident] - 1)  # the number of variables
     if string and at + string > <uint64_t>op.num_more:
         detail[0] = <int64_t>at
         return F_OFFSET
     while True:
+        # The static text before the next placeholder.
         if prints:
             if not reserve(out, hole.size + 24):
                 return F_MEMORY
@@ -31,6 +36,7 @@ cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail
             out.size = 0
         if hole.kind == 0:
             return F_NONE
+        # The variable: an integer, an entry of the dictionary (`string`) or a float, by placeholder and dialect.
         value = load64(op.more, <Py_ssize_t>at)
         at += 1
         if hole.kind == CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER:
@@ -57,12 +63,12 @@ cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail
 
 
 cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexcept nogil:
-    """Prints encoded text; a fault kind or 0."""
+    """Print encoded text; return 0 or a fault kind.  See `walk_text`."""
     return walk_text(out, op, word, detail, True)
 
 
 cdef Py_ssize_t first_bad(Out* out, const Op* op, Py_ssize_t start, Py_ssize_t stop, Trouble* trouble) noexcept nogil:
-    """The first row with a value that cannot be printed, or `stop`; any number can be."""
+    """The first row in `[start, stop)` with a value that cannot be printed, or `stop`.  Numbers always can be."""
     cdef Py_ssize_t row
     cdef int64_t detail = 0
     cdef int found = F_NONE
@@ -86,7 +92,7 @@ cdef Py_ssize_t first_bad(Out* out, const Op* op, Py_ssize_t start, Py_ssize_t s
 
 
 cdef int add_row(Out* out, const Op* ops, int count, Py_ssize_t row, Trouble* trouble) noexcept nogil:
-    """Prints one row; on a fault nothing of it stays.  0 or a fault kind."""
+    """Print one row.  Return 0 or a fault kind; on a fault, nothing of the row is left in `out`."""
     cdef int i, found = F_NONE
     cdef const Op* op
     cdef uint64_t string
@@ -130,7 +136,7 @@ cdef int add_row(Out* out, const Op* ops, int count, Py_ssize_t row, Trouble* tr
             if not add_float(out, load_double(op.values, row)):
                 found = F_MEMORY
                 break
-        else:
+        else:  # OP_FORMATTED: a float and its format word
             memcpy(&word, op.more + sizeof(uint16_t) * row, sizeof(uint16_t))
             if not add_formatted(out, load_double(op.values, row), word):
                 found = F_MEMORY
@@ -145,7 +151,7 @@ cdef int add_row(Out* out, const Op* ops, int count, Py_ssize_t row, Trouble* tr
 
 
 cdef object copied(const char* text, Py_ssize_t size):
-    # The pages of a large object are new to the process: other threads run while they are filled.
+    """Return a `bytes` object.  It is filled without the GIL, because the first use of new memory pages takes time."""
     made = PyBytes_New(NULL, size)
     cdef char* at = PyBytes_AS_STRING(<PyObject*>made)
     if size:
@@ -155,12 +161,14 @@ cdef object copied(const char* text, Py_ssize_t size):
 
 
 cdef enum:
-    MOVED = 4 << 20     # bytes from which on memory is given back while it is copied
+    MOVED = 4 << 20     # bytes: more than this are copied in steps, and the memory is given back after each
 
 
 cdef object moved(Out* out):
-    """The written bytes as an object, with `out` empty then.  Many are in memory once: they are copied from the end, and
-    memory is given back meanwhile."""
+    """Return the written bytes as a `bytes` object and empty `out`.
+
+    So that much output is not in memory twice, it is copied from the end, and the buffer shrinks after each step.
+    """
     cdef Out rest = out[0]
     cdef char* data
     cdef char* to
@@ -186,12 +194,12 @@ cdef object moved(Out* out):
 
 cdef class ClpsProgram:
     cdef readonly Py_ssize_t rows
-    cdef Op* ops
-    cdef int* indices  # of the operations as they were given
+    cdef Op* ops  # one for each value, with the literals before it, and one for the literals at the end
+    cdef int* indices  # by operation in `ops`: its index among the operations of the caller, for faults
     cdef int count
-    cdef Py_buffer* views
+    cdef Py_buffer* views  # the buffers of the columns, released at the end
     cdef int num_views
-    cdef list keep
+    cdef list keep  # objects whose memory `ops` refers to
 
     def __cinit__(self):
         self.ops = NULL
@@ -224,7 +232,7 @@ cdef class ClpsProgram:
             kind = operation[0]
             if kind == OP_LITERAL:
                 continue
-            op = &self.ops[place]  # one for each value, in their order
+            op = &self.ops[place]
             place += 1
             op.kind = kind
             op.values = self._view(operation[1], rows if kind == OP_BOOLEAN else sizeof(int64_t) * rows, NULL)
@@ -249,7 +257,7 @@ cdef class ClpsProgram:
                 raise ValueError(f"unknown operation {kind!r}")
 
     cdef int _joined_literals(self, int total) except -1:
-        """One entry per value with the literals before it joined, and one for the literals at the end."""
+        """Set the literals and the indices of `ops`: consecutive literals are joined and go with the next value."""
         cdef bytes text = b""
         cdef int index
         joined = []
@@ -274,6 +282,7 @@ cdef class ClpsProgram:
         return 0
 
     cdef const char* _view(self, buffer, Py_ssize_t need, Py_ssize_t* size) except? NULL:
+        """The memory of a buffer of at least `need` bytes, kept until the program is freed.  Raises `ValueError`."""
         cdef Py_buffer* view = &self.views[self.num_views]
         PyObject_GetBuffer(buffer, view, PyBUF_SIMPLE)
         self.num_views += 1
@@ -294,10 +303,12 @@ cdef class ClpsProgram:
         free(self.indices)
 
     cdef tuple _fault(self, Trouble* trouble):
+        """The fault for Python (see program.py), or None.  Raises `MemoryError` if memory is the problem."""
         if trouble.kind == F_MEMORY:
             raise MemoryError
         if not trouble.kind:
             return None
+        # Ids are unsigned, but variables of encoded text are not.
         detail = trouble.detail & 0xFFFFFFFFFFFFFFFF if trouble.detail < 0 and trouble.kind in (
             F_STRING, F_PATTERN) and self.ops[trouble.operation].kind != OP_TEXT else trouble.detail
         return (trouble.kind, self.indices[trouble.operation], trouble.row, detail)
@@ -342,6 +353,7 @@ cdef class ClpsProgram:
             raise MemoryError
         try:
             with nogil:
+                # Column by column, each only as far as those before it are good: the first bad row is found.
                 for i in range(self.count):
                     row = first_bad(&out, &self.ops[i], start, last, &trouble)
                     if row < last:
@@ -352,8 +364,8 @@ cdef class ClpsProgram:
 
     def lines(self, rows):
         cdef Py_ssize_t total = len(rows), i, done = 0, start = 0
-        cdef Py_ssize_t* wanted = <Py_ssize_t*>malloc((2 * total + 1) * sizeof(Py_ssize_t))
-        cdef Py_ssize_t* ends = wanted + total
+        cdef Py_ssize_t* wanted = <Py_ssize_t*>malloc((2 * total + 1) * sizeof(Py_ssize_t))  # row numbers
+        cdef Py_ssize_t* ends = wanted + total  # where the text of each ends, in the same allocation
         cdef Out out
         cdef Trouble trouble
         trouble.kind = F_NONE
@@ -400,7 +412,7 @@ cdef class ClpsProgram:
         out.data = NULL
         out.size = 0
         out.capacity = 0
-        made = PyBytes_New(NULL, sizeof(int64_t) * (stop - start + 1))
+        made = PyBytes_New(NULL, sizeof(int64_t) * (stop - start + 1))  # a 0, then the end of each row
         ends = PyBytes_AS_STRING(<PyObject*>made)
         try:
             with nogil:
@@ -440,8 +452,9 @@ def clps_undelta(values, total=0):
 def clps_variables_of(words, ClpsLogTypes log_types not None):
     cdef Py_buffer view
     cdef Py_ssize_t i, count
-    cdef uint64_t word, ident, at, holes, low = <uint64_t>-1, high = 0
-    cdef bint known = True
+    cdef uint64_t word, ident, at, holes
+    cdef uint64_t low = <uint64_t>-1, high = 0  # the range of the variables in use
+    cdef bint known = True  # whether all log types exist
     cdef char* data
     PyObject_GetBuffer(words, &view, PyBUF_SIMPLE)
     try:
@@ -460,7 +473,8 @@ def clps_variables_of(words, ClpsLogTypes log_types not None):
                     at = clp_s_table_clp_word_ofs_variable(word)
                     low = min(low, at)
                     high = max(high, at + holes)
-            low = min(low, high)
+            low = min(low, high)  # empty if there are no variables
+            # The same words, with offsets from the start of the range; those without variables are set to 0.
             for i in range(count if known else 0):
                 word = <uint64_t>load64(<const char*>view.buf, i)
                 ident = clp_s_table_clp_word_log_type_id(word)

@@ -1,11 +1,11 @@
 # Times, printed by the patterns of the timestamp dictionary.
 
 cdef class ClpsPatterns:
-    cdef Pattern* patterns
-    cdef Step* steps
-    cdef Slice* names
-    cdef int count
-    cdef bytes arena
+    cdef Pattern* patterns  # sorted by id
+    cdef Step* steps  # those of all patterns
+    cdef Slice* names  # of months and weekdays
+    cdef int count  # of patterns
+    cdef bytes arena  # the text of all steps
 
     def __cinit__(self):
         self.patterns = NULL
@@ -18,13 +18,14 @@ cdef class ClpsPatterns:
         cdef int step = 0, name = 0
         if self.patterns != NULL:
             raise TypeError("made already")
+        # By id as an unsigned number; the last pattern with an id counts.
         found = sorted({(<object>item[0]) & 0xFFFFFFFFFFFFFFFF: item for item in patterns}.items())
         total = sum(len(item[3]) for _, item in found)
         self.arena = b"".join([bytes(text) for _, item in found for _, text in item[3]])
         cdef const char* base = self.arena
         self.patterns = <Pattern*>malloc((len(found) + 1) * sizeof(Pattern))
         self.steps = <Step*>malloc((total + 1) * sizeof(Step))
-        self.names = <Slice*>malloc((12 * total + 1) * sizeof(Slice))
+        self.names = <Slice*>malloc((12 * total + 1) * sizeof(Slice))  # at most twelve for each step
         if self.patterns == NULL or self.steps == NULL or self.names == NULL:
             raise MemoryError
         for ident, (_, unit, shift, steps) in found:
@@ -33,16 +34,16 @@ cdef class ClpsPatterns:
             self.patterns[self.count].shift = shift
             self.patterns[self.count].first = step
             self.patterns[self.count].count = len(steps)
-            self.patterns[self.count].absolute = any(code >= 24 for code, _ in steps)
+            self.patterns[self.count].absolute = any(code >= STEP_EPOCH_S for code, _ in steps)
             for code, text in steps:
                 self.steps[step].code = code
                 self.steps[step].start = at
                 self.steps[step].size = len(text)
                 self.steps[step].names = name
-                if code == 6 or code == 7:
+                if code == STEP_MONTH_NAME or code == STEP_WEEKDAY_NAME:
                     offset = at
                     parts = text.split(b"\0")
-                    if len(parts) != (12 if code == 6 else 7):
+                    if len(parts) != (12 if code == STEP_MONTH_NAME else 7):
                         raise ValueError("a name table of the wrong size")
                     for part in parts:
                         self.names[name].text = base + <Py_ssize_t>offset
@@ -77,7 +78,7 @@ cdef class ClpsPatterns:
 
 
 cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcept nogil:
-    """Prints a timestamp; a fault kind or 0."""
+    """Print an epoch by the pattern with this id.  Return 0 or a fault kind."""
     cdef int low = 0, high = op.num_patterns - 1, middle, i, code
     cdef const Pattern* pattern = NULL
     cdef const Step* step
@@ -87,6 +88,7 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
     cdef uint64_t size
     cdef Py_ssize_t start = out.size
     cdef char[24] digits
+    # Find the pattern.
     while low <= high:
         middle = (low + high) // 2
         if op.patterns[middle].ident == ident:
@@ -98,6 +100,7 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
             high = middle - 1
     if pattern == NULL:
         return F_PATTERN
+    # Split the epoch into seconds, rounded down, and nanoseconds.
     per_second = 1000000000 // pattern.unit
     seconds = epoch // per_second if epoch >= 0 else -((-(epoch + 1)) // per_second) - 1
     fraction = epoch - seconds * per_second if epoch >= 0 else (epoch - (seconds + 1) * per_second) + per_second
@@ -124,59 +127,60 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
     hour12 = hour % 12
     if hour12 == 0:
         hour12 = 12
+    # Print the parts.
     for i in range(pattern.count):
         step = &op.steps[pattern.first + i]
         code = step.code
         if not reserve(out, step.size + 48):
             return F_MEMORY
-        if code == 0:
+        if code == STEP_LITERAL:
             put(out, op.arena + step.start, step.size)
-        elif code == 1:
+        elif code == STEP_YEAR:
             if year < 0 or year > 9999:
                 return F_TIME
             put_padded(out, year, 4, c"0")
-        elif code == 2:
+        elif code == STEP_YEAR2:
             value = year - 2000 if year >= 2000 else year - 1900
             if value < 0 or value > 99:
                 return F_TIME
             put_padded(out, value, 2, c"0")
-        elif code == 3:
+        elif code == STEP_MONTH:
             put_padded(out, month, 2, c"0")
-        elif code == 4:
+        elif code == STEP_DAY:
             put_padded(out, day, 2, c"0")
-        elif code == 5:
+        elif code == STEP_DAY_SPACE:
             put_padded(out, day, 2, c" ")
-        elif code == 6:
+        elif code == STEP_MONTH_NAME:
             name = &op.names[step.names + month - 1]
             put(out, name.text, name.size)
-        elif code == 7:
+        elif code == STEP_WEEKDAY_NAME:
             value = (days + 4) % 7
             name = &op.names[step.names + (value if value >= 0 else value + 7)]
             put(out, name.text, name.size)
-        elif code == 8:
+        elif code == STEP_HOUR:
             put_padded(out, hour, 2, c"0")
-        elif code == 9:
+        elif code == STEP_HOUR_SPACE:
             put_padded(out, hour, 2, c" ")
-        elif code == 10:
+        elif code == STEP_HOUR12:
             put_padded(out, hour12, 2, c"0")
-        elif code == 11:
+        elif code == STEP_HOUR12_SPACE:
             put_padded(out, hour12, 2, c" ")
-        elif code == 12 or code == 13:
+        elif code == STEP_HOUR12_OLD or code == STEP_HOUR12_OLD_SPACE:
             value = 12 if hour == 0 else hour - 12 if hour > 13 else hour
-            put_padded(out, value, 2, c"0" if code == 12 else c" ")
-        elif code == 14:
+            put_padded(out, value, 2, c"0" if code == STEP_HOUR12_OLD else c" ")
+        elif code == STEP_AM_PM:
             put(out, b"AM" if hour < 12 else b"PM", 2)
-        elif code == 15:
+        elif code == STEP_MINUTE:
             put_padded(out, minute, 2, c"0")
-        elif code == 16:
+        elif code == STEP_SECOND:
             put_padded(out, second, 2, c"0")
-        elif code == 17:
+        elif code == STEP_MILLI:
             put_padded(out, nanos // 1000000, 3, c"0")
-        elif code == 18:
+        elif code == STEP_MICRO:
             put_padded(out, nanos // 1000, 6, c"0")
-        elif code == 19:
+        elif code == STEP_NANO:
             put_padded(out, nanos, 9, c"0")
-        elif code == 20:
+        elif code == STEP_TRIM_MILLI:
             if nanos // 1000000 == 0:
                 out.data[out.size] = c"0"
                 out.size += 1
@@ -184,16 +188,16 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
                 put_padded(out, nanos // 1000000, 3, c"0")
                 while out.data[out.size - 1] == c"0":
                     out.size -= 1
-        elif code == 21:
+        elif code == STEP_TRIM_NANO:
             if nanos == 0:
                 return F_TIME
             put_padded(out, nanos, 9, c"0")
             while out.data[out.size - 1] == c"0":
                 out.size -= 1
-        elif code == 22 or code == 23:
+        elif code == STEP_EPOCH or code == STEP_EPOCH_POINT:
             out.size = start
             put_integer(out, epoch)
-            if code == 23:
+            if code == STEP_EPOCH_POINT:
                 if out.size - start < 9:
                     return F_TIME
                 memcpy(digits, out.data + out.size - 9, 9)
@@ -201,7 +205,14 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
                 memcpy(out.data + out.size - 8, digits, 9)
                 out.size += 1
         else:
-            value = 1000000000 if code == 24 else 1000000 if code == 25 else 1000 if code == 26 else 1
+            # An epoch in a larger unit: the stored nanoseconds divided, and rounded toward zero.
+            value = 1
+            if code == STEP_EPOCH_S:
+                value = 1000000000
+            elif code == STEP_EPOCH_MS:
+                value = 1000000
+            elif code == STEP_EPOCH_US:
+                value = 1000
             if epoch >= 0:
                 put_integer(out, epoch // value)
             else:

@@ -1,41 +1,48 @@
-# Many small tables printed by one call: what would be an object of Python for each of them, its columns and its
-# operations is made here, used for its rows and forgotten.  What is unusual about a table, and the problem with it, is
-# left to the objects of Python: this stops before it.
+# Many small tables printed by one call, without Python objects for each table, its columns and its operations: they are
+# C structures here, reused for the next table.  A table that is damaged or unusual ("odd": structured arrays, keys
+# stored twice) is left to the Python objects, which also report the damage: the call stops before it with `S_ODD`.
 
-cdef enum Stop:  # why `render` returns; the same numbers as in program.py
+cdef enum Stop:  # result of a step, and why `render` returns; the same numbers as in program.py.  Done; the output is
+    # full (in `_taken` and `gather`: no memory); an odd table; or something has to be supplied first.
     S_DONE, S_FULL, S_ODD, S_VARIABLES, S_LOG_TYPES, S_ARRAY_TYPES, S_PATTERNS
 
 cdef enum:
-    ROOT_PARENT = -1
+    ROOT_PARENT = -1  # no node: the parent of a root, and the end of a list of children
     MERGED_OPS = 16 << 20  # bytes of operations after which a call for merged rows ends
 
-cdef struct Shape:  # what one table needs to be printed; nodes are marked by the number of the table that has them
-    uint32_t mark
-    uint32_t* marks  # by node: the table that it was met in
-    uint32_t* leaves  # by node: the table that it has a value or a column in
-    int32_t* first  # children of a node, in the order in which they are met
-    int32_t* last
-    int32_t* following
-    int64_t* places  # by node: where its column begins in the table
+cdef struct Shape:  # columns and operations of one table, reused for the next
+    # The arrays below have an entry for each node of the schema tree.  They are not cleared between tables: an entry is
+    # valid for the current table if the node's number in `marks` or `leaves` is `mark`.
+    uint32_t mark  # the current table: its number plus 1
+    uint32_t* marks  # the last table that has the node, or a node below it
+    uint32_t* leaves  # the last table whose schema has the node as an entry: a column, or a value without one, as null
+    int32_t* first  # first child of the node in this table, in the order of the schema
+    int32_t* last  # last child
+    int32_t* following  # next child of the same parent
+    int64_t* places  # offset of the node's column in the table
     Op* ops
-    int count
-    int room
-    Out literals
-    Out deltas  # sums of columns of deltas
+    int count  # of `ops`
+    int room  # allocated `ops`
+    Out literals  # text of the literals of `ops`
+    Out deltas  # values of the columns that store deltas, summed up
 
-cdef enum Rule:  # what the values of a node have to be, for `check`
-    RULE_INTEGERS = 1  # from one int64 to another
-    RULE_REALS  # from one float64 to another
-    # any other: nothing that can be checked here
+cdef enum Rule:  # kinds of rules for the values of a node, for `check`
+    RULE_INTEGERS = 1  # int64 in a range, both ends included
+    RULE_REALS  # float64 in a range, both ends included
+    # any other number: a rule that only Python can check
 
-cdef struct Made:  # the operations of one table
+cdef enum:  # marks of tables in the mask that `gather` gets and changes; 0: a table that is not needed
+    TABLE_CHOSEN = 1
+    TABLE_LEFT = 2  # could not be read here
+
+cdef struct Made:  # the operations of one table, kept beyond the next (see `shape_keep`)
     Op* ops
     int count
     Py_ssize_t rows
 
 
 cdef int shape_open(Shape* s, Py_ssize_t nodes) noexcept nogil:
-    """Allocate what a shape of `nodes` nodes takes. Returns -1 without memory; the caller frees it in any case."""
+    """Allocate the arrays for `nodes` nodes.  Return 0, or -1 without memory; call `shape_close` in both cases."""
     memset(s, 0, sizeof(Shape))
     s.marks = <uint32_t*>calloc(nodes + 1, sizeof(uint32_t))
     s.leaves = <uint32_t*>calloc(nodes + 1, sizeof(uint32_t))
@@ -62,40 +69,46 @@ cdef void shape_close(Shape* s) noexcept nogil:
 
 
 cdef inline int32_t load_i32(const char* at, Py_ssize_t index) noexcept nogil:
+    """Element `index` of an array of int32 that need not be aligned."""
     cdef int32_t value
     memcpy(&value, at + sizeof(int32_t) * index, sizeof(int32_t))
     return value
 
 
 cdef class ClpsTables:
-    cdef Py_buffer* views
+    cdef Py_buffer* views  # the arrays of the caller, released at the end
     cdef int num_views
+    # The schema tree: an entry for each node.
     cdef const int32_t* parents
     cdef const uint8_t* types
     cdef Py_ssize_t num_nodes
-    cdef Out keys  # each in quotes and with a colon, as it is printed
-    cdef int64_t* key_ends  # where the key of each node ends, and a 0 first
-    cdef int32_t root  # of the records
-    cdef const char* schemas  # the section
+    cdef Out keys  # as they are printed: in quotes, escaped and with a colon
+    cdef int64_t* key_ends  # a 0, then the end of each node's key in `keys`
+    cdef int32_t root  # the node of the records' object, or a negative number
+    # The schemas.
+    cdef const char* schemas  # the section, decompressed
     cdef Py_ssize_t schemas_size
     cdef Py_ssize_t num_schemas
-    cdef const int64_t* entries
-    cdef const uint32_t* num_entries
-    cdef const uint32_t* num_ordered
-    cdef const int32_t* schema_of  # by table: which of the schemas, or a negative number
-    cdef const uint64_t* starts
+    cdef const int64_t* entries  # by schema: offset of its node ids (int32) in the section
+    cdef const uint32_t* num_entries  # by schema: number of its node ids
+    cdef const uint32_t* num_ordered  # by schema: how many of them come before those of structured arrays
+    # The tables.
+    cdef const int32_t* schema_of  # by table: index of its schema; negative: there is none
+    cdef const uint64_t* starts  # by table: half-open range of its bytes in its stream
     cdef const uint64_t* ends
-    cdef const uint64_t* rows
+    cdef const uint64_t* rows  # by table: number of records
     cdef Py_ssize_t num_tables
-    cdef uint8_t[256] widths  # by node type: bytes per row; 0: no column
-    cdef Op raw, escaped, text, array_text, time  # templates, without values, for the operations of columns
-    cdef bint has_keys  # or nothing is printed
+    cdef uint8_t[256] widths  # by node type: bytes per row; 0: the type has no column
+    # Operations without values, to copy for each column, and whether their dictionaries have been supplied.
+    cdef Op raw, escaped, text, array_text, time
     cdef bint has_variables, has_log_types, has_array_types, has_patterns
-    cdef int32_t numbered  # the node that numbers the records, or a negative number
-    cdef const uint8_t* rule_of  # by node: 0, or 1 more than the place of the rule for its values
-    cdef const int64_t* rules  # see `Rule`: what, the least value and the greatest
+    cdef bint has_keys  # False if the tables are not to be printed
+    # For `check`.
+    cdef int32_t numbered  # the node that numbers the records (log_event_idx), or a negative number
+    cdef const uint8_t* rule_of  # by node: 0 (no rule), or 1 plus the index of the rule for its values
+    cdef const int64_t* rules  # three numbers each: kind (see `Rule`), the least value and the greatest
     cdef Py_ssize_t num_rules
-    cdef list keep
+    cdef list keep  # objects whose memory is in use
 
     def __cinit__(self):
         self.views = NULL
@@ -166,11 +179,13 @@ cdef class ClpsTables:
                 raise ValueError("tables that do not fit")
 
     cdef int _fits(self, Py_ssize_t size) except -1:
+        """Raise `ValueError` unless an array of uint64 with `size` bytes has an entry for each table."""
         if size != <Py_ssize_t>sizeof(uint64_t) * self.num_tables:
             raise ValueError("tables that do not fit")
         return 0
 
     cdef const char* _view(self, buffer, Py_ssize_t* size) except? NULL:
+        """The memory of a buffer, kept until the object is freed, and its size in bytes."""
         cdef Py_buffer* view = &self.views[self.num_views]
         PyObject_GetBuffer(buffer, view, PyBUF_SIMPLE)
         self.num_views += 1
@@ -206,6 +221,7 @@ cdef class ClpsTables:
         self.has_array_types = self.has_variables
 
     cdef void _text(self, Op* op, ClpsLogTypes types):
+        """Turn an operation for strings into one for encoded text with these log types."""
         op.kind = OP_TEXT
         op.holes, op.first_hole, op.arena = types.pieces, types.first, types.arena.data
         op.num_log_types, op.core = types.count, types.core
@@ -249,7 +265,10 @@ cdef class ClpsTables:
         return self.num_schemas
 
     cdef int _located(self, Shape* s, Py_ssize_t table, const char* data, int64_t size) noexcept nogil:
-        """Where each column begins, and which nodes are above it; `S_ODD` where anything is not as usual."""
+        """Fill the arrays of `s` for a table: the places of its columns, and its nodes as a tree in schema order.
+
+        Return `S_DONE`, or `S_ODD` for a damaged or unusual table.  `data` and `size` are the bytes of the table.
+        """
         cdef int32_t schema = self.schema_of[table], node, child, parent
         cdef Py_ssize_t i, count
         cdef const char* entries
@@ -264,6 +283,7 @@ cdef class ClpsTables:
         entries = self.schemas + self.entries[schema]
         s.mark = <uint32_t>(table + 1)
         for i in range(count):
+            # The column of the node: skip its values, and the variables that may follow them.
             node = load_i32(entries, i)
             if not 0 <= node < self.num_nodes or s.leaves[node] == s.mark:
                 return S_ODD
@@ -282,6 +302,7 @@ cdef class ClpsTables:
                     if not 0 <= more <= (size - at) // <int64_t>sizeof(int64_t):
                         return S_ODD
                     at += more * sizeof(int64_t)
+            # Link the node to its parent, that to its own and so on, up to a node that the table is known to have.
             child = ROOT_PARENT
             while True:
                 if s.marks[node] == s.mark:
@@ -295,7 +316,7 @@ cdef class ClpsTables:
                 node = parent
                 if node == ROOT_PARENT:
                     break
-            if node != ROOT_PARENT and child != ROOT_PARENT:
+            if node != ROOT_PARENT and child != ROOT_PARENT:  # `node` is linked already: append a child to it
                 if s.first[node] == ROOT_PARENT:
                     s.first[node] = child
                 else:
@@ -304,7 +325,11 @@ cdef class ClpsTables:
         return S_DONE if at == size else S_ODD
 
     cdef int _value(self, Shape* s, Op* op, int32_t node, const char* data, int64_t rows) noexcept nogil:
-        """The operation that prints a column; why it cannot be made, or `S_DONE`."""
+        """Set `op` to the operation that prints a column.  Return `S_DONE`, or why that is not possible.
+
+        The sums of deltas are in `s.deltas`, which may still move: for now, `op.literal_size` has their offset in it,
+        or -1 if the values are in the table itself.
+        """
         cdef int kind = self.types[node]
         cdef uint64_t sum = 0
         cdef int64_t i, start
@@ -352,17 +377,20 @@ cdef class ClpsTables:
                 sum += <uint64_t>load64(op.values, i)
                 memcpy(s.deltas.data + s.deltas.size, &sum, sizeof(sum))
                 s.deltas.size += sizeof(sum)
-            op.literal_size = start  # until the buffer no longer moves
+            op.literal_size = start
         else:
             op.literal_size = -1
         return S_DONE
 
     cdef int _shaped(self, Shape* s, Py_ssize_t table, const char* data, int64_t size) noexcept nogil:
-        """The operations that print a row of a table; why they cannot be made, or `S_DONE`."""
+        """Set the operations of `s` to those that print a row of a table.  Return `S_DONE`, or why that fails.
+
+        They are made in a walk over the nodes, depth first, without recursion.
+        """
         cdef int found = self._located(s, table, data, size)
-        cdef int32_t level = self.root, node
-        cdef int64_t start = 0
-        cdef bint first = True, quoted
+        cdef int32_t level = self.root, node  # the object that is open, and its member
+        cdef int64_t start = 0  # offset in the literals: end of the text before the last operation's value
+        cdef bint first = True, quoted  # whether a member is the first of its object (no comma)
         cdef int kind, i
         cdef Op* op
         if found != S_DONE:
@@ -374,7 +402,7 @@ cdef class ClpsTables:
         if level >= 0 and s.marks[level] == s.mark:
             node = s.first[level]
             while True:
-                if node == ROOT_PARENT:
+                if node == ROOT_PARENT:  # no more members: close the object
                     if level == self.root:
                         break
                     if not add(&s.literals, b"}", 1):
@@ -384,6 +412,7 @@ cdef class ClpsTables:
                     first = False
                     continue
                 kind = self.types[node]
+                # Skip a node that is not printed: none of these three types, and without a column.
                 if kind != N_OBJECT and kind != N_STRUCTURED_ARRAY and kind != N_NULL_VALUE and not (
                     s.leaves[node] == s.mark and self.widths[kind]
                 ):
@@ -417,7 +446,7 @@ cdef class ClpsTables:
                     found = self._value(s, op, node, data, <int64_t>self.rows[table])
                     if found != S_DONE:
                         return found
-                    start = s.literals.size
+                    start = s.literals.size  # the closing quote belongs to the literal of the next operation
                     if quoted:
                         put(&s.literals, b'"', 1)
                 node = s.following[node]
@@ -428,7 +457,8 @@ cdef class ClpsTables:
             return S_ODD
         op.kind = OP_LITERAL
         op.literal_size = -1
-        for i in range(s.count):  # the buffers do not move any more
+        # The buffers no longer move: turn the offsets in them into pointers.
+        for i in range(s.count):
             op = &s.ops[i]
             if op.literal_size >= 0:
                 op.values = s.deltas.data + op.literal_size
@@ -438,7 +468,7 @@ cdef class ClpsTables:
         return S_DONE
 
     cdef Op* _next_op(self, Shape* s, int64_t literal) noexcept nogil:
-        """One more operation, which prints what comes before it first: the literal that begins there."""
+        """Append an operation whose literal starts at this offset in `s.literals` (kept in its pointer for now)."""
         cdef Op* moved
         if s.count == s.room:
             moved = <Op*>realloc(s.ops, (2 * s.room + 16) * sizeof(Op))
@@ -452,7 +482,7 @@ cdef class ClpsTables:
         return &s.ops[s.count - 1]
 
     cdef bint _keeps(self, const Op* op, int32_t node, int64_t rows) noexcept nogil:
-        """Whether the values of a column are in order, if it numbers the records, and keep to the rule of its node."""
+        """Whether a column's values ascend, if it numbers the records, and comply with the rule of its node."""
         cdef int64_t i, value
         cdef double real, low, high
         cdef const int64_t* rule
@@ -480,7 +510,7 @@ cdef class ClpsTables:
         return True
 
     cdef int _sound(self, Shape* s, Out* out, Py_ssize_t table, const char* data, int64_t size) noexcept nogil:
-        """`S_DONE` where all is well in a table; `S_ODD` where anything is not as usual, or what has to be supplied."""
+        """Check a table.  Return `S_DONE`, `S_ODD` for a damaged or unusual table, or what has to be supplied first."""
         cdef int found = self._located(s, table, data, size), kind
         cdef const char* entries
         cdef int64_t i, rows
@@ -496,6 +526,7 @@ cdef class ClpsTables:
             kind = self.types[node]
             if not self.widths[kind]:
                 continue
+            # Any bytes are a number or a boolean: skip them if no rule applies.
             if (kind == N_INTEGER or kind == N_FLOAT or kind == N_FORMATTED_FLOAT or kind == N_BOOLEAN
                     or kind == N_DELTA_INTEGER) and node != self.numbered and (
                     self.rule_of == NULL or not self.rule_of[node]):
@@ -514,10 +545,10 @@ cdef class ClpsTables:
     def check(self, payload, Py_ssize_t table, Py_ssize_t stop):
         cdef Py_buffer view
         cdef Shape shape
-        cdef Out out, odd
+        cdef Out out, odd  # scratch space; the numbers of the odd tables
         cdef int why = S_DONE
         cdef uint32_t number
-        cdef bint full = False
+        cdef bint full = False  # no memory
         if not 0 <= table <= stop <= self.num_tables:
             raise IndexError(table)
         memset(&out, 0, sizeof(Out))
@@ -553,10 +584,14 @@ cdef class ClpsTables:
 
     cdef int _taken(self, Shape* s, Out* scratch, Py_ssize_t table, int32_t node, const char* data, Out* values,
                     Out* more) noexcept nogil:
-        """Adds the values of a column to those of others; `S_FULL` where there is no memory."""
+        """Append a column of a table to those of other tables, for `gather`: its values and, if it has any, its `more`.
+
+        Deltas become sums, and words of encoded text refer to the joined variables.  Return `S_DONE`, `S_FULL` without
+        memory, `S_ODD` for a value that cannot be printed, or what has to be supplied first.
+        """
         cdef int kind = self.types[node], found
         cdef int64_t rows = <int64_t>self.rows[table], i
-        cdef uint64_t word, shift
+        cdef uint64_t word, shift  # sum of the deltas, or the number to add to each word of encoded text
         cdef Op op
         cdef Trouble trouble
         if kind == N_BOOLEAN:
@@ -587,6 +622,7 @@ cdef class ClpsTables:
             return S_DONE if add(values, op.values, rows * sizeof(int64_t)) else S_FULL
         if first_bad(scratch, &op, 0, rows, &trouble) < rows:
             return S_ODD
+        # Encoded text: add the number of variables that were gathered before to the offset in each word.
         shift = <uint64_t>(more.size // <Py_ssize_t>sizeof(int64_t)) << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE
         for i in range(rows):
             word = <uint64_t>load64(op.values, i)
@@ -603,9 +639,9 @@ cdef class ClpsTables:
                const unsigned char[::1] wanted not None):
         cdef Py_buffer view
         cdef Shape shape
-        cdef Out scratch, values, more, owners
+        cdef Out scratch, values, more, owners  # `owners`: by value, the number of its row among those of all tables
         cdef Py_ssize_t table, i, kept_values, kept_more, kept_owners
-        cdef int64_t base = 0, row
+        cdef int64_t base = 0, row  # number of the table's first row, and a row of the table
         cdef int32_t node
         cdef uint32_t number
         cdef int why = S_DONE
@@ -626,7 +662,7 @@ cdef class ClpsTables:
                 raise MemoryError
             with nogil:
                 for table in range(first, stop):
-                    if chosen[table - first] == 1 and self.rows[table]:
+                    if chosen[table - first] == TABLE_CHOSEN and self.rows[table]:
                         why = S_ODD
                         if self.ends[table] <= <uint64_t>view.len:
                             data = <const char*>view.buf + self.starts[table]
@@ -647,8 +683,8 @@ cdef class ClpsTables:
                                     break
                         if why == S_FULL:
                             break
-                        if why != S_DONE:
-                            chosen[table - first] = 2
+                        if why != S_DONE:  # report the table to the caller, and take nothing of it
+                            chosen[table - first] = TABLE_LEFT
                             values.size, more.size, owners.size = kept_values, kept_more, kept_owners
                     base += <int64_t>self.rows[table]
             if why == S_FULL:
@@ -666,7 +702,7 @@ cdef class ClpsTables:
         cdef Py_buffer view
         cdef const unsigned char[::1] flags
         cdef const unsigned char* chosen = NULL
-        cdef uint64_t left = 0
+        cdef uint64_t left = 0  # rows of all the tables
         cdef Py_ssize_t i
         cdef Shape shape
         cdef Out out
@@ -705,7 +741,7 @@ cdef class ClpsTables:
                         table += 1
                         row = 0
                         continue
-                    if chosen != NULL and memchr(chosen, 1, self.rows[table] - row) == NULL:
+                    if chosen != NULL and memchr(chosen, 1, self.rows[table] - row) == NULL:  # no row is chosen
                         chosen += self.rows[table] - row
                         table += 1
                         row = 0
