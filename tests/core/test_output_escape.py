@@ -141,7 +141,7 @@ def test_links_planted_while_extracting(overwrite: bool) -> None:
         thread = threading.Thread(target=swap)
         thread.start()
         try:
-            for number in range(size(300, 5000)):
+            for number in range(size(150, 5000)):
                 with OutputTree(out, overwrite=overwrite) as tree:
                     with contextlib.suppress(ExhumeError):
                         tree.write(f"d/{number % 7}", [b"new"])

@@ -58,7 +58,7 @@ def killed() -> list[dict[str, Any]]:
 
     The processes are forks of one that has no threads.
     """
-    command = [sys.executable, "-m", "tests.faults.run", "--kill", "--json", "--every", str(size(61, 1))]
+    command = [sys.executable, "-m", "tests.faults.run", "--kill", "--json", "--every", str(size(97, 1))]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     rows: list[dict[str, Any]] = json.loads(done.stdout)
     return rows

@@ -123,36 +123,41 @@ def explained(specification: Specification, data: bytes, *, at_once: bool = Fals
     return explainer.explain_traced(specification.model.schemas["one"], read, data)
 
 
-@pytest.fixture(params=[tracing.STARTS, 2, 3], ids=["all starts", "2 starts", "3 starts"])
-def starts(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many starts of elements are kept; the others are found again."""
-    monkeypatch.setattr(tracing, "STARTS", request.param)
-    monkeypatch.setattr(tracing, "BLOCKS", min(tracing.BLOCKS, request.param))
+STARTS = tracing.STARTS, 2, 3
+"""How many starts of elements are kept; the others are found again."""
+BLOCKS = tracing.BLOCKS
+
+
+def keep(monkeypatch: pytest.MonkeyPatch, starts: int) -> None:
+    monkeypatch.setattr(tracing, "STARTS", starts)
+    monkeypatch.setattr(tracing, "BLOCKS", min(BLOCKS, starts))
 
 
 @pytest.mark.parametrize("case", EACH, ids=lambda case: case.id)
-def test_trees_are_those_of_reading_at_once(case: Case, tmp_path: Path, starts: None) -> None:
+def test_trees_are_those_of_reading_at_once(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     specification = compiled(case, tmp_path)
     for cut in range(len(case.bytes) + 1):
         data = case.bytes[:cut]
         known = flat(explained(specification, data, at_once=True, whole=True))
-        assert flat(explained(specification, data, whole=True)) == known
-        assert flat(explained(specification, data, whole=True, stream=True)) == known
-
-
-@pytest.mark.parametrize("case", EACH, ids=lambda case: case.id)
-def test_each_offset_is_explained_as_by_reading_at_once(case: Case, tmp_path: Path, starts: None) -> None:
-    specification = compiled(case, tmp_path)
-    known = explained(specification, case.bytes, at_once=True, whole=True)
+        for starts in STARTS:
+            keep(monkeypatch, starts)
+            assert flat(explained(specification, data, whole=True)) == known, starts
+            assert flat(explained(specification, data, whole=True, stream=True)) == known, starts
+    whole = explained(specification, case.bytes, at_once=True, whole=True)
     for at in some(range(len(case.bytes))):
-        found = explained(specification, case.bytes, window=(at, at + 1))
-        assert [reported(node)[:6] for node in innermost([found], at)] == [
-            reported(node)[:6] for node in innermost([known], at)
-        ]
+        known = [reported(node)[:6] for node in innermost([whole], at)]
+        for starts in STARTS:
+            keep(monkeypatch, starts)
+            found = explained(specification, case.bytes, window=(at, at + 1))
+            assert [reported(node)[:6] for node in innermost([found], at)] == known, (at, starts)
 
 
-def test_rows_that_are_found_together_keep_some_starts(tmp_path: Path, starts: None) -> None:
+@pytest.mark.parametrize("starts", STARTS)
+def test_rows_that_are_found_together_keep_some_starts(
+    tmp_path: Path, starts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """More of them than are found at a time, with a broken one at the end."""
+    keep(monkeypatch, starts)
     specification = compiled(LISTS[0], tmp_path)
     data = b"".join(bytes((number % 7,)) + bytes(number % 7) for number in range(9000)) + b"\x05ab"
     found = explained(specification, data, whole=True, stream=True)

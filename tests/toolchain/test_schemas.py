@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sizes import some
 from tests.toolchain import trees
 from tests.toolchain.readwrite import roundtrip
 from tools import ksy_lint
@@ -47,14 +48,14 @@ def test_written_back_it_is_the_same(case: trees.Case) -> None:
     assert roundtrip(name, data, *(ksy_lint.arguments(sample, name) or [])) == data
 
 
-@pytest.mark.parametrize("name", trees.spec_ids())
 @pytest.mark.parametrize("package", ["exhume_ksy", "exhume_ksy.debug"])
-def test_generated_code_compiles_without_warnings(package: str, name: str) -> None:
-    module = importlib.import_module(f"{package}.{name}")
-    assert module.__file__ is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        compile(Path(module.__file__).read_bytes(), module.__file__, "exec")
+def test_generated_code_compiles_without_warnings(package: str) -> None:
+    for name in some(trees.spec_ids()):
+        module = importlib.import_module(f"{package}.{name}")
+        assert module.__file__ is not None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            compile(Path(module.__file__).read_bytes(), module.__file__, "exec")
 
 
 def test_the_whole_package_imports_in_isolation() -> None:

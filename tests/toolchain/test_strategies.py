@@ -35,7 +35,7 @@ WITHOUT_RULES = {"utf8_text"}
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 """Whether to draw other instances each time; else what is drawn is the same on every machine."""
 
-EXAMPLES = size(3, 500)
+EXAMPLES = size(2, 500)
 
 
 @pytest.mark.slow
