@@ -17,7 +17,7 @@ from tests.real import REAL
 
 Cli = Callable[..., Any]
 
-LARGE = "word " * 500_000
+LARGE = "word " * 300_000
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from exhume_ksy.fast import caf
 
+from tests.sizes import THOROUGH
 from tests.toolchain import differential, trees
 from tools import ksy_facts, ksy_mutation
 
@@ -21,7 +22,8 @@ SCHEMAS = pytest.mark.parametrize("schema", trees.spec_ids())
 @pytest.mark.bulk
 def test_every_fact_is_true(schema: str) -> None:
     assert list(ksy_facts.failures([schema])) == []
-    assert list(ksy_facts.failures([schema], "exhume_ksy.debug")) == []
+    if THOROUGH or trees.spec_ids().index(schema) % 3 == 0:  # what notes places reads as the other does
+        assert list(ksy_facts.failures([schema], "exhume_ksy.debug")) == []
     assert list(differential.fast_failures(schema)) == []
 
 
