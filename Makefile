@@ -39,7 +39,7 @@ skips: setup node setup-oracles plugins  ## run every test as a fresh clone woul
 test-quick: setup node  ## the tests that are not slow, over every tenth sample: for while you work (ARGS=... goes to pytest)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow" $(ARGS)
 
-test-thorough: setup node setup-oracles plugins  ## every test at full size, and 2000 examples where others try 60: takes hours
+test-thorough: setup node setup-oracles plugins  ## every test at full size, and 2000 examples where others try 40: takes hours
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
 
 oracles: setup node setup-oracles plugins  ## compare with every independent implementation within 10 minutes; counts in docs/testing.md
