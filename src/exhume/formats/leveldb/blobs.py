@@ -39,7 +39,10 @@ _TOP = (1 << 64) - 1
 
 
 class BlobRecord(NamedTuple):
-    """A record of a blob file: where it starts in the file, its key and its value."""
+    """A record of a blob file: its offset in the file, its key, the size of its value, and its parsed header.
+
+    The value itself is read on request.
+    """
 
     offset: int
     key: bytes
@@ -48,12 +51,12 @@ class BlobRecord(NamedTuple):
 
     @property
     def value_at(self) -> int:
-        """Where the value starts."""
+        """Offset of the value in the file."""
         return self.offset + BLOB_RECORD + len(self.key)
 
     @property
     def end(self) -> int:
-        """Where the record ends."""
+        """Offset of the end of the record, which ends with the value."""
         return self.value_at + self.len_value
 
 

@@ -45,6 +45,8 @@ PROBLEMS = {
     BLOCK_BOMB: "shared prefixes expand beyond the limit",
 }
 _U32 = 0xFFFFFFFF
+_LAST_BYTE_PRIME = 0x6B9083D9
+"""RocksDB adds the compression byte to XXH3 by itself (table/format.cc, `ModifyChecksumForLastByte`)."""
 
 
 def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: int = 0) -> int | None:
@@ -60,7 +62,7 @@ def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: i
         case "xxhash64":
             value = xxhash64(stored) & _U32
         case "xxh3":
-            value = (xxh3_64(memoryview(stored)[:-1]) & _U32) ^ (stored[-1] * 0x6B9083D9 & _U32)
+            value = (xxh3_64(memoryview(stored)[:-1]) & _U32) ^ (stored[-1] * _LAST_BYTE_PRIME & _U32)
         case _:
             return None
     return (value + context_modifier(base_context, offset)) & _U32
@@ -72,7 +74,7 @@ def sealed_checksum(kind: str, running: RunningChecksum, compression: int) -> in
         case "crc32c":
             return mask_crc32c(running.value(bytes((compression,))))
         case "xxh3":
-            return (running.value() & _U32) ^ (compression * 0x6B9083D9 & _U32)
+            return (running.value() & _U32) ^ (compression * _LAST_BYTE_PRIME & _U32)
         case "none":
             return 0
         case _:

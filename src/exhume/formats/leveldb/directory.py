@@ -79,7 +79,9 @@ class DatabaseDirectory:
         sequence_rule: SequenceRule | None = None,
         standalone: bool = False,
     ) -> None:
-        """`standalone`: there is neither CURRENT nor a manifest, and all files count as live."""
+        """Read the manifest and list the files.  `standalone`: there is neither CURRENT nor a manifest, and all files
+        count as live.
+        """
         self.tree = tree
         self._standalone = standalone
         self._pool = SourcePool(tree)
@@ -92,7 +94,7 @@ class DatabaseDirectory:
         version = pebble_version(plain_names(tree))
         if version is not None:
             report(checks.PEBBLE, span=Span(tree.name, 0, 0), actual=f"format major version {version or 'unknown'}")
-        alone = standalone or version is not None
+        alone = standalone or version is not None  # the manifest of Pebble is not read
         self.manifest: Manifest | None = None if alone else load_manifest(tree, report, limits)
         was_named = self._was_named if version is None else lambda number: False
         self.files: list[DbFile] = list_files(tree, self.manifest, was_named, checks.ignore if alone else report)
@@ -103,12 +105,14 @@ class DatabaseDirectory:
         self.missing_logs: list[str] = []
         """The logs that the manifest names and that are not among the files."""
         self.absent_logs: list[ExhumeError] = []
-        """The errors about that, unless the logs are elsewhere: as for the engines, they do not prevent reading."""
+        """An error for each missing log, unless the logs are elsewhere.  They do not prevent reading, as in engines."""
         self._check_logs(report)
         self._tables: dict[str, Table] = {}
         self._logs: dict[str, LoadedLog] | None = None
         self._prepared: list[Unused] = []
+        """Writes of transactions in live logs that were neither committed nor rolled back."""
         self._confirmed = False
+        """Whether `confirm_manifest` is done."""
         self.unresolved: set[str] = set()
         """Types of versions whose value was requested and could not be determined."""
         self.unread: deque[tuple[bytes, ExhumeError]] = deque(maxlen=MOST_UNREAD)
@@ -144,7 +148,9 @@ class DatabaseDirectory:
         folder = log_folder(self._options())
         from pathlib import PurePath
 
-        if folder and PurePath(folder).name != PurePath(self.tree.name).name:  # it may have been moved, not renamed
+        # The options name the directory of the logs by its path.  A database that was moved has a different path, but
+        # the same name, so a different name means that the logs have a directory of their own.
+        if folder and PurePath(folder).name != PurePath(self.tree.name).name:
             report(checks.LOGS_ELSEWHERE, span=spans[0], actual=folder)
         else:
             self.absent_logs = [checks.LOG_ABSENT.error(span=span) for span in spans]
@@ -355,7 +361,9 @@ class DatabaseDirectory:
         return replay.load(self.source(file.name), file)
 
     def unused_items(self, report: Report = checks.strict) -> Iterator[Unused]:
-        """The items of logs that are not part of the state: what live logs have besides, then all of other logs."""
+        """Yield the items of logs that are not part of the state: unused ones of live logs, prepared transactions, and
+        all items of other logs.
+        """
         for file in self.logs(Role.LIVE):
             yield from self.load_log(file, report).unused
         yield from self._prepared

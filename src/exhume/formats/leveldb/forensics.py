@@ -341,12 +341,18 @@ class _Chain:
         self.kind = kind
         self.base = base
         self.room = table.source.size
+        """Bytes of the file."""
         self.left = _MOST_TRIED
+        """Ends that may still be tried."""
         self._window = b""
         self._first = 0
+        """Offset of the window in the file."""
 
     def blocks(self, at: int = 0) -> Iterator[FoundBlock]:
-        """The blocks from a place on, in order."""
+        """Yield the blocks from the offset `at` on, in order.
+
+        A block that starts where the one before it ends may be long; at a guessed start, only a short one is tried.
+        """
         longest = _LONGEST
         while at < self.room - BLOCK_TRAILER and self.left > 0:
             found = self.block_at(at, longest)

@@ -30,12 +30,15 @@ if TYPE_CHECKING:
     from exhume.io.output.scratch import Spool
 
 BLOCK = 32 << 10
+"""Bytes of a block; no fragment crosses the end of one."""
 HEADER = FRAGMENT.size
+"""Bytes of a fragment's header."""
 _WHOLE = FragmentTypes.FULL, FragmentTypes.FIRST, FragmentTypes.MIDDLE, FragmentTypes.LAST
 FULL, FIRST, MIDDLE, LAST = map(int, _WHOLE)
 RECYCLABLE = FragmentTypes.RECYCLABLE_FULL - FragmentTypes.FULL
 """The difference between a fragment type of a recycled log and the same type of any other log."""
 KNOWN = frozenset(FragmentTypes) - {FragmentTypes.ZERO}
+"""Types of fragments that engines write; the type 0 is filler."""
 RECORDS = frozenset(range(FragmentTypes.FULL, FragmentTypes.RECYCLABLE_LAST + 1))
 """Types of fragments that hold parts of records; the others are about the log itself."""
 TIMESTAMPS = frozenset(
@@ -48,6 +51,7 @@ MAY_SKIP = 128
 LARGE = 16 << 20
 """Bytes of a record above which it is not held in memory."""
 _READ_BLOCKS = 32
+"""Blocks that are read at once."""
 _CODECS: dict[int | None, str | None] = {LogCompressions.NONE: None, LogCompressions.ZSTD: "zstd"}
 """Codecs of logs by the number that RocksDB assigns to a compression."""
 
@@ -81,7 +85,7 @@ class LogRecord(NamedTuple):
 
 
 class _EndOfLog(Exception):  # noqa: N818 - not an error
-    """Nothing after this is read."""
+    """Raised at a fragment after which the log must not be read."""
 
 
 @dataclass(slots=True)
@@ -110,20 +114,19 @@ class LogReader:
     remains: int | None = None
     """Where in the file an earlier use of it begins, after iteration; None if there is none."""
     take: Callable[[bytes, int, int], int] | None = None
-    """Takes the single writes of a block from an offset on, which are then no records, and returns where they end; the
-    third argument is the absolute offset of the block."""
+    """Takes batches with a single write directly from a block, so that they are not yielded as records.
+
+    Its arguments are the block, the offset in it to start from, and the block's absolute offset.  It returns the offset
+    in the block after the last batch that it took."""
     _open: bool = False
     """Whether a record has begun and is not complete."""
     _taken: bool = False
     """Whether `take` took any writes."""
     about: list[tuple[int, int]] = field(default_factory=list)
-    """The ranges of fragments that are about the log itself, so far; offsets in the file."""
+    """Ranges of the fragments so far that are about the log itself; offsets in the file."""
 
     def __iter__(self) -> Iterator[LogRecord]:
-        """Yield every record whose fragments are all there.
-
-        Fragments that do not make a record are reported: those of an incomplete one, and those without a first one.
-        """
+        """Yield every complete record; report the fragments of incomplete ones, and those without a first one."""
         parts: Spool | None = None
         fragments: list[Fragment] = []  # of the record that has begun
         records = 0
@@ -292,6 +295,7 @@ class LogReader:
         return record_pieces(self.source, places, start, stop, is_compressed=is_compressed)
 
     def _fragments(self) -> Iterator[tuple[Fragment, bytes]]:
+        """Yield every usable fragment with its data, in the order of the file."""
         try:
             for start in range(0, self.source.size, BLOCK * _READ_BLOCKS):
                 chunk = self.source.read_up_to(start, BLOCK * _READ_BLOCKS)
@@ -301,37 +305,33 @@ class LogReader:
             return
 
     def _block(self, base: int, data: bytes) -> Iterator[tuple[Fragment, bytes]]:
-        """The fragments of one block that starts at `base`."""
+        """Yield the fragments of the block `data`, which starts at offset `base` of the file, with their data.
+
+        Damaged fragments are reported.  One with a wrong checksum is yielded nevertheless, if what follows it confirms
+        its length.
+        """
         origin = self.source.origin
         last = base + BLOCK > self.source.size  # the file ends in this block
-        at, end = 0, len(data)
+        at, end = 0, len(data)  # offsets in the block
         while end - (at := self._pass_writes(data, at, origin + base)) >= HEADER:
             try:
                 stop, stored, size, kind, number, start, _ = flat_fragment(data, at, end)
             except LayoutError as error:
-                span = self.source.span(base + at, base + end)
-                cut = last and data[at + CHECKED] in RECORDS
-                self._report_damage(
-                    checks.LOG_TAIL if cut else checks.FRAGMENT_LENGTH,
-                    "the last fragment is truncated" if cut else "",
-                    span=span,
-                    field_path=error.path,
-                    expected=error.expected,
-                    actual=error.found,
-                    lost=end - at if cut else 0,
-                )
-                if cut and not self._recycled:
+                is_tail = last and data[at + CHECKED] in RECORDS
+                self._report_length(error, is_tail, base + at, base + end)
+                if is_tail and not self._recycled:
                     return
                 at = self._resume(base, data, at)
                 continue
             if not kind and not size:
                 self._check_fill(base, data, at)
                 return
+            # Compare the checksum of type and data.
             checksum = mask_crc32c(crc32c(data[at + CHECKED : stop]))
             # Pebble ends a log with the head of a fragment of the log after it (record/log_writer.go, emitEOFTrailer).
             ends = kind in NUMBERED and not (size or stored) and self.number not in (None, number)
             intact = checksum == stored or ends
-            begin = base + at
+            begin = base + at  # in the file
             if not intact:
                 span = self.source.span(begin, base + stop)
                 self._report_damage(
@@ -340,26 +340,45 @@ class LogReader:
                 if kind not in RECORDS or not self._plausible(data, stop):
                     at = self._resume(base, data, at)
                     continue
-            earlier = self._is_earlier(kind, number, base + at, intact)
-            where, at = origin + base + at, stop
-            if kind not in RECORDS and not earlier:
-                self.about.append((where - origin, base + stop))
+            earlier = self._is_earlier(kind, number, begin, intact)
+            at = stop
             if kind in RECORDS:
-                kind -= RECYCLABLE if kind > LAST else 0
-            elif kind not in TIMESTAMPS and kind != FragmentTypes.SET_COMPRESSION:
-                if kind not in KNOWN and kind < MAY_SKIP and not earlier:
-                    rest = self.source.span(begin, self.source.size)
-                    self.lost += rest.size
-                    self.report(checks.FRAGMENT_TYPE, span=rest, field_path="fragment_type", actual=kind)
-                    raise _EndOfLog
-                continue
-            yield Fragment(where, origin + base + start, origin + base + stop, kind, intact, earlier), data[start:stop]
+                kind -= RECYCLABLE if kind > LAST else 0  # one of the four types of a log that is not recycled
+            else:
+                if not earlier:
+                    self.about.append((begin, base + stop))
+                # An unknown type ends the log, unless readers may skip it.
+                if kind not in TIMESTAMPS and kind != FragmentTypes.SET_COMPRESSION:
+                    if kind not in KNOWN and kind < MAY_SKIP and not earlier:
+                        rest = self.source.span(begin, self.source.size)
+                        self.lost += rest.size
+                        self.report(checks.FRAGMENT_TYPE, span=rest, field_path="fragment_type", actual=kind)
+                        raise _EndOfLog
+                    continue
+            data_offset, after = origin + base + start, origin + base + stop
+            yield Fragment(origin + begin, data_offset, after, kind, intact, earlier), data[start:stop]
+        # The end of the block is too short for a header, and zero.
         if any(data[at:]):
             rule = checks.LOG_TAIL if last else checks.LOG_FILL
             self._report_damage(rule, span=self.source.span(base + at, base + end), lost=end - at)
 
+    def _report_length(self, error: LayoutError, is_tail: bool, start: int, stop: int) -> None:
+        """Report a fragment whose length goes beyond its block `[start, stop)`; `is_tail`: as the file ends there."""
+        self._report_damage(
+            checks.LOG_TAIL if is_tail else checks.FRAGMENT_LENGTH,
+            "the last fragment is truncated" if is_tail else "",
+            span=self.source.span(start, stop),
+            field_path=error.path,
+            expected=error.expected,
+            actual=error.found,
+            lost=stop - start if is_tail else 0,
+        )
+
     def _pass_writes(self, data: bytes, at: int, base: int) -> int:
-        """Has single writes taken where a whole fragment is a whole record of this log, as it is stored."""
+        """Let `take` have the batches with a single write from `at` on; return the offset in the block after them.
+
+        It gets none if a fragment may not be a complete, uncompressed record of this log.
+        """
         if self.take is None or self._open or self._codec is not None or self._headless or self.remains is not None:
             return at
         stop = self.take(data, at, base) if self.limits.payload_size >= BLOCK else at
@@ -384,6 +403,7 @@ class LogReader:
         return self.remains is not None
 
     def _check_fill(self, base: int, data: bytes, at: int) -> None:
+        """Report bytes other than zero after a zero header, which is filler up to the end of the block."""
         self._headless = self._headless or base + at == 0
         if data.count(0, at) != len(data) - at:
             span = self.source.span(base + at, base + len(data))
@@ -403,6 +423,7 @@ class LogReader:
 
     @staticmethod
     def _intact(data: bytes, at: int) -> bool:
+        """Whether a fragment of a known type and with a matching checksum is at `at`."""
         try:
             stop, stored, _, kind, _, _, _ = flat_fragment(data, at, len(data))
         except LayoutError:

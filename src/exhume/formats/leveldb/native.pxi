@@ -397,7 +397,10 @@ cdef class LeveldbRows:
         return True
 
     cdef bint decode(self, chars data, int64_t size, LdbBlock* block, LdbWalk* walk, int32_t place) noexcept nogil:
-        """Adds the entries of a block within the bounds; False when there may be something to say of the block."""
+        """Check a block and add its entries within `[walk.start, walk.stop)`; False if there may be a finding on it.
+
+        Then the caller takes back what was added, and reads the block in Python.
+        """
         cdef LeveldbTableBlockTrailer trailer
         cdef LeveldbBlockEntry entry
         cdef LeveldbInternalKey parts
@@ -407,6 +410,7 @@ cdef class LeveldbRows:
         cdef char* key
         cdef int64_t length, at = block.offset, end = block.offset + block.size, point = 0, points, tail, origin, before
         cdef uint64_t total = 0
+        # Checksum, compression, and size of the contents; `block.data` are contents that the caller decompressed.
         origin = self.values.size
         if block.data != NULL:
             length = block.size
@@ -422,6 +426,7 @@ cdef class LeveldbRows:
             length = snappy_size(data, &at, end) if block.codec == LEVELDB_TABLE_COMPRESSIONS_SNAPPY else block.size
             if length < 0 or length > walk.payload or length > max(walk.floor, block.size * walk.expansion):
                 return False
+        # The contents, which stay in memory as the values of the rows.
         if origin + length > walk.most or not reserve(&self.values, length + SNAPPY_SLACK):
             return False
         block.length = length
@@ -465,12 +470,14 @@ cdef class LeveldbRows:
             row.inverted = ~(<uint64_t>(parts.sequence if walk.sequence < 0 else walk.sequence) << 8 | parts.value_type)
             row.value, row.value_size = origin + entry.value_data_start, entry.value_data_end - entry.value_data_start
             self.keys.size += length
+            # The order of entries, also after the block before; the separator of that block must not be above the key.
             if walk.any and self.order(&walk.last, &row) >= 0:
                 return False
             walk.last, walk.last_length, walk.any = row, length, True
             if (row.at == 0 and walk.separator != NULL
                     and compare(self.key(&row), row.key_size, walk.separator, walk.separator_size) < 0):
                 return False
+            # Restart points, which ascend: each must be where an entry starts.
             if point < points and ldb_number(body + tail + point * <int64_t>sizeof(uint32_t)) <= row.at:
                 if ldb_number(body + tail + point * <int64_t>sizeof(uint32_t)) != row.at:
                     return False
@@ -513,7 +520,7 @@ cdef class LeveldbRows:
                 raise MemoryError
 
     cdef void merge(self, const Py_ssize_t* starts, Py_ssize_t first, Py_ssize_t stop, LdbRow* spare) noexcept nogil:
-        """Sort the runs `[first, stop)`; among equals, those of earlier runs come first."""
+        """Merge the sorted runs `[first, stop)`, by halves; among equals, those of earlier runs come first."""
         cdef Py_ssize_t middle = (first + stop) // 2, left, right, end, at
         if stop - first < 2:
             return
@@ -568,7 +575,9 @@ cdef class LeveldbRows:
 
     cdef inline void judge(self, LdbRow* row, chars* newest, int64_t* newest_size, int64_t* newer, int* newer_kind,
                            uint64_t last_sequence, const LdbRange* wiping, Py_ssize_t ranges) noexcept nogil:
-        """The status of a row, given the next newer visible version of its key, which it becomes itself."""
+        """Set the status of a row; `newest`, `newer` and `newer_kind` are key, sequence number and type of the next newer
+        visible version, and are those of the row afterwards.  `pykernel.judge` does the same.
+        """
         cdef uint64_t sequence = ~row.inverted >> 8
         cdef int kind = <int>(~row.inverted & 0xFF)
         cdef int64_t wiped = -1
@@ -608,6 +617,8 @@ cdef class LeveldbRows:
         newer[0], newer_kind[0] = <int64_t>sequence, kind
 
     def chains(self):
+        # For each unresolved row: its own value, and those of the older rows that contribute, which have the status of
+        # an operand (the base value too).
         cdef Py_ssize_t number, last
         cdef LdbRow* row
         cdef int kind
@@ -839,6 +850,7 @@ cdef class LeveldbRows:
         return out
 
     def numbers(self, int which):
+        # Columns: 0 sequence number, 1 value type, 2 status, 3 newer version, 4 offset in the block, 5 place.
         cdef Py_ssize_t number
         cdef bytes made = PyBytes_New(NULL, self.count * sizeof(int64_t))
         cdef int64_t* to = <int64_t*><char*>made
@@ -870,7 +882,7 @@ cdef class LeveldbRows:
             place = places[row.place]
             if place is not last:
                 last, in_log = place, place.operations is not None
-            version = kernel_alloc(made, 11)
+            version = kernel_alloc(made, 11)  # the fields of a `Version`, in its order
             fill_row(version, 0, PyBytes_New(<const char*>self.key(row), row.key_size))
             fill_row(version, 1, PyBytes_New(<const char*>self.value(row), row.value_size))
             fill_row(version, 2, ~row.inverted >> 8)

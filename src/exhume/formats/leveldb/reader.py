@@ -214,6 +214,7 @@ class _Details(Mapping[str, Any]):
         self._made: dict[str, Any] | None = None
 
     def _columns(self) -> dict[str, Any]:
+        """The columns, kept once they were made; the file is left out, as the entry names it as its `source`."""
         if self._made is None:
             self._made = {"key": self._version.key, **self._version.to_dict()}
             del self._made["file"]

@@ -37,7 +37,8 @@ from exhume.tuples import NamedTuple
 Item = tuple[bytes, int, int, int, Any, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts.
 
-The value is `bytes` or a `LargeValue`."""
+The rank orders equal entries of several files and blocks: that of the file in the upper bits, twice the number of the
+block below 2^33.  The value is `bytes` or a `LargeValue`; the place has the span of the block."""
 
 _TOP = (1 << 64) - 1
 KNOWN_TYPES = frozenset(ValueTypes)
@@ -143,19 +144,21 @@ class Table(IndexedFile):
         if not self.comparator.is_bytewise:
             return False
         limits = self.limits
-        stamp = -1 if self.global_sequence is None else self.global_sequence
-        caps = limits.payload_size, limits.expansion_floor, limits.expansion, limits.structure_size, MOST_AT_ONCE, stamp
+        sequence = -1 if self.global_sequence is None else self.global_sequence  # that of all entries, if not -1
+        caps = (
+            limits.payload_size, limits.expansion_floor, limits.expansion, limits.structure_size, MOST_AT_ONCE, sequence
+        )  # fmt: skip
         handles = blocks.handles
         if max(handles.sizes) > LARGE:
             return False
         base, end = handles[0].offset, handles[-1].stop
-        kind, _, _, context, room = self.rules
-        if end > room or end - base != sum(handles.sizes) + layout.BLOCK_TRAILER * len(handles):
-            return False
+        rules = self.rules
+        if end > rules.room or end - base != sum(handles.sizes) + layout.BLOCK_TRAILER * len(handles):
+            return False  # they pass the footer, or are not adjacent
         # Blocks that the kernel can check and decompress itself, else decompressed here.
         stored = self.source.read_at(base, end - base)
         found = None
-        if kind == "crc32c" and not context:
+        if rules.checksum == "crc32c" and not rules.base_context:
             found = rows.add_blocks(stored, base, blocks, None, self, start, stop, KNOWN_FLAGS, caps)
         if found is None:
             contents: list[tuple[bytes, int]] = []
@@ -166,7 +169,8 @@ class Table(IndexedFile):
                 block = self.read_data(handle, stored=stored[at:after])
                 if block is None or isinstance(block, LargeBlock) or (total := total + len(block.data)) > MOST_AT_ONCE:
                     return False
-                contents.append((block.data, stored[after - layout.BLOCK_TRAILER]))
+                compression = stored[after - layout.BLOCK_TRAILER]
+                contents.append((block.data, compression))
             found = rows.add_blocks(stored, base, blocks, contents, self, start, stop, KNOWN_FLAGS, caps)
         return bool(found)
 
@@ -232,7 +236,10 @@ class Table(IndexedFile):
         return chain.from_iterable(self.item_blocks(rank, start, stop))
 
     def item_blocks(self, rank: int, start: bytes | None, stop: bytes | None) -> Iterator[list[Item]]:
-        """Yield the entries with user keys in `[start, stop)`, block by block. Raises at damage."""
+        """Yield the entries with user keys in `[start, stop)`, block by block. Raises at damage.
+
+        `rank` is that of the table among the files that are merged.
+        """
         handles = self.strict_index.handles
         chosen = self.numbers(start, stop)
         first, last = chosen.start, chosen.stop
@@ -240,13 +247,14 @@ class Table(IndexedFile):
         if span is not None and first < len(handles) and span[1] - span[0] > handles[first].size:
             self.source.will_read(*span)
         previous: Item | None = None
-        # Nothing of a long range is kept for the next look-up, and it is read ahead.
+        # The blocks of a long range are read ahead and not kept for the next look-up.
         streamed = last - first > MOST_KEPT or (start is None and stop is None)
         blocks = self._stream(rank, first, last, start) if streamed else self._blocks_from(rank, first, start or b"")
         for items in blocks:
             if items:
                 if previous is not None and not self.follows(previous, items[0]):
-                    checks.raise_rule(checks.KEY_ORDER, span=items[0][5].span)
+                    place = items[0][5]
+                    checks.raise_rule(checks.KEY_ORDER, span=place.span)
                 previous = items[-1]
                 yield items
 

@@ -1,6 +1,6 @@
 """Metadata of a table on its blocks: metaindex, properties, and the index, which is stored as columns.
 
-A table of a gigabyte has some hundred thousand data blocks: keys and handles are made as objects for who requests one.
+A table of a gigabyte has some hundred thousand data blocks, so keys and handles become Python objects only on request.
 
 Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 """
@@ -26,12 +26,16 @@ from exhume.tuples import NamedTuple
 
 
 class _IndexShape(NamedTuple):
-    """Layout of the index of a table: `top` is None if there is none that can be read."""
+    """Layout of the index of a table."""
 
     top: Handle | None = None
+    """The index block, or the block that names the parts of a two-level index; None if it cannot be read."""
     kind: int = 0
+    """The property `INDEX_TYPE`; 0 is a single index block."""
     is_delta: bool = False
+    """Whether handles are stored as differences from the one before (RocksDB)."""
     has_user_keys: bool = False
+    """Whether keys are stored without sequence number and type."""
 
 
 PROPERTIES = "rocksdb.properties"
@@ -51,7 +55,7 @@ _FEATURES = {
     "rocksdb.separate.key.value.in.data.block": "keys and values are stored apart",
     "rocksdb.udi.is.primary.index": "an index that the application defines",
 }
-"""Properties that say that blocks are laid out in a way that is not read, if they are not zero."""
+"""Properties that state a layout that is not supported, if they are not zero, each with its description."""
 
 
 def _fixed(value: bytes | None) -> int:
@@ -199,7 +203,7 @@ class IndexedFile(BlockFile):
         is_needed = footer.version >= 3 or footer.index_handle is None
         noting = checks.RecordingReport(report if is_needed else checks.ignore)
         facts = self.properties(noting)
-        if noting.unchecked and is_needed:  # they may say that the index is laid out in another way
+        if noting.unchecked and is_needed:  # properties that could not be read may state another layout
             return _IndexShape()
         kind = _fixed(facts.get(INDEX_TYPE))
         if not self.check_features(report):
@@ -249,6 +253,7 @@ class IndexedFile(BlockFile):
             report(checks.FEATURE, "keys without sequence numbers, so not of a database", span=block.span)
             return BlockIndex.of(())
         cut = bytes if shape.has_user_keys else user_key
+        # Handles that RocksDB stores as differences have a layout of their own.
         if shape.is_delta:
             from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key
 
@@ -258,18 +263,19 @@ class IndexedFile(BlockFile):
             except FormatError as error:
                 checks.report_error(report, rule_of(error), error)
                 return BlockIndex.of(())
+        # The kernel parses an index without damage at once; otherwise each entry is parsed, to report the bad ones.
         with suppress(FormatError):
             columns = block_handles(block.data, block.entries_end, self.limits.structure_size, not shape.has_user_keys)
             if columns is not None:
                 return BlockIndex.packed(*columns)
-        out = []
+        entries = []
         for key, value, at in self.split_block(block, report):
             try:
                 handle = layout.whole_handle(value) or layout.parse_handle(value, block.span.in_payload(at, at))
-                out.append((cut(key), handle))
+                entries.append((cut(key), handle))
             except FormatError as error:
                 checks.report_error(report, checks.HANDLE, error)
-        return BlockIndex.of(out)
+        return BlockIndex.of(entries)
 
     def _has_plain_keys(self, block: TableBlock) -> bool:
         """Whether the first keys of an index are too short for sequence numbers: an application made the table."""

@@ -177,10 +177,11 @@ MOST_COLUMNS = 1 << 16
 
 
 def resolver_of(operators: Mapping[int, Operator], blobs: Blobs) -> Resolver:
-    """A resolver that knows the merge operators of the column families, by their numbers, and the blob files.
+    """Return a function that computes the value of a key from its stored versions.
 
-    It raises what keeps a value in a blob file from being read, and `LimitExceededError` for a value above the limit
-    `payload_size` that merge operands apply to.
+    It uses the merge operators of the column families (by number) and the blob files.  It propagates errors from
+    reading a blob file, and raises `LimitExceededError` if merge operands apply to a value above the limit
+    `payload_size`.
     """
 
     def resolve(family: int, key: bytes, versions: Versions) -> bytes | LargeValue | None:
@@ -190,7 +191,7 @@ def resolver_of(operators: Mapping[int, Operator], blobs: Blobs) -> Resolver:
         """
         operands = [whole(value) for kind, value in versions if kind == ValueTypes.MERGE]
         base: bytes | LargeValue | None = None
-        if len(operands) < len(versions):
+        if len(operands) < len(versions):  # the last version is the base value
             kind, stored = versions[-1]
             if kind == ValueTypes.BLOB_INDEX:
                 base = blobs(key, whole(stored))

@@ -37,6 +37,7 @@ from exhume.native.kernel import BLOCK_BOMB
 from exhume.tuples import NamedTuple
 
 _TOP = (1 << 64) - 1
+"""Items have this number minus the packed sequence number and type, so that the newest version sorts first."""
 
 
 def verify_database(
@@ -48,10 +49,12 @@ def verify_database(
     """
     database.confirm_manifest()
     yield from database.problems
+    # Comparators.
     orders = [database.order(family) for family in (database.manifest.families if database.manifest else (0,))]
     for name in dict.fromkeys(order.name for order in orders if not order.known):
         actual = name or "no name, and keys that are not in the order of bytes"
         yield checks.COMPARATOR.finding(span=Span(database.tree.name, 0, 0), actual=actual)
+    # Logs and old manifests.  The last sequence number of the database is that of the manifest or of a later log.
     last = (database.manifest.last_sequence or 0) if database.manifest else None
     for file in database.files:
         if file.kind == "log":
@@ -68,20 +71,21 @@ def verify_database(
             )
             yield from map(checks.unused, found.findings())
     yield from database.updates_in_place()
+    # Tables: worker threads survey runs of data blocks ahead of the loop that collects the findings, table by table.
     tables = [f for f in database.files if f.kind == "table" and f.size is not None]
     known = {t.number: t for t in database.manifest.tables} if database.manifest else {}
     rules = _Rules(database, last, quick)
     waiting: deque[TableVerifier] = deque()
 
-    def pieces() -> Iterator[_BlockRun]:
+    def block_runs() -> Iterator[_BlockRun]:
         for file in tables:
-            walk = TableVerifier(rules, file, known.get(file.number))
-            waiting.append(walk)
-            yield from walk.begin()
+            verifier = TableVerifier(rules, file, known.get(file.number))
+            waiting.append(verifier)
+            yield from verifier.begin()
 
-    surveys = map_ordered(rules.survey, pieces(), jobs)
+    surveys = map_ordered(rules.survey, block_runs(), jobs)
     for done, file in enumerate(tables, 1):
-        first = next(surveys)  # when it is there, the table has begun
+        first = next(surveys)  # every table has at least one run: its verifier is now in `waiting`
         findings = waiting.popleft().finish(first, surveys)
         yield from findings if file.role is Role.LIVE else map(checks.unused, findings)
         progress(done, len(tables), "tables")
@@ -93,7 +97,7 @@ def verify_database(
 
 
 def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Finding]:
-    """Every checksum of a blob file, and the number of values in it."""
+    """Check every checksum of a blob file, and the number of values in it; return the findings."""
     found = CappedFindings()
     report = checks.collector(found.append)
     blobs = BlobFile(database.source(file.name), database.limits)
@@ -103,7 +107,7 @@ def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Find
 
 
 def _unresolved(database: Database, jobs: int) -> list[Finding]:
-    """The live values that cannot be determined; none where a log cannot be read, which is reported before."""
+    """Report the live values that cannot be determined; none if a log cannot be read, which is reported before."""
     found = CappedFindings()
     try:
         database.kinds.update(*(database.load_log(file, checks.ignore).kinds for file in database.logs(Role.LIVE)))
@@ -119,7 +123,7 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
                 if version.value_type == ValueTypes.BLOB_INDEX and database.unread:
                     if len(places) < MOST_UNREAD:
                         places.setdefault(version.key, version.span)
-                    continue  # for a reason that is reported below
+                    continue  # the loop below reports why the blob could not be read
                 found.append(checks.UNRESOLVED.finding(kind, span=version.span, actual=version.key))
         for key, error in database.unread:
             raised = Finding.from_error(error)
@@ -136,7 +140,7 @@ def _guard(found: CappedFindings, work: Any) -> None:
 
 
 def _verify_log(database: Database, file: DbFile) -> tuple[list[Finding], int | None]:
-    """Faults of a log, and its last sequence number; None where its end was not read."""
+    """Return the findings on a log, and its last sequence number; None if its end was not read."""
     found, last = CappedFindings(), None
     try:
         last = database.load_log(file, checks.collector(found.append)).last_sequence
@@ -154,19 +158,23 @@ class _LastEntry(NamedTuple):
 
 
 class _BlockRun(NamedTuple):
-    """Some data blocks of a table that follow one another, with their separators."""
+    """Up to `PIECE` consecutive data blocks of a table; a worker thread surveys one run at a time."""
 
     file: DbFile
     stated: TableFile | None
+    """The table's entry in the manifest, if it has one."""
     blocks: BlockIndex
+    """The separator and the handle of each block."""
 
 
 class _BlockRunSummary(NamedTuple):
-    """Facts about a run of consecutive blocks that break no rule; `entries` is their number."""
+    """Facts about a run of blocks that break no rule."""
 
     first: tuple[bytes, int]
+    """User key and inverted number of the first entry, as in `_LastEntry`."""
     last: _LastEntry
     entries: int
+    """Number of entries."""
 
 
 class _Rules(NamedTuple):
@@ -174,37 +182,39 @@ class _Rules(NamedTuple):
 
     database: Database
     last_sequence: int | None
+    """The highest sequence number that an entry may have; None if it is unknown."""
     quick: bool
 
-    def survey(self, piece: _BlockRun) -> _BlockRunSummary | None:
-        """Check the blocks of a piece together; None if one of them may have a finding, and each has to be examined."""
+    def survey(self, run: _BlockRun) -> _BlockRunSummary | None:
+        """Check the blocks of a run together, in the kernel; None if each must be examined, as one may have a fault."""
         rows = LeveldbRows()
         try:
-            table = self.database.table(piece.file)
-            fine = table.comparator.is_bytewise and table.add_blocks(rows, piece.blocks)
+            table = self.database.table(run.file)
+            is_sound = table.comparator.is_bytewise and table.add_blocks(rows, run.blocks)
         except ExhumeError:
             return None
-        found = rows.facts() if fine else None
-        if found is None:
+        facts = rows.facts() if is_sound else None
+        if facts is None:
             return None
-        if piece.file.role is Role.LIVE:
+        if run.file.role is Role.LIVE:
             self.database.kinds.update(kind for _, kind in rows.tally()[0])
-        first, last, highest = found
-        stated = piece.stated
+        first, last, highest_sequence = facts
+        stated = run.stated
         if stated is not None and (first[0] < user_key(stated.smallest) or last[0] > user_key(stated.largest)):
             return None
-        if self.last_sequence is not None and highest > self.last_sequence:
+        if self.last_sequence is not None and highest_sequence > self.last_sequence:
             return None
-        handles = piece.blocks.handles
+        handles = run.blocks.handles
         starts = map(table.source.origin.__add__, handles.offsets)
         note_payloads(table.source.name, starts, rows.lengths)
         return _BlockRunSummary(first, _LastEntry(*last, handles[-1]), len(rows))
 
 
 class TableVerifier:
-    """One table against its own rules and against the manifest.
+    """Checks one table against the rules of tables and against the manifest.
 
-    `begin` reads all but the data blocks, and returns these in chunks; `finish` takes the result of a survey of each.
+    `begin` checks all but the data blocks and returns these in runs, which `_Rules.survey` checks in worker threads;
+    `finish` takes its result for each run.
     """
 
     def __init__(self, rules: _Rules, file: DbFile, stated: TableFile | None) -> None:
@@ -216,10 +226,11 @@ class TableVerifier:
         self.order: Comparator = self.table.comparator
         self.kinds: set[int] = rules.database.kinds
         self.unread: bool = False
-        """Whether entries are missing from the data: then their number and range are not compared."""
+        """Whether some entries could not be read: then their number and range are not compared."""
         self.claimed: list[tuple[int, int, str]] = []
+        """The (start, end, name) of each block and of the footer."""
         self.sound: list[_BlockRun] = []
-        """Pieces with nothing to object to, which claim their bytes as a whole."""
+        """Runs without findings; each claims its bytes as a whole, as if it were one block."""
         self.entries: int = 0
         self._found = CappedFindings()
         self._report: Report = checks.collector(self._found.append)
@@ -227,8 +238,8 @@ class TableVerifier:
         self._blocks: BlockIndex | None = None
         """The index, once everything but the data blocks was checked."""
         self._names_all = True
-        """Whether the index was read, so that no other blocks can claim bytes."""
-        self._pieces: list[_BlockRun] = []
+        """Whether the index names all data blocks, so that bytes outside the named blocks are a fault."""
+        self._runs: list[_BlockRun] = []
 
     def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
         """Report a broken rule."""
@@ -236,17 +247,17 @@ class TableVerifier:
         self._report(rule, detail, **more)
 
     def begin(self) -> list[_BlockRun]:
-        """The data blocks in chunks, at least one; faults elsewhere are noted."""
+        """Check everything but the data blocks; return these in runs, at least one, which may be empty."""
         _guard(self._found, self._outline)
         blocks = self._blocks or BlockIndex.of(())
-        self._pieces = [
+        self._runs = [
             _BlockRun(self.file, self.stated, blocks[at : at + PIECE]) for at in range(0, max(1, len(blocks)), PIECE)
         ]
-        return self._pieces
+        return self._runs
 
     def finish(self, first: _BlockRunSummary | None, others: Iterator[_BlockRunSummary | None]) -> list[Finding]:
-        """Everything that is wrong with the table, given the survey of its first piece and all that follow."""
-        mine = [first, *islice(others, len(self._pieces) - 1)]
+        """Return the findings on the table, from the survey of its first run, and `others` that begin with its own."""
+        mine = [first, *islice(others, len(self._runs) - 1)]
         if self._blocks is not None:
             _guard(self._found, lambda: self._examine(mine))
         return self._found.findings()
@@ -280,28 +291,28 @@ class TableVerifier:
         self._names_all = not naming.unchecked
 
     def _examine(self, surveys: list[_BlockRunSummary | None]) -> None:
-        """Examine the data blocks: pieces without a finding as a whole, others block by block."""
+        """Examine the data blocks: runs that the survey found sound as a whole, others block by block."""
         previous: _LastEntry | None = None
-        for number, (piece, seen) in enumerate(zip(self._pieces, surveys, strict=True)):
+        for number, (run, seen) in enumerate(zip(self._runs, surveys, strict=True)):
             if seen is None or (previous is not None and not self.table.follows(previous, seen.first)):
-                previous = self._examine_piece(piece, number * PIECE, previous)
+                previous = self._examine_run(run, number * PIECE, previous)
             else:
                 self.entries += seen.entries
-                self.sound.append(piece)
+                self.sound.append(run)
                 previous = seen.last
         if not self.quick and not self.unread:
             self._check_range(previous)
             self._check_properties(self._facts)
         self._check_claims()
 
-    def _examine_piece(self, piece: _BlockRun, number: int, previous: _LastEntry | None) -> _LastEntry | None:
-        """Examine each block of a piece, whose first has that number in the index; return the last entry so far."""
-        self._claim_blocks(piece)
-        read = self.table.read_blocks(piece.blocks.handles, self.report)
-        for place, ((separator, handle), block) in enumerate(zip(piece.blocks, read, strict=True), number):
+    def _examine_run(self, run: _BlockRun, first: int, previous: _LastEntry | None) -> _LastEntry | None:
+        """Examine each block of a run, whose first block is number `first` of the index; return the last entry."""
+        self._claim_blocks(run)
+        read = self.table.read_blocks(run.blocks.handles, self.report)
+        for number, ((separator, handle), block) in enumerate(zip(run.blocks, read, strict=True), first):
             if block is None or self.quick:
                 continue
-            items, _ = self.table.block_items(block, place, self.report)
+            items, _ = self.table.block_items(block, number, self.report)
             self._check_restarts(block)
             if items:
                 self._check_items(block, items, previous, separator)
@@ -309,13 +320,16 @@ class TableVerifier:
         return previous
 
     def _claim(self, handle: Handle, name: str) -> None:
+        """Record that a block covers its bytes, for `_check_claims`."""
         self.claimed.append((handle.offset, handle.stop, name))
 
-    def _claim_blocks(self, piece: _BlockRun) -> None:
-        for handle in piece.blocks.handles:
+    def _claim_blocks(self, run: _BlockRun) -> None:
+        """Record the bytes of each data block of a run."""
+        for handle in run.blocks.handles:
             self._claim(handle, "data block")
 
     def _check_meta_block(self, name: str, handle: Handle) -> None:
+        """Check a block that the metaindex names; of its content, only properties and LevelDB's filters are known."""
         if name == PROPERTIES:
             self.table.properties(self.report)
             return
@@ -330,6 +344,7 @@ class TableVerifier:
                 checks.report_error(self.report, checks.BLOCK, error, "filter: ")
 
     def _check_restarts(self, block: TableBlock | LargeBlock) -> None:
+        """Report a restart point at which no entry starts."""
         restarts: Sequence[int]
         if isinstance(block, LargeBlock):
             end, size, restarts, starts = block.end, block.size, block.restarts(), block.starts
@@ -350,6 +365,7 @@ class TableVerifier:
     def _check_items(
         self, block: TableBlock | LargeBlock, items: list[Item], previous: _LastEntry | None, separator: bytes
     ) -> None:
+        """Check the entries of a block, in their order: against the block before it, its separator, and each alone."""
         report = self.report
         if previous is not None and not self.table.follows(previous, items[0]):
             report(checks.KEY_ORDER, "a block starts before the end of the previous one", span=block.span)
@@ -374,6 +390,7 @@ class TableVerifier:
                        expected=f"at most {self.last_sequence}", actual=packed >> 8)  # fmt: skip
 
     def _check_bounds(self, block: TableBlock | LargeBlock, items: list[Item]) -> None:
+        """Report entries outside the range of keys that the manifest states for the table."""
         if self.stated is None:
             return
         smallest, largest = user_key(self.stated.smallest), user_key(self.stated.largest)
@@ -381,7 +398,10 @@ class TableVerifier:
             self.report(checks.KEY_RANGE, span=block.span, expected=f"{smallest!r} to {largest!r}")
 
     def _check_range(self, last: _LastEntry | None) -> None:
-        """The table must hold the manifest's largest key (the smallest is checked with the first block's bounds)."""
+        """Report that the last entry is below the largest key that the manifest states.
+
+        Entries outside the range were reported with their blocks.
+        """
         if self.stated is not None and last is not None and self.order.precedes(last[0], user_key(self.stated.largest)):
             if self.table.range_deletions(checks.ignore):
                 return  # a range deletion may reach beyond the last entry
@@ -394,6 +414,7 @@ class TableVerifier:
             )
 
     def _check_properties(self, facts: dict[str, bytes]) -> None:
+        """Compare the number of entries with the one that the properties state."""
         stated = property_number(facts.get("rocksdb.num.entries", b""))
         ranges = property_number(facts.get("rocksdb.num.range-deletions", b"")) or 0
         if stated is not None and stated != self.entries + ranges:
@@ -401,18 +422,18 @@ class TableVerifier:
             self.report(checks.PROPERTIES, "rocksdb.num.entries", span=span, expected=stated, actual=self.entries)
 
     def _check_claims(self) -> None:
-        """Blocks must neither overlap nor leave bytes between them."""
+        """Report blocks that overlap, and bytes between them, unless they are padding."""
         source = self.table.source
-        sound = [piece.blocks.handles for piece in self.sound]
+        sound = [run.blocks.handles for run in self.sound]
         joined = [(handles[0].offset, handles[-1].stop, "data block") for handles in sound]
         claimed = sorted({*self.claimed, *joined})
-        if any(end > start for (_, end, _), (start, _, _) in pairwise(claimed)):  # by which blocks has to be said
-            for piece in self.sound:
-                self._claim_blocks(piece)
+        if any(end > start for (_, end, _), (start, _, _) in pairwise(claimed)):
+            for run in self.sound:  # the finding names a block, not a run
+                self._claim_blocks(run)
             claimed = sorted(set(self.claimed))
-        at = 0
+        at = 0  # the end of what is claimed so far
         gaps: list[tuple[int, int]] = []
-        after_data, before = True, ""
+        after_data, before = True, ""  # whether each gap follows a data block; the name of the previous block
         for start, end, name in claimed:
             if end > source.size:
                 continue  # reported by the rule about handles
