@@ -26,14 +26,21 @@ ROOM: Final = 1 << 29
 
 
 class Shape(NamedTuple):
-    """A column, as the kernel's `RbufShape` describes it; those within follow one another from `child` on."""
+    """Description of a column, the same as the kernel's `RbufShape`."""
 
     kind: str = "-"
+    """w number, ? boolean, g GUID, t time, s bytes or string, l list, a array (a list of fixed size), m map, o struct,
+    v variant, e struct without fields, j JSON text (a type within itself, for which Arrow has no type), - none."""
     child: int = 0
+    """Index of the first column within this one; the others follow it."""
     number: int = 0
+    """Number of columns within, or of elements of an array."""
     width: int = 0
+    """Bytes of a value of fixed size."""
     text: int = 0
+    """Offset of the type name of a variant's alternative in the strings of all shapes."""
     size: int = 0
+    """Bytes of that name."""
 
 
 class _ShapeWriter:
@@ -45,14 +52,17 @@ class _ShapeWriter:
         self.texts = bytearray()
 
     def take(self, count: int) -> int:
-        """The first of new shapes that follow one another.  Raises `OverflowError` for too many."""
+        """Append `count` empty shapes; return the index of the first.  Raises `OverflowError` for too many."""
         if len(self.shapes) + count > MAX_ROWS:
             raise OverflowError
         self.shapes += [Shape()] * count
         return len(self.shapes) - count
 
     def fields(self, fields: list[Field], inside: tuple[str, ...], wanted: Collection[str] | None = None) -> Shape:
-        """A struct of these fields; only those that are `wanted` (None: all) have a column that is filled."""
+        """Return the shape of a struct of these fields; fields that are not `wanted` (None: all are) have no column.
+
+        `inside` has the names of the types around it, to find a type within itself.
+        """
         first = self.take(len(fields))
         for number, each in enumerate(fields, first):
             if wanted is None or each.name in wanted:
@@ -60,11 +70,7 @@ class _ShapeWriter:
         return Shape("o", first, len(fields))
 
     def _value(self, each: Field, inside: tuple[str, ...]) -> Shape:
-        """Return the shape of a field's values; the shapes of its elements are added to `self.shapes`.
-
-        The letters of the kinds are those of the kernel (`RbufShape`): w number, ? boolean, g GUID, t time, s bytes or
-        string, l list, a array, m map.
-        """
+        """Return the shape of a field's values; the shapes of its elements are added to `self.shapes`."""
         if is_fixed(each._replace(optional=False)):
             kind = {"bool": "?", "guid": "g", "system_time_point": "t"}.get(each.type, "w")
             width = struct.calcsize("<" + letter_of(self._registry, each))
@@ -89,6 +95,7 @@ class _ShapeWriter:
         return Shape("a", first, each.array_size) if each.type == "array" else Shape("l", first)
 
     def _object(self, name: str, inside: tuple[str, ...]) -> Shape:
+        """Return the shape of a value of an object type; JSON text for a type within itself."""
         if name in inside:
             return Shape("j")
         fields = [*self._registry.schema(name).visible_fields()]

@@ -341,17 +341,18 @@ class RawQuery(Query):
 
     @staticmethod
     def _whole(batch: Batch, pieces: list[IndexBlock]) -> Iterable[bytes] | None:
-        """Return the bytes of all messages at once if those of the batch are adjacent in one split."""
+        """Return the bytes of all messages at once if those of the batch are adjacent in one split; else None."""
         ((cursor, piece), *others) = [one for one in zip(batch.cursors, pieces, strict=True) if one[1].time]
         assert isinstance(cursor, SplitCursor)
         if others or cursor.unpack is not None:
             return None
         runs = ark_runs(piece.offset, piece.size, 0, UNBOUNDED) or []
-        if len(runs) != 1 or ark_total(piece.size) != runs[0][1] - runs[0][0]:  # more, where messages overlap
+        if len(runs) != 1:
             return None
-        if runs[0][1] - runs[0][0] > LARGE:
-            return cursor.split.source.chunks(*runs[0][:2])
-        return cursor.split.read_runs(runs)[:1]
+        start, stop = runs[0][:2]
+        if ark_total(piece.size) != stop - start:  # messages overlap
+            return None
+        return cursor.split.source.chunks(start, stop) if stop - start > LARGE else cursor.split.read_runs(runs)
 
 
 class ValueQuery(Query):

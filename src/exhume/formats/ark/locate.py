@@ -188,7 +188,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
 
 
 def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> ArchivePiece | None:
-    """The manifest or split that a file is: a manifest names its splits.  Raises what reading one raises."""
+    """Return the manifest or split in a file; a manifest names its splits.  Propagates errors from reading it."""
     if format != "ark":
         return None
     if (
@@ -250,8 +250,8 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive 
 def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | None:
     """Return the split file whose header starts at `hit`; None if header or index is not plausible.
 
-    Its length is the largest of what header, index and messages need. The result is partial if the source ends before
-    that, if the index is empty, or if the last messages belong to other data.
+    Its length is the largest of the end of the header, of the index and of the messages. The result is partial if the
+    source ends before that, if the index is empty, or if the last message belongs to other data.
     """
     head = source.read_up_to(hit, HEADER_WINDOW)
     try:
@@ -263,6 +263,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | N
         return None
     window = source.window(hit, source.size)
     split = Split(window, header=header)
+    # The index, as far as it is there; at least half of its entries must refer to types of the header.
     present = max(0, min(header.item_count, (room - header.index_offset) // ENTRY_SIZE))
     index = split.read_entries(0, present) if present else b""
     entries = parse_index(index)
@@ -270,6 +271,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | N
     known = np.frombuffer(split.known_objects(), np.bool_)[entries["object_identifier"]]
     if present and int(known.sum()) * 2 < present:
         return None
+    # The length of the file.  An empty index takes up the slots that are reserved for it.
     usable = known & (entries["len_data"] > 0)
     length = max(
         header.size,
@@ -278,6 +280,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | N
     )
     if not header.item_count:
         length = max(length, min(room, header.index_offset + header.maximum_count * ENTRY_SIZE))
+    # Check the entries, and the messages that are there.
     inside = np.flatnonzero(usable & (end <= room))
     findings = [f for f in check_entries(split, index) if f.is_problem][:MOST_FINDINGS]
     bad, more, proof = prove_messages(split, entries[inside], limits)
@@ -285,7 +288,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | N
     cut = length > room or present < header.item_count
     partial = cut or not header.item_count or ends_foreign(entries[inside], bad)
     verdict = CarveVerdict.of(findings, proof, partial=partial)
-    confidence = 0.6 if findings or cut else 0.9  # three bytes and what follows them are little to go by
+    confidence = 0.6 if findings or cut else 0.9  # a header is recognized by few bytes, and has no checksum
     end = source.size if cut else hit + length
     return CarvedArchive("ark", source.span(hit, end), verdict, confidence, tuple(findings), proof)
 

@@ -324,28 +324,30 @@ class McapChunkMaker:
     def __call__(
         self, log: ArkLog, query: dict[str, Any], findings: list[Finding]
     ) -> Iterator[tuple[McapPiece | LargeRow, int]]:
-        """The messages of a query as chunks of the file, with their number.
+        """Yield the messages of a query as parts of the file, each with its number of messages.
 
-        Raises the error of a damaged message after the chunk of those before it.
+        Messages are collected up to `PIECE_BYTES`.  A large one, above `LARGE` or the limit `payload_size`, is a part
+        by itself.  The error of a damaged message is raised after the part with the messages before it.
         """
         held: list[Row] = []
-        size, damage = 0, None
+        held_size, damage = 0, None
         declared = self.declared()
-        most = min(LARGE, log.limits.payload_size)
-        step = min(most, PIECE_BYTES)
+        largest_held = min(LARGE, log.limits.payload_size)
+        check_from = min(largest_held, PIECE_BYTES)  # below this, neither a large message nor a full part is possible
         try:
             for message in self._messages(log, query, findings):
+                data = message[2]
                 held.append(message)
-                size += len(message[2])
-                if size < step:
+                held_size += len(data)
+                if held_size < check_from:
                     continue
-                # A large message gets a chunk of its own, after the one with the messages before it.
-                large = held.pop() if len(message[2]) > most else None
-                if held and (large is not None or size >= PIECE_BYTES):
+                # A large message comes after the part with the messages before it.
+                large = held.pop() if len(data) > largest_held else None
+                if held and (large is not None or held_size >= PIECE_BYTES):
                     yield message_piece(declared, held), len(held)
-                    held, size = [], 0
+                    held, held_size = [], 0
                 if large is not None:
-                    size = 0
+                    held_size = 0
                     yield LargeRow(*large), 1
         except ExhumeError as error:
             damage = error

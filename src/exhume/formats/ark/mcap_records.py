@@ -175,15 +175,14 @@ class LargeRow(NamedTuple):
 
 
 class McapPiece(NamedTuple):
-    """Part of the data section of a file, where in a file of its own it began, and the summary of that file.
+    """Part of the data section of a file, made as if it were a file of its own; `JoinedFile` moves its offsets."""
 
-    `data` are bytes that follow one another; `channels` are the numbers of the channels that it declares.
-    """
-
-    data: Sequence[bytes | memoryview]
+    data: Sequence[bytes | memoryview]  # consecutive bytes
     start: int
+    """Offset of the data in the piece's own file, from which the offsets in `summary` count."""
     summary: Any
     channels: frozenset[int] = frozenset()
+    """Numbers of the channels that the data declare."""
 
 
 def head_piece(declare: Callable[[Any], None], profile: str, library_name: str) -> McapPiece:
@@ -244,9 +243,7 @@ def message_piece(declared: Declared, messages: Iterable[Row]) -> McapPiece:
 
 
 def large_piece(declared: Declared, row: LargeRow) -> McapPiece:
-    """The chunk of one message, which is read once, in windows; the chunk is compressed into a temporary file if it is
-    larger than `HELD`.  Raises what reading the message raises.
-    """
+    """The chunk of a large message, read once in windows; in a temporary file if the chunk is larger than `HELD`."""
     made = _Chunks(declared)
     made.add_large(row)
     return made.piece()

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Cursor:
-    """One split in a merge.
-
-    `rank` is its place in the order of splits, `bound` the earliest time it can have, and `start` opens it and yields
-    its blocks, both in the direction of the merge.
-    """
+    """One split in a merge: its current block of index entries, and the block after it."""
 
     rank: int
+    """Position in the order of splits, which decides between entries of the same time."""
     bound: int
+    """Lower bound of the sort keys (see `keys`); the split is not opened before the merge gets there."""
     start: Callable[[], Iterator[IndexBlock]]
+    """Opens the split and yields its blocks, the last one first in a reversed merge."""
     finish: Callable[[], None] = lambda: None
+    """Closes the split."""
     _blocks: Iterator[IndexBlock] | None = field(default=None, repr=False)
     _block: IndexBlock | None = field(default=None, repr=False)
     _following: IndexBlock | None = field(default=None, repr=False)
@@ -56,7 +56,7 @@ class Cursor:
         """Move on to the next block; False at the end, where the split is closed."""
         self._block = self._following
         if self._block is None:
-            self._blocks = self._keys = None  # a finished cursor holds no index any more
+            self._blocks = self._keys = None  # a finished cursor keeps no index in memory
             self.finish()
             return False
         self._following = self._fetch()
@@ -85,7 +85,7 @@ class Cursor:
         return taken
 
     def close(self) -> None:
-        """Release what the merge held open."""
+        """Close the split, unless it was closed at its end."""
         if self._blocks is not None:
             self.finish()
 

@@ -35,17 +35,20 @@ Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None
 OnError = Literal["raise", "skip", "limit"]
 
 BATCH_BYTES: Final = 8 << 20
+"""Bytes of stored messages after which a batch ends; a single larger message is a batch by itself."""
 BATCH_MESSAGES: Final = 1 << 14
-"""Size of a batch: at most that many messages, or bytes of stored messages."""
+"""Most messages of a batch."""
 
 Task = tuple[Batch, list[int], list[IndexBlock]]
-"""A part of a merged batch: the batch, which cursor each entry comes from, in order, and the entries of each cursor."""
+"""Part of a merged batch: the batch; for each entry, in order, the number of its cursor in the batch; and the entries,
+by cursor."""
 
 
 class Query:
-    """One pass over the messages; with `large`, those above the limit `payload_size` have a `LargeValue` as data."""
+    """One pass over the messages: the index entries of all splits are merged, and read in tasks of bounded size."""
 
     large = False
+    """Whether messages above the limit `payload_size` have a `LargeValue` as data; otherwise they are errors."""
 
     def __init__(
         self,
@@ -68,10 +71,10 @@ class Query:
         self.skip: bool = on_error == "skip"
         self._past_limits = on_error == "limit"
         self.findings = findings
-        self.most: int = reader.limits.payload_size
+        self.most: int = reader.limits.payload_size  # bytes of a message in memory
 
     def batches(self, on_missing: OnMissing | None, *, replays: bool) -> Iterator[Iterable[Any]]:
-        """The results of all of the query, in batches, one at a time in memory; `replays` latched messages as well."""
+        """Yield all results in batches, one at a time in memory; with `replays`, also those of `latched`."""
         references = self.reader.readable(on_missing)
         if replays and not self.reverse:
             yield self.latched(references)
@@ -80,7 +83,7 @@ class Query:
             yield self.latched(references)
 
     def run(self, references: Sequence[SplitReference]) -> Iterator[Iterable[Any]]:
-        """The messages of the time window, in order, in batches."""
+        """Yield the messages of the time window, in order, in batches."""
         for task in self.tasks(references):
             if isinstance(task, ExhumeError):
                 self.note(task)
@@ -88,7 +91,7 @@ class Query:
                 yield self.batch_messages(*task)
 
     def tasks(self, references: Sequence[SplitReference]) -> Iterator[Task | ExhumeError]:
-        """Yield the batches of index entries for `batch_messages`, and the errors of entries that are skipped."""
+        """Yield the index entries of the time window as tasks for `batch_messages`, and the errors of bad entries."""
         cursors: list[Cursor] = []
         self.reader.will_read(
             each.identifier
@@ -127,7 +130,7 @@ class Query:
         return SplitCursor.make(self, reference, facts, low, high, bound)
 
     def skips(self, error: ExhumeError) -> bool:
-        """Whether a message with this error is skipped, and noted."""
+        """Return whether a message with this error is skipped; if so, add the error to the findings."""
         if skipped := self.skip or (self._past_limits and isinstance(error, LimitExceededError)):
             self.note(error)
         return skipped
@@ -138,8 +141,11 @@ class Query:
             self.findings.append(Finding.from_error(error))
 
     def _deliver(self, batch: Batch) -> Iterator[Task | ExhumeError]:
-        """Divide a merged batch into tasks of bounded size; yield the errors of bad entries that are skipped."""
-        at, start = [0] * len(batch.blocks), 0
+        """Divide a merged batch into tasks of bounded size; yield the errors of bad entries that are skipped.
+
+        A task ends before a bad entry.
+        """
+        at, start = [0] * len(batch.blocks), 0  # where the next task begins: in each block, in the merged order
         numbers, most = batch.sources, min(BATCH_BYTES, self.most)
 
         def cut(stop: int) -> tuple[list[int], list[IndexBlock]]:
@@ -188,18 +194,20 @@ class Query:
 
     def batch_messages(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterable[Any]:
         """Return the messages of a batch: `pieces` has each cursor's entries, `numbers` the cursor of each message."""
-        streams: dict[int, Iterator[ArkMessage | None]] = {}
+        streams: dict[int, Iterator[ArkMessage | None]] = {}  # the messages of each cursor, by its number
         for number, piece in enumerate(pieces):
             if piece.time:
                 cursor = batch.cursors[number]
                 assert isinstance(cursor, SplitCursor)
-                if len(piece.time) == len(numbers):
+                if len(piece.time) == len(numbers):  # all of them are from this split
                     return cursor.messages(piece)
                 streams[number] = iter(cursor.messages(piece, holes=True))
+        # For each entry the next message of its cursor; None is a hole, where a message was skipped.
         return filter(None, map(next, map(streams.__getitem__, numbers)))
 
     def latched(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
-        """The last message before the window of every selected latched channel, in time order."""
+        """Yield the last message before the window of every selected latched channel, in time order."""
+        # By channel identifier: (time, rank of the split, place in its index, split, the entry alone).
         latest: dict[str, tuple[int, int, int, SplitReference, IndexBlock]] = {}
         if self.low == 0:
             return
@@ -217,7 +225,9 @@ class Query:
                     raise
                 self.note(error)
                 continue
-            self._latest(each, facts, mine, low, high, latest)
+            for identifier, entry in self._latest(each, facts, mine, low, high):
+                if identifier not in latest or entry[:3] >= latest[identifier][:3]:
+                    latest[identifier] = entry
         found = sorted(latest.values(), key=lambda item: item[:3], reverse=self.reverse)
         for _, _, _, reference, block in found:
             facts = self.reader.facts(reference.identifier)
@@ -230,33 +240,16 @@ class Query:
                 cursor.close_split()
 
     def _latest(
-        self,
-        reference: SplitReference,
-        facts: SplitFacts,
-        identifiers: set[str],
-        low: int,
-        high: int,
-        latest: dict[str, tuple[int, int, int, SplitReference, IndexBlock]],
-    ) -> None:
-        """Search one split backwards until every latched object of it is found."""
-        open_ = {m.short: m.identifier for m in facts.header.mappings if m.identifier in identifiers}
-        if not open_ or facts.minimum_ns > high:
+        self, reference: SplitReference, facts: SplitFacts, identifiers: set[str], low: int, high: int
+    ) -> Iterator[tuple[str, tuple[int, int, int, SplitReference, IndexBlock]]]:
+        """Yield the last entry in a split of each of these channels, with `low <= time <= high`; see `latched`."""
+        channels = {m.short: m.identifier for m in facts.header.mappings if m.identifier in identifiers}
+        if not channels or facts.minimum_ns > high:
             return
         split = self.reader.open_split(reference.identifier)
         try:
-            for block in split.blocks(facts, low, high, reverse=True):
-                for short in list(open_):
-                    hit = next((n for n in _places(block.object, short) if not block.bad[n]), None)
-                    if hit is None:
-                        continue
-                    identifier = open_.pop(short)
-                    one = block.part(hit, hit + 1)
-                    mine = (one.time[0], reference.rank, one.place(0))
-                    best = latest.get(identifier)
-                    if best is None or mine >= best[:3]:
-                        latest[identifier] = (*mine, reference, one)
-                if not open_:
-                    return
+            for short, entry in split.last_entries(facts, low, high, channels):
+                yield channels[short], (entry.time[0], reference.rank, entry.place(0), reference, entry)
         finally:
             self.reader.release(split)
 
@@ -284,14 +277,8 @@ def messages(
     return chain.from_iterable(found)  # no generator between a message and its reader
 
 
-def _places(text: bytes, byte: int) -> Iterator[int]:
-    at = -1
-    while (at := text.find(byte, at + 1)) >= 0:
-        yield at
-
-
 class SplitCursor(Cursor):
-    """A split in a merge that also turns index entries into messages."""
+    """A split in a merge, which also reads the messages of its index entries."""
 
     query: Query
     reference: SplitReference
@@ -300,7 +287,7 @@ class SplitCursor(Cursor):
 
     @classmethod
     def make(cls, query: Query, reference: SplitReference, facts: SplitFacts, low: int, high: int, bound: int) -> Self:
-        """A cursor over the accepted entries with `low <= time <= high`."""
+        """Return a cursor over the accepted entries with `low <= time <= high`; for `bound` see `Cursor`."""
         self = cls(reference.rank, bound, lambda: iter(()))
         self.query, self.reference, self.facts = query, reference, facts
         self.start = lambda: self._entries(low, high)
@@ -310,7 +297,9 @@ class SplitCursor(Cursor):
         return self
 
     def _tables(self) -> None:
-        """Return, for each short identifier of the split, its name and whether the query wants it."""
+        """Fill the tables that have an element for each short identifier (a byte) of the split: the channel's name,
+        its identifier, the decoder of its type, whether it is declared, and whether the query wants it.
+        """
         reader = self.query.reader
         self.codec: str = column_codec(self.reference.column.compression)
         self.unpack: Decompressor | None = Decompressor(self.codec, reader.limits) if self.codec != "none" else None
@@ -350,6 +339,7 @@ class SplitCursor(Cursor):
             self.query.reader.release(self.split)
 
     def _entries(self, low: int, high: int) -> Iterator[IndexBlock]:
+        """Open the split and yield its index entries in blocks."""
         self.open_split()
         yield from self.split.blocks(
             self.facts, low, high, reverse=self.query.reverse, known=self.known, wanted=self.wanted
@@ -375,10 +365,11 @@ class SplitCursor(Cursor):
         )
 
     def is_lone(self, block: IndexBlock) -> bool:
-        """Whether entries are that of one message, of more stored bytes than may be in memory."""
+        """Whether a block is the entry of a single message that is too large for memory; `_deliver` made it so."""
         return self.query.large and len(block.size) == 1 and block.size[0] > self.query.most
 
     def _lone(self, block: IndexBlock, holes: bool) -> Iterator[Any]:
+        """Yield the single message of a block (see `is_lone`), with a `LargeValue` as data if possible."""
         offset, size = block.offset[0], block.size[0]
         try:
             large = self.large(offset, size)
@@ -388,13 +379,13 @@ class SplitCursor(Cursor):
             if holes:
                 yield None
             return
-        if large is None:  # of no stated size, or of fewer bytes than it is stored in
+        if large is None:  # its size is not stated, or is smaller than the stored bytes
             yield from self.decoded(block, self.split.read_messages(block.offset, block.size), holes=holes)
         else:
             yield self._shown(block.time[0], block.object[0], large, offset, size)
 
     def large(self, offset: int, size: int) -> LargeValue | None:
-        """A message that is read in chunks, if it states a larger size than may be in memory; see `large_message`."""
+        """Return a message as a value that is read in chunks; None if it fits in memory.  See `large_message`."""
         return large_message(self.query.reader, self.reference.identifier, self.split, self.unpack, offset, size)
 
     def _shown(self, time: int, short: int, data: Any, offset: int, size: int) -> ArkMessage:
@@ -403,7 +394,10 @@ class SplitCursor(Cursor):
         return ArkMessage(time, self.names[short], data, None, False, self.identifiers[short], *where)
 
     def decoded(self, block: IndexBlock, stored: list[bytes], *, holes: bool = False) -> Iterator[Any]:
-        """Messages of index entries whose stored bytes are known; see `messages`.  Raises the problem with one."""
+        """Yield the messages of index entries with these stored bytes, decompressed and decoded; see `messages`.
+
+        Raises the error of a message that is neither skipped nor read as a `LargeValue`.
+        """
         split = self.split
         shorts, origin = block.object, split.source.origin
         decoders, names, identifiers, unpack = self.decoders, self.names, self.identifiers, self.unpack
@@ -417,7 +411,7 @@ class SplitCursor(Cursor):
                 if decoder is not None:
                     value = self._value(decoder, data, offset, size)
             except ExhumeError as raised:
-                large, error = self._refused(raised, offset, size)
+                large, error = self._after_error(raised, offset, size)
                 if large is not None:
                     yield self._shown(time, short, large, offset, size)
                     continue
@@ -429,20 +423,25 @@ class SplitCursor(Cursor):
             place = origin + offset
             yield ArkMessage(time, names[short], data, value, False, identifiers[short], identifier, place, size)
 
-    def _refused(self, error: ExhumeError, offset: int, size: int) -> tuple[LargeValue | None, ExhumeError]:
-        """A message that was refused by a limit, if the query takes it; otherwise its damage, or `error`."""
+    def _after_error(self, error: ExhumeError, offset: int, size: int) -> tuple[LargeValue | None, ExhumeError]:
+        """Return what becomes of a message after an error: its data, if only a limit forbade it and the query takes
+        `large` ones, and the error to report.
+
+        A message above the limit is read completely, as damage in it is the more important error.
+        """
         if self.unpack is None or not isinstance(error, LimitExceededError):
             return None, error
         large = self.large(offset, size)
         if large is None or self.query.large:
             return large, error
         try:
-            deque(large, 0)
+            deque(large, 0)  # reads all chunks and keeps none
         except ExhumeError as damage:
             return None, damage
         return None, error
 
     def _value(self, decoder: Any, data: bytes, offset: int, size: int) -> dict[str, Any]:
+        """Return the decoded value of a message; on an error, decode again with the span that the error needs."""
         try:
             found: dict[str, Any] = decoder.decode(data)
         except ExhumeError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -262,6 +262,23 @@ class Split:
         block = IndexBlock(times, offsets, sizes, objects, range(len(times)) if taken is None else taken, bad, places)
         return block.reversed() if reverse else block
 
+    def last_entries(
+        self, facts: SplitFacts, low: int, high: int, shorts: Iterable[int]
+    ) -> Iterator[tuple[int, IndexBlock]]:
+        """Yield the last good entry with `low <= time <= high` of each of these short identifiers that has one.
+
+        The index is read backwards until all are found; each entry is a block by itself.
+        """
+        missing = set(shorts)
+        for block in self.blocks(facts, low, high, reverse=True):
+            for short in [*missing]:
+                hit = next((n for n in _places(block.object, short) if not block.bad[n]), None)
+                if hit is not None:
+                    missing.discard(short)
+                    yield short, block.part(hit, hit + 1)
+            if not missing:
+                return
+
     def _window(self, facts: SplitFacts, low: int, high: int) -> tuple[int, int]:
         """The first entry of a sorted index whose time is at least `low`, and the first one later than `high`."""
         first = 0 if low <= facts.minimum_ns else self._bisect(low, facts.item_count)
@@ -372,3 +389,10 @@ def places_of(entries: Array) -> tuple[Numbers, Numbers]:
 def _starts(count: int, *, reverse: bool) -> Iterator[int]:
     starts = range(0, count, INDEX_BLOCK)
     return iter(reversed(starts)) if reverse else iter(starts)
+
+
+def _places(text: bytes, byte: int) -> Iterator[int]:
+    """Yield the positions of a byte."""
+    at = -1
+    while (at := text.find(byte, at + 1)) >= 0:
+        yield at

@@ -33,6 +33,7 @@ WRITE_BYTES: Final = 1 << 20
 """Messages are handed to the operating system in chunks of about this size."""
 
 MAX_OBJECTS: Final = 256
+"""Types of messages in a split: an index entry refers to one by a byte."""
 
 
 def header_area(types: int) -> int:

@@ -17,14 +17,15 @@ cdef struct RbufShape:  # a column as it is described
 
 cdef struct RbufColumn:
     RbufShape shape
-    int64_t length
-    int64_t nulls
-    Out bits        # which values there are, once one is absent
-    Out ends
+    int64_t length  # values so far
+    int64_t nulls   # absent ones among them
+    Out bits        # a bit for each value: whether it is there; empty until one is absent
+    Out ends        # for values of different sizes: where each ends in `data`, or in the columns within
     Out data
 
 
 cdef inline bint column_room(RbufWalk* w, Out* out, int64_t size) noexcept nogil:
+    """Reserve bytes for a column; False when the columns of the batch take too many, or there is no memory."""
     w.room -= size
     return w.room >= 0 and rbuf_grow(w, out, size)
 
@@ -37,7 +38,7 @@ cdef inline bint rbuf_grow(RbufWalk* w, Out* out, int64_t size) noexcept nogil:
 
 
 cdef inline bint column_bit(RbufWalk* w, Out* out, int64_t place, bint value) noexcept nogil:
-    """Adds a bit after `place` others."""
+    """Add a bit as number `place` of the bits in `out`, the lowest bit of a byte first."""
     if not place & 7:
         if not column_room(w, out, 1):
             return False
@@ -49,11 +50,11 @@ cdef inline bint column_bit(RbufWalk* w, Out* out, int64_t place, bint value) no
 
 
 cdef bint column_mark(RbufWalk* w, RbufColumn* c, bint valid) noexcept nogil:
-    """Counts a value that was added, and notes whether there is one."""
+    """Count a value that was added; `valid` is whether it is there."""
     cdef int64_t whole = c.length >> 3
     w.room -= 1
     if c.nulls or not valid:
-        if not c.nulls:  # all before it are there
+        if not c.nulls:  # the first absent value: set the bits of all before it
             if not column_room(w, &c.bits, whole + 1):
                 return False
             memset(c.bits.data, 0xFF, whole)
@@ -67,7 +68,7 @@ cdef bint column_mark(RbufWalk* w, RbufColumn* c, bint valid) noexcept nogil:
 
 
 cdef bint column_end(RbufWalk* w, RbufColumn* c, int64_t place) noexcept nogil:
-    """Adds the place where a value of any size ends."""
+    """Add the offset where a value ends; False above 31 bits, as Arrow's offsets are 32-bit integers."""
     cdef int32_t end = <int32_t>place
     if place > 0x7FFFFFFF or not column_room(w, &c.ends, sizeof(end)):
         return False
@@ -115,7 +116,7 @@ cdef bint column_blank(RbufWalk* w, int64_t number, bint valid) noexcept nogil:
 
 
 cdef int64_t column_outside(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """A value that goes to no column."""
+    """Check a value that goes to no column."""
     cdef RbufColumn* columns = w.columns
     w.columns = NULL
     at = rbuf_field(w, op, at, end)
@@ -124,7 +125,7 @@ cdef int64_t column_outside(RbufWalk* w, const RbufOp* op, int64_t at, int64_t e
 
 
 cdef int64_t column_fields(RbufWalk* w, const RbufOp* of, int64_t at, int64_t end) noexcept nogil:
-    """The fields of an object or a group, to the columns from `w.next` on."""
+    """Add the fields of an object or a group to the columns from `w.next` on."""
     cdef const RbufOp* op
     cdef int64_t number
     for number in range(of.count):
@@ -142,6 +143,7 @@ cdef int64_t column_fields(RbufWalk* w, const RbufOp* of, int64_t at, int64_t en
 
 
 cdef int64_t column_object(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
+    """Add an object to the columns within its column, one for each field."""
     cdef int64_t following = w.next, last = w.last
     w.next, w.last = c.shape.child, c.shape.child + c.shape.count
     at = rbuf_object(w, &w.ops[op.child], at, end)
@@ -160,6 +162,7 @@ cdef int64_t column_list(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
     at = rbuf_count(w, op, at, end, &count)
     if at < 0:
         return -1
+    # numbers are copied at once
     if within.shape.kind == c"w" and element.flags == 0 and within.nulls == 0:
         size = count * within.shape.width
         if end - at < size or not column_put(w, within, w.data + at, size):
@@ -198,7 +201,9 @@ cdef int64_t column_pairs(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t 
 
 
 cdef int64_t column_variant(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
-    """Columns of the index, of the name of the type, of the alternatives, and of bytes, which are never accepted."""
+    """Add a variant to its columns: index, type name, each alternative (null, except one), and bytes (always null:
+    a variant of an unknown type is not accepted).
+    """
     cdef ArkRbufVariantHeader header
     cdef RbufColumn* one
     cdef RbufOp value
@@ -239,7 +244,11 @@ cdef int64_t column_json(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
 
 
 cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t at, int64_t end) noexcept nogil:
-    """The end of a value that was added to a column; -1 if it is not accepted, or the columns are full."""
+    """Add the value at `at` to the column `number`; return where the value ends.
+
+    Returns -1 if it is not accepted, or the columns are full. The letters are those of `RbufShape` for the column, of
+    `RbufOp` for the message.
+    """
     cdef RbufColumn* c = &w.columns[number]
     cdef int64_t kind = c.shape.kind
     cdef ArkRbufByteBuffer held
@@ -250,12 +259,14 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
     cdef int64_t size
     if kind == c"-":
         return column_outside(w, op, at, end)
+    # a byte before an optional value: whether it is there
     if op.flags & RBUF_OPTIONAL:
         if at >= end:
             return -1
         at += 1
         if not w.data[at - 1]:
             return at if column_blank(w, number, False) else -1
+    # values of fixed size: number, time, boolean, GUID
     if kind == c"w" or kind == c"t" or kind == c"?" or kind == c"g":
         if not rbuf_is_number(op) and op.kind != c"x" or end - at < op.count:
             return -1
@@ -269,7 +280,7 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
             if op.count != sizeof(time):
                 return -1
             memcpy(&time, w.data + at, sizeof(time))
-            if time > <uint64_t>0x7FFFFFFFFFFFFFFF:
+            if time > <uint64_t>0x7FFFFFFFFFFFFFFF:  # does not fit Arrow's signed nanoseconds: absent
                 w.lost += 1
                 return at + op.count if column_blank(w, number, False) else -1
             if not column_put(w, c, &time, sizeof(time)):
@@ -281,6 +292,7 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
             rbuf_guid(&text, &guid)
             return at + op.count if column_text(w, c, digits + 1, text.size - 2) else -1
         at += op.count
+    # strings and bytes; "z" is the bytes up to the end
     elif kind == c"s":
         if op.kind == c"z":
             held.value_start, held.value_end, at = at, end, end
@@ -300,6 +312,7 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
         at = rbuf_bare(w, op, at, end)
         if at < 0 or not column_bit(w, &c.data, c.length, True):
             return -1
+    # values with values within: struct, variant, map, list, array
     elif w.nested <= 0:
         return -1
     else:
@@ -319,7 +332,7 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
 
 
 cdef inline int64_t rbuf_bare(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """A value whose flag was read, checked."""
+    """Check a value whose optional byte was read."""
     cdef RbufColumn* columns = w.columns
     cdef RbufOp value = op[0]
     value.flags = 0
@@ -330,7 +343,7 @@ cdef inline int64_t rbuf_bare(RbufWalk* w, const RbufOp* op, int64_t at, int64_t
 
 
 cdef bint rbuf_add(RbufMessage* one, RbufWalk* w) noexcept nogil:
-    """Whether a message was added to columns."""
+    """Add a message to the columns of `w`; return whether it was accepted."""
     if one.data == NULL or one.ops == NULL:
         return False
     w.ops, w.names, w.data, w.budget, w.objects = one.ops, one.texts, one.data, one.budget, one.objects

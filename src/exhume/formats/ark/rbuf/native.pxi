@@ -2,10 +2,17 @@
 # lock.  Messages that it does not accept are for the readers of `compiler`.  `exhume.formats.ark.pykernel` has the
 # documentation; `program` makes the rows of a type.
 #
+# Functions that take `at` and `end` read something that starts at offset `at` of the message and must not pass `end`.
+# They return the offset where it ends, or -1 if it is not accepted or memory is exhausted.  What they read is printed to
+# `w.out`, unless that is NULL.
+#
 # Spec: rbuf wire format.
 
 cdef struct RbufOp:  # a row of a program, as `program` writes it
-    int64_t kind    # a letter
+    # kinds: the letter of `struct` for a number or boolean, g: GUID, x: fixed number of bytes, s: string, y: bytes with
+    # a length, z: bytes to the end, l: list, a: list of fixed size, m: dictionary with string keys, p: other dictionary,
+    # o: object (it leads to a b), b: fields and groups of an object type, v: variant, blank: a group or an alternative
+    int64_t kind
     int64_t flags
     int64_t child   # the first row within
     int64_t count   # rows within, or bytes, or elements
@@ -15,12 +22,14 @@ cdef struct RbufOp:  # a row of a program, as `program` writes it
     int64_t size
 
 cdef enum:
-    RBUF_OPTIONAL = 1
-    RBUF_REMOVED = 2
-    RBUF_FINAL = 4
+    # flags of a row
+    RBUF_OPTIONAL = 1   # a byte before the value states whether it is there
+    RBUF_REMOVED = 2    # a removed field: it is checked, not printed
+    RBUF_FINAL = 4      # an object without header byte and groups
     # forms of JSON
-    RBUF_PLAIN = 1      # the value alone: integers are numbers, whatever their size, and what is absent is left out
-    RBUF_SAFE = 0x20000000000000  # 2^53
+    RBUF_PLAIN = 1      # the value alone: integers are numbers, whatever their size, and absent fields are left out
+    # limits
+    RBUF_SAFE = 0x20000000000000  # 2^53: larger integers become strings, as a double does not have all of them
     RBUF_NESTED = 300   # values within values; the readers in Python allow more
     RBUF_KEYS = 32      # keys out of order that are compared with each other
 
@@ -31,10 +40,10 @@ cdef struct RbufWalk:
     const char* texts
     const uint8_t* data
     Out* out            # NULL: nothing is printed
-    int form
-    int64_t budget
+    int form            # of JSON
+    int64_t budget      # what the remaining elements may cost
     int objects         # how many may still be within each other
-    int nested
+    int nested          # values that may still be within each other
     bint is_dropped     # within a removed field, without notes
     bint is_full        # there is no memory
     RbufColumn* columns # NULL: none are filled
@@ -54,6 +63,7 @@ cdef int64_t spared = 0
 
 
 cdef void take_out(Out* out) noexcept:
+    """Empty memory: that which was released last, or none yet."""
     global spare_count, spared
     memset(out, 0, sizeof(Out))
     if spare_count:
@@ -100,6 +110,7 @@ cdef object hold(Out* out):
 
 
 cdef inline bint rbuf_room(RbufWalk* w, int64_t size) noexcept nogil:
+    """Reserve `size` more bytes of output; False when there is no memory."""
     if reserve(w.out, size):
         return True
     w.is_full = True
@@ -169,7 +180,7 @@ cdef void rbuf_guid(Out* out, ArkRbufGuid* guid) noexcept nogil:
 
 
 cdef int64_t rbuf_fixed(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """A value of a fixed number of bytes."""
+    """Read and print a value of a fixed number of bytes; kinds are as in `RbufOp`."""
     cdef const uint8_t* p = w.data + at
     cdef bint plain = w.form & RBUF_PLAIN
     cdef int64_t kind = op.kind
@@ -185,7 +196,7 @@ cdef int64_t rbuf_fixed(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
         return at + op.count
     if kind == c"x":
         return at + op.count if rbuf_bytes(w, p, op.count) else -1
-    if not rbuf_room(w, 64):
+    if not rbuf_room(w, 64):  # for any of the values below
         return -1
     if kind == c"d":
         memcpy(&f8, p, sizeof(f8))
@@ -229,7 +240,7 @@ cdef int64_t rbuf_fixed(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
 
 
 cdef inline int64_t rbuf_field(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """A field, preceded by its name."""
+    """Read and print a field, preceded by its name and, unless it is the first, a comma."""
     cdef Out* out = w.out
     cdef bint is_dropped = w.is_dropped
     if op.flags & RBUF_REMOVED:
@@ -239,7 +250,7 @@ cdef inline int64_t rbuf_field(RbufWalk* w, const RbufOp* op, int64_t at, int64_
         return at
     if out != NULL:
         if w.form & RBUF_PLAIN and op.flags & RBUF_OPTIONAL and at < end and not w.data[at]:
-            return at + 1
+            return at + 1  # an absent field
         if not rbuf_room(w, op.size + 1):
             return -1
         if out.data[out.size - 1] != c"{":
@@ -249,6 +260,7 @@ cdef inline int64_t rbuf_field(RbufWalk* w, const RbufOp* op, int64_t at, int64_
 
 
 cdef inline int64_t rbuf_fields(RbufWalk* w, const RbufOp* of, int64_t at, int64_t end) noexcept nogil:
+    """Read the fields of an object or a group, to be printed or added to columns."""
     cdef int64_t number
     if w.columns != NULL:
         return column_fields(w, of, at, end)
@@ -260,7 +272,10 @@ cdef inline int64_t rbuf_fields(RbufWalk* w, const RbufOp* of, int64_t at, int64
 
 
 cdef int64_t rbuf_object(RbufWalk* w, const RbufOp* body, int64_t at, int64_t end) noexcept nogil:
-    """An object with the groups of its type, all of them and in their order."""
+    """Read an object with all groups of its type, in their order; `body` is the row of the type.
+
+    In that row, `cost` is the byte that opens the object, `text` the first row of its groups and `size` their number.
+    """
     cdef const RbufOp* group
     cdef ArkRbufGroupHeader header
     cdef int64_t number, stop
@@ -296,7 +311,10 @@ cdef int64_t rbuf_object(RbufWalk* w, const RbufOp* body, int64_t at, int64_t en
 
 
 cdef int64_t rbuf_count(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end, int64_t* number) noexcept nogil:
-    """How many elements or pairs there are, for which the bytes and the budget suffice."""
+    """Read the number of elements or pairs into `number`, and take their cost from the budget.
+
+    A number for which the bytes or the budget do not suffice is not accepted.
+    """
     cdef ArkRbufCount count
     if op.kind == c"a":
         number[0] = op.count
@@ -345,14 +363,15 @@ cdef int64_t rbuf_list(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) n
 
 
 cdef inline bint rbuf_is_number(const RbufOp* op) noexcept nogil:
+    """Whether any bytes of the right number are a value: numbers, booleans, GUIDs."""
     return op.kind not in (c"x", c"s", c"y", c"z", c"l", c"a", c"m", c"p", c"o", c"v")
 
 
-cdef struct RbufKeys:  # those of a dictionary, up to one
-    ArkRbufByteBuffer[RBUF_KEYS] first
+cdef struct RbufKeys:  # the keys of a dictionary that were read so far
+    ArkRbufByteBuffer[RBUF_KEYS] first  # the first of them, to compare with keys out of order
     ArkRbufByteBuffer last
     int64_t count
-    bint ordered
+    bint ordered    # whether they ascend, so that each has to be compared only with the last
 
 
 cdef bint rbuf_key(RbufWalk* w, RbufKeys* keys, int64_t at, int64_t end) noexcept nogil:
@@ -382,7 +401,7 @@ cdef bint rbuf_key(RbufWalk* w, RbufKeys* keys, int64_t at, int64_t end) noexcep
 
 
 cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """A dictionary: an object of JSON where keys are text (`m`), else a list of pairs."""
+    """Read a dictionary; print it as a JSON object if its keys are strings (`m`), else as a list of pairs."""
     cdef const RbufOp* key = &w.ops[op.child]
     cdef const RbufOp* value = &w.ops[op.child + 1]
     cdef RbufKeys keys
@@ -411,7 +430,7 @@ cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
             return -1
         if w.out != NULL:
             if as_map and w.form & RBUF_PLAIN and value.flags & RBUF_OPTIONAL and at < end and not w.data[at]:
-                w.out.size = shown
+                w.out.size = shown  # an absent value: take back its key
                 at += 1
                 continue
             if not add(w.out, b":" if as_map else b",", 1):
@@ -430,8 +449,8 @@ cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
 
 
 cdef int64_t rbuf_variant(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """Check a variant, and print it as an object with the name of its type. Returns where it ends, or -1; a type that is
-    not known is passed over where `is_dropped` is set.
+    """Read a variant; print it as an object with the name of its type. An unknown type is not accepted, except in a
+    removed field (`is_dropped`), which is passed over.
     """
     cdef ArkRbufVariantHeader header
     cdef const RbufOp* one
@@ -456,7 +475,7 @@ cdef int64_t rbuf_variant(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end
 
 
 cdef int64_t rbuf_value(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """The end of a value, its optional flag included; -1 if it is not accepted."""
+    """Read and print a value of any kind, with the byte that states whether an optional one is there."""
     cdef int64_t kind = op.kind
     cdef ArkRbufByteBuffer held
     if op.flags & RBUF_OPTIONAL:
@@ -531,19 +550,22 @@ cdef class RbufProgram:
 
 
 cdef struct RbufMessage:
-    const uint8_t* data
+    const uint8_t* data     # NULL: not for the kernel
     int64_t size
     const RbufOp* ops       # NULL: any bytes are a message
-    const char* texts
-    int64_t budget
+    const char* texts       # the strings to print between values, to which `ops` refer
+    int64_t budget          # bytes that decoding may cost
     uint64_t time
-    const char* head
+    const char* head        # text printed before the message
     int64_t head_size
-    int objects
+    int objects             # how many may be within each other
 
 
 cdef int64_t rbuf_message(RbufMessage* one, Out* out, int form, bint* is_full) noexcept nogil:
-    """Whether a message is accepted; if so, it is printed, where that is wanted."""
+    """Check a message, and print it as JSON of a form to `out`, unless that is NULL. Return whether it is accepted.
+
+    If not, the readers in Python decide about it. `is_full` becomes true when memory is exhausted.
+    """
     cdef RbufWalk walk
     cdef int64_t end
     if one.data == NULL:
@@ -560,7 +582,10 @@ cdef int64_t rbuf_message(RbufMessage* one, Out* out, int form, bint* is_full) n
 
 
 cdef int rbuf_kinds(RbufMessage* kinds, list programs, list heads) except -1:
-    """Facts of messages by their short identifiers; the caller keeps the objects alive."""
+    """Fill in the program and the head for each short identifier; the caller keeps the objects alive.
+
+    A message of that identifier starts as a copy of it, to which `rbuf_fill` adds the data.
+    """
     cdef RbufProgram program
     cdef bytes head
     cdef int short
@@ -580,7 +605,7 @@ cdef int rbuf_kinds(RbufMessage* kinds, list programs, list heads) except -1:
 
 
 cdef inline int rbuf_fill(RbufMessage* one, RbufMessage* kinds, object messages, bytes objects, Py_ssize_t number) except -1:
-    """Facts of one of some messages; the caller keeps the objects alive."""
+    """Fill in the message `number`: the program of its type, and its data; the caller keeps the objects alive."""
     cdef bytes data
     cdef ArkPlace* place
     one[0] = kinds[<unsigned char>PyBytes_AS_STRING(<PyObject*>objects)[number]]

@@ -26,26 +26,37 @@ if TYPE_CHECKING:
 OPTIONAL: Final = 1
 REMOVED: Final = 2
 FINAL: Final = 4
+"""Flags of rows, the same as in the kernel: `RBUF_OPTIONAL` and so on."""
 
 MAX_ROWS: Final = 1 << 16
 """Rows of a program; a type that needs more is left to the readers."""
 
 
 class Row(NamedTuple):
-    """A row, as the kernel's `RbufOp` describes it; `kind` is a letter, that of `struct` where it is a number."""
+    """A row of a program, the same as the kernel's `RbufOp`, which lists the letters of the kinds.
+
+    In the row of an object type (kind b), `cost` is the byte that opens an object, and `text` and `size` are the first
+    row of its groups and their number.
+    """
 
     kind: str = " "
     flags: int = 0
     child: int = 0
+    """Index of the first row within."""
     number: int = 0
+    """Number of rows within, of bytes of a fixed size, or of elements of an array."""
     least: int = 0
+    """Fewest bytes of an element or a pair."""
     cost: int = 1
+    """Cost of an element or a pair in the budget; the number of a group or an alternative."""
     text: int = 0
+    """Offset of the text that is printed before the value."""
     size: int = 0
+    """Bytes of that text."""
 
 
 class _Programmer:
-    """Writes rows; an object type has one row, to which all fields of that type lead, its own among them."""
+    """Writes rows; an object type has one row (kind b), to which all fields of that type lead, also its own."""
 
     def __init__(self, registry: Registry) -> None:
         """Prepare to write the program of a type of `registry`, as rows and strings for the kernel."""
@@ -62,31 +73,38 @@ class _Programmer:
         return _made(self._rows, bytes(self._texts))
 
     def _take(self, count: int) -> int:
-        """The first of new rows that follow one another."""
+        """Append `count` empty rows; return the index of the first.  Raises `OverflowError` for too many."""
         if len(self._rows) + count > MAX_ROWS:
             raise OverflowError
         self._rows += [Row()] * count
         return len(self._rows) - count
 
     def _text(self, text: str) -> int:
+        """Append a string; return its offset."""
         start = len(self._texts)
         self._texts += text.encode("ascii")
         return start
 
     def _body(self, name: str) -> int:
-        """The row of an object type: its fields, then its groups."""
+        """Return the index of the row of an object type, made on first use."""
         name = name.removeprefix("::")
         if name not in self._bodies:
-            self._bodies[name] = at = self._take(1)
+            self._bodies[name] = at = self._take(1)  # before its fields, which may be of the same type
             schema = self._registry.schema(name)
             groups = () if schema.final else schema.groups
-            child, count = self._fields(schema.fields)
-            first = self._take(len(groups))
+            first_field, count = self._fields(schema.fields)
+            first_group = self._take(len(groups))
             for number, group in enumerate(groups):
-                fields, size = self._fields(group.fields)
-                self._rows[first + number] = Row(child=fields, number=size, cost=group.identifier)
+                child, size = self._fields(group.fields)
+                self._rows[first_group + number] = Row(child=child, number=size, cost=group.identifier)
             self._rows[at] = Row(
-                "b", FINAL if schema.final else 0, child, count, 0, _header(schema), first, len(groups)
+                "b",
+                flags=FINAL if schema.final else 0,
+                child=first_field,
+                number=count,
+                cost=_header(schema),
+                text=first_group,
+                size=len(groups),
             )
         return self._bodies[name]
 

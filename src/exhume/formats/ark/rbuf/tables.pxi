@@ -1,23 +1,24 @@
-# Messages in the columns of tables, which one call fills with all that is read together: between two calls a thread has
-# to wait for the interpreter lock.
+# Messages to the columns of several tables.  One call fills the tables with all messages that are read together, because
+# between two calls a thread has to wait for the interpreter lock.
 #
 # Spec: none; the columns are those of `columns.pxi`.
 
 cdef enum:
-    ALIGNED = 16  # bytes: what a buffer of Arrow begins at a multiple of
-    LARGE_OUT = 0x100000  # bytes of a buffer that is passed on as it is: a copy would take as much memory again
+    ALIGNED = 16  # bytes; the offset of each buffer of Arrow is a multiple
+    LARGE_OUT = 0x100000  # bytes; a larger buffer is passed on without a copy, which would double its memory
 
 cdef struct RbufTable:
     RbufColumn* columns
     Py_ssize_t count
-    Py_ssize_t first    # its messages, among those that are sorted by tables, and one past its last
+    Py_ssize_t first    # `[first, last)`: its messages, among those that are sorted by tables
     Py_ssize_t last
     const char* texts
-    int64_t lost
-    bint is_whole
+    int64_t lost        # times that did not fit and became null
+    bint is_whole       # every message was accepted; otherwise the caller reads them in Python
 
 
 cdef inline bint has_ends(RbufColumn* c) noexcept nogil:
+    """Whether values of a column have different sizes, so that it has a buffer of their ends."""
     return c.shape.kind in (c"s", c"g", c"j", c"l", c"m")
 
 
@@ -26,7 +27,7 @@ cdef inline int64_t aligned(int64_t size) noexcept nogil:
 
 
 cdef int take_columns(RbufTable* table, bytes shapes, bytes texts) except -1:
-    """Empty columns of these shapes.  Raises `ValueError` for those that cannot be."""
+    """Make empty columns of these shapes, after checks that protect memory.  Raises `ValueError` for invalid shapes."""
     cdef Py_ssize_t number, within, columns = len(shapes) // sizeof(RbufShape)
     cdef const RbufShape* shape = <const RbufShape*>PyBytes_AS_STRING(<PyObject*>shapes)
     cdef RbufColumn* c
@@ -93,7 +94,11 @@ cdef void sort_messages(RbufMessage* found, Py_ssize_t count, RbufTable* tables,
 
 
 cdef bint fill_columns(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted, int64_t* room) noexcept nogil:
-    """Adds a table's messages to its columns; `room` is the rest of the budget.  False if memory is exhausted."""
+    """Add a table's messages to its columns, up to the first that is not accepted; `is_whole` is whether all were.
+
+    `room` is the number of bytes that the columns of all tables may still take; only a table that is whole uses them up.
+    Returns False if memory is exhausted.
+    """
     cdef Py_ssize_t at
     cdef RbufWalk w
     memset(&w, 0, sizeof(w))
@@ -101,7 +106,7 @@ cdef bint fill_columns(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted,
     table.is_whole = True
     for at in range(table.count):
         if has_ends(&table.columns[at]):
-            table.is_whole = table.is_whole and column_end(&w, &table.columns[at], 0)
+            table.is_whole = table.is_whole and column_end(&w, &table.columns[at], 0)  # where the first value starts
     for at in range(table.first, table.last):
         if not table.is_whole:
             break
