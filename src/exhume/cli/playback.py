@@ -210,36 +210,37 @@ class Player:
         `("head", text)`, `("note", text)`, `("hint", text)`, `("verdict", verdict)`, `("document", verb, body)`, or
         `("out", data, is_text)`, whose data are bytes.
         """
-        kind = event[0]
+        kind, content = event[0], event[1]  # a string or bytes, or the verb of a document
         if kind == "head":
-            self._head = event[1]
+            self._head = content
             return
         # The headline of a target is printed once it has output of its own; a verdict is not.
         if self._head and kind != "verdict":
             self._run.print(self._head)
             self._head = ""
         if kind == "item":
-            self._run.out.text(("" if self._first else ITEM_BREAK) + event[1])
+            self._run.out.text(("" if self._first else ITEM_BREAK) + content)
             self._first = False
         elif kind == "items":
             self._begin(*event[1:])
         elif kind == "note":
-            self._run.note(event[1])
+            self._run.note(content)
         elif kind == "hint":
-            self.hints[event[1]] += 1
+            self.hints[content] += 1
             if self._run.verbose:
-                self._run.note(f"{shown(self.target)}: {event[1]}")
+                self._run.note(f"{shown(self.target)}: {content}")
         elif kind == "verdict":
-            self._run.tally(event[1])
+            self._run.tally(content)
         elif kind == "document":
             self.end()
             self._run.document(*event[1:])
-        elif event[2]:
+        else:  # "out"
             self.end()
-            self._run.out.text(self.named(event[1]).decode("utf-8", "surrogatepass"))
-        else:
-            self.end()
-            self._run.out.write(self.named(event[1]))
+            is_text = event[2]
+            if is_text:
+                self._run.out.text(self.named(content).decode("utf-8", "surrogatepass"))
+            else:
+                self._run.out.write(self.named(content))
 
     def named(self, text: bytes) -> bytes:
         """Text of the current target as it is printed: unchanged here."""

@@ -44,40 +44,41 @@ BULK_SECTIONS = 16
 SMALL = 64 << 10
 """Sections and payloads up to this size are given with their fields even when `Selection.parsed_in_all` is used up."""
 
-UNBOUNDED = 1 << 62
+UNBOUNDED = 1 << 62  # sections or bytes: no limit
 
 _Near = list[tuple[Finding, Span]]
 
 
 @dataclass(slots=True)
 class Selection:
-    """The part to explain: everything, one section, sections that touch `[start, end)`, or those of the file `source`.
+    """The part to explain: everything, one section, or the sections that touch `[start, end)`; and in how much detail.
 
-    Without a selection, `bulk` sections of each kind are explained and the rest is summarized; those with findings are
-    explained however many there are, up to `damaged`.  Without `fields`, only sections with findings are given with
-    fields, and only with those that findings concern.  Sections larger than `parsed` bytes, and further ones that are
-    not small when `parsed_in_all` are used up (half of them are kept for sections with findings), are given without
-    their fields.  Without `payloads`, no payload is decompressed.
-
-    Of arrays, a range has the elements that touch it and one on either side; in payloads, which have no bytes in the
-    file, the first ones.  One section, and everything with `whole`, has all of them.  A section whose payload consists
-    of many others is given with the first of these, and with `whole` with all of them.  With `stream`, long lists of a
-    file that a foreign specification describes can be viewed once: their elements are made then
-    (`exhume.layout.trees`).
+    Arrays are shortened: a range has the elements that touch it and one on either side (in a payload, which has no
+    bytes in the file, the first ones).  One section, and everything with `whole`, has all elements.
     """
 
     section: str | None = None
     start: int | None = None
     end: int | None = None
     source: str | None = None
+    """The file whose sections are explained; None: all."""
     whole: bool = False
+    """Whether nothing is summarized or shortened, also the many payloads that a section may consist of."""
     bulk: int = BULK_SECTIONS
+    """Sections of a kind that are explained; the others are summarized, except those with findings."""
     damaged: int = UNBOUNDED
+    """Most sections with findings that are explained in addition."""
     fields: bool = True
+    """Whether sections have fields; otherwise only those with findings, and only the fields that findings concern."""
     parsed: int = PARSED_SIZE
+    """Bytes of a section above which its fields are left out."""
     parsed_in_all: int = UNBOUNDED
+    """Bytes of all sections with fields, half of them for sections with findings; then only `SMALL` ones have any."""
     payloads: bool = True
+    """Whether payloads are decompressed."""
     stream: bool = False
+    """Whether long lists of a file with a foreign specification are made while they are viewed, which is possible once
+    (`exhume.layout.trees`)."""
 
     def wants(self, section: Section) -> bool:
         """Whether a section is to be explained."""

@@ -171,9 +171,9 @@ def is_empty(source: Source | Tree) -> bool:
 
 
 def inside(source: Source | Tree) -> str:
-    """The archives in a local directory that is not an archive itself, as a hint for a user who named the folder above.
+    """Return a hint for a user who named the directory above the archives: `name (format)` of the first three.
 
-    It returns `name (format)` of the first three, or "" if none is among the first `LOOK_INSIDE` entries.
+    Returns "" for anything but a local directory, and if no archive is among the first `LOOK_INSIDE` entries.
     """
     if not isinstance(source, LocalTree):
         return ""
@@ -191,7 +191,8 @@ def inside(source: Source | Tree) -> str:
             if candidates and candidates[0].confidence >= SURE:
                 format = candidates[0].format
         if format is not None:
-            found.append(f"{shorten(one.name[len(join(source.name, 'x')) - 1 :])} ({format})")
+            below = len(join(source.name, "x")) - len("x")  # where names in the directory start
+            found.append(f"{shorten(one.name[below:])} ({format})")
         if len(found) > 3:
             break
     return ", ".join(found[:3]) + (" and more" if len(found) > 3 else "")

@@ -307,6 +307,7 @@ def _why(error: ExhumeError) -> str:
 
 
 def _hashed(source: Source | Tree, progress: Progress = no_progress) -> Hashed:
+    """Return name, size and SHA-256 of a file."""
     assert isinstance(source, Source)
     return Hashed(source.name, source.size, _sha256(source, progress))
 
@@ -353,6 +354,7 @@ def _grouped(known: _Pieces) -> Iterator[_Pieces]:
         else:
             parts = [pieces]
         for part in parts:
-            once = {(piece.path, found.number if ArchivePiece.ANY in piece.path else 0): (found, piece)
-                    for found, piece in reversed(part)}  # fmt: skip
-            yield sorted(once.values(), key=lambda one: one[0].number)
+            # One piece for each place; a path that any file may have is a place of its own for each file.
+            by_place = {(piece.path, found.number if ArchivePiece.ANY in piece.path else 0): (found, piece)
+                        for found, piece in reversed(part)}  # fmt: skip
+            yield sorted(by_place.values(), key=lambda one: one[0].number)

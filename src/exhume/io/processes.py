@@ -1,8 +1,8 @@
 """Ordered maps over processes, for work that is Python code: threads would take turns at it.
 
-The caller is one of the workers.  Each of the others is a process of its own, which a thread of `map_ordered` feeds; it
-imports nothing but what the work needs, and above all not the caller's main module, so that scripts need no guard.  A
-process that dies, and an error that cannot be sent, cost nothing but time: the work is done again by the caller.
+The caller is one of the workers.  Each of the others is a process, which `FEEDERS` threads of `map_ordered` feed; it
+imports only what the work needs, and above all not the caller's main module, so that scripts need no guard.  If a
+process dies or its result cannot be sent, the caller does the work again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LENGTH = 8
 """Bytes of the length that precedes a message."""
 
 FEEDERS = 2
-"""Threads that feed a process: while one takes its result, the next item is there already."""
+"""Threads that feed a process, so that it has its next item while the result of the last one is received."""
 
 
 def map_processes(function: Callable[[T], R], items: Iterable[T], jobs: int = 1) -> Generator[R]:
@@ -68,13 +68,10 @@ class _Workers(Generic[T, R]):
     """The processes of one map, started as threads request them."""
 
     def __init__(self, function: Callable[[T], R], call: bytes) -> None:
-        """Keep the worker processes of one map; each thread of the caller has its own.
-
-        `call` is the pickled function.
-        """
+        """Prepare to start processes, one for every `FEEDERS` threads; `call` is the pickled function."""
         self._function, self._call = function, call
         self._caller = threading.get_ident()
-        self._threads: dict[int, int] = {}
+        self._threads: dict[int, int] = {}  # numbers of threads by identifier, in the order in which they came
         self._workers: list[_Worker] = []
         self._lock = threading.Lock()
         self._closed = False
@@ -97,7 +94,7 @@ class _Workers(Generic[T, R]):
         return result  # type: ignore[no-any-return]
 
     def _worker(self) -> _Worker:
-        """The process of this thread."""
+        """Return the process of this thread; start it for the first of its threads."""
         with self._lock:
             number = self._threads.setdefault(threading.get_ident(), len(self._threads)) // FEEDERS
             if number == len(self._workers):
@@ -105,7 +102,7 @@ class _Workers(Generic[T, R]):
             return self._workers[number]
 
     def close(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes, also in the middle of an item."""
         self._closed = True
         for worker in self._workers:
             worker.close()
@@ -126,15 +123,20 @@ class _Worker:
                 process_group=0,  # Ctrl-C is for the caller, who ends it, also while it still starts
             )
         self._order: deque[threading.Lock] = deque()
+        """A lock for each request without an answer; the thread that holds the first one receives the next answer."""
         self._sending = threading.Lock()
         self._send(call)
 
     def _send(self, message: bytes) -> None:
+        """Send a message, preceded by its length."""
         with contextlib.suppress(OSError):  # it has died: the thread that waits for its answer will notice
             self._socket.sendall(len(message).to_bytes(LENGTH, "little") + message)
 
     def ask(self, item: Any) -> tuple[Any, ExhumeError | None, int] | None:
-        """The result or the error of one item, and the bytes read for it; None if the process cannot return either."""
+        """Return the result or the error of one item, and the bytes read for it; None if the process returns neither.
+
+        Called by several threads: answers come in the order of the requests, so each thread waits for its turn.
+        """
         message = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
         mine = threading.Lock()
         with self._sending:
@@ -160,7 +162,7 @@ class _Worker:
 
 
 def _receive(from_: socket.socket) -> bytes | bytearray | None:
-    """The next message; None at the end.  Two calls that wait, so that a busy interpreter is requested only twice."""
+    """Return the next message; None at the end.  It waits in two calls only, each of which takes the interpreter lock."""
     head = _exactly(from_, LENGTH)
     return None if head is None else _exactly(from_, int.from_bytes(head, "little"))
 
@@ -181,7 +183,7 @@ def _exactly(from_: socket.socket, size: int) -> bytearray | None:
 
 
 def serve() -> None:
-    """The life of a worker process: answers until its socket closes."""
+    """Run a worker process: receive the function, then answer requests until the socket closes."""
     read = _BytesRead()
     activity.counted = read.add
     gc.set_threshold(20_000)  # as the command line does: what a worker holds are values without cycles
@@ -189,7 +191,7 @@ def serve() -> None:
         first = _receive(line)
         try:
             function = None if first is None else pickle.loads(first)  # noqa: S301 - from the process that started it
-        except Exception:  # what cannot be loaded here is done there
+        except Exception:  # the caller does the work if the function cannot be loaded here
             function = None
         while function is not None and (item := _receive(line)) is not None:
             answer = _answer(function, pickle.loads(item), read)  # noqa: S301 - the same
@@ -221,7 +223,7 @@ def _answer(function: Callable[[Any], Any], item: Any, read: _BytesRead) -> byte
     except ExhumeError as error:
         error.__cause__ = error.__context__ = None
         answer: Any = None, error.with_traceback(None), read.take()
-    except Exception:  # done again by the caller, who raises it
+    except Exception:  # the caller does the work again and raises the error
         answer = None
     try:
         return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)

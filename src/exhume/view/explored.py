@@ -426,9 +426,8 @@ class ExploredArchive:
 
 
 def _touches(finding: Finding, span: Span) -> bool:
-    """Return whether a finding concerns bytes of a span."""
+    """Return whether a finding concerns bytes of a span, or a position in it if the finding has no bytes."""
     where = finding.span
-    return (
-        where is not None and where.source == span.source and where.start < span.end
-        and (where.end > span.start or span.start <= where.start)
-    )  # fmt: skip
+    if where is None or where.source != span.source or where.start >= span.end:
+        return False
+    return where.end > span.start or where.start >= span.start  # the second: an empty one at the start

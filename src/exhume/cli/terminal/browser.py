@@ -275,7 +275,7 @@ class Browser(App[None]):
 
     @work(thread=True, exclusive=True, group="go")
     def _go_section(self, number: int) -> None:
-        self.outline_tree.unfold(self._outline.path_of(number), lambda item: False)
+        self.outline_tree.unfold(self._outline.path_of(number), lambda item: False)  # nothing below the section
 
     @work(thread=True, exclusive=True, group="go")
     def _search(self, wanted: bytes, start: int) -> None:

@@ -267,7 +267,9 @@ class OutlineTree(Tree[Item]):
             self.post_message(self.Shown(node.data))
 
     def unfold(self, path: Sequence[int], holds: Callable[[Item], bool]) -> None:
-        """Unfold children by number, then those that hold something, and choose the last; called by a thread."""
+        """Unfold the node at `path` (numbers of children from the root), and below it the last child for which `holds`
+        is true, repeatedly; choose the node where that ends.  Called by a thread.
+        """
         node: TreeNode[Item] = self.root
         for number in path:
             node = self._children_of(node)[number]

@@ -190,7 +190,7 @@ class _Parser:
     # -- structure
 
     def _members(self, pos: int, path: str, depth: int) -> Any:
-        """Yield `(key, key start, key end, value position)`; the caller sends back the position after the value."""
+        """Yield `(key, key start, key end, value position)` of an object; the caller sends the end of each value."""
         if depth > self.max_depth:
             raise checks.INDEX_TOO_DEEP.error(
                 span=self.where.sub(pos, pos + 1), expected=f"at most {counted(self.max_depth, 'levels')} (limit depth)"

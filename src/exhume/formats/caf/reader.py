@@ -231,7 +231,7 @@ class CafArchive(MemberArchive):
     def range_of(self, name: str) -> tuple[int, int]:
         """The checked half-open range of a member in the chunk.  Raises like `stat`."""
         index = self._index
-        if index is None:
+        if index is None:  # search the stored index for this name alone, if that is possible
             known = self._look_up(name)
             if known is not None:
                 if known.found is None:
@@ -239,7 +239,7 @@ class CafArchive(MemberArchive):
                 start, end = known.found
                 if start <= end <= self.data_size:
                     return start, end
-            index = self.index
+            index = self.index  # parses it, and finds out about the range
         ordinal = index.table.get(name)
         if ordinal is None:
             raise self._no_such_member(name)

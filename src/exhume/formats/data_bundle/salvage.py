@@ -113,7 +113,11 @@ def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: 
 
 
 def _choose_unproven(found: list[FileVersion], best: dict[str, FileVersion], report: SalvageReport) -> None:
-    """Choose versions for paths without a proven one: intact bytes under a name that is not proven."""
+    """Choose versions from index blocks with a bad checksum, for paths without a readable one from another block.
+
+    A file whose content matches its CRC-32C is kept below `UNPROVEN`: only its name may be wrong.  All other rows,
+    those of empty files and directories included, are counted as lost.
+    """
     for entry in found:
         if entry.checksum_status is None or entry.path in best or UNPROVEN + entry.path in best:
             continue
