@@ -74,8 +74,7 @@ class Selection:
     """Bytes of a section above which its fields are left out."""
     parsed_in_all: int = UNBOUNDED
     """Bytes of all sections with fields, half of them for sections with findings; then only `SMALL` ones have any."""
-    payloads: bool = True
-    """Whether payloads are decompressed."""
+    payloads: bool = True  # whether payloads are decompressed
     stream: bool = False
     """Whether long lists of a file with a foreign specification are made while they are viewed, which is possible once
     (`exhume.layout.trees`)."""

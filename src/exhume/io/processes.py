@@ -162,7 +162,7 @@ class _Worker:
 
 
 def _receive(from_: socket.socket) -> bytes | bytearray | None:
-    """Return the next message; None at the end.  It waits in two calls only, each of which takes the interpreter lock."""
+    """Return the next message; None at the end.  Only two calls wait, as each has to get the interpreter lock back."""
     head = _exactly(from_, LENGTH)
     return None if head is None else _exactly(from_, int.from_bytes(head, "little"))
 
