@@ -10,15 +10,18 @@ cdef enum:
     BLOCK_BOMB_ = 4
 
 
-cdef struct Keys:
-    char* key  # of the last entry; the buffer fits one as long as the entries
-    int64_t size
-    uint64_t total  # of the sizes of all so far
+cdef struct Keys:  # of the entries of a block
+    char* key       # that of the last entry; the buffer has as many bytes as all entries
+    int64_t size    # its bytes
+    uint64_t total  # bytes of all keys so far
 
 
 cdef inline int next_entry(chars data, int64_t* at, int64_t end, uint64_t budget, Keys* keys,
                            LeveldbBlockEntry* entry) noexcept nogil:
-    """Reads the entry at `at` and puts its key together; returns why it cannot, and then `at` stays."""
+    """Read the entry at `at`, and make its key from the one before; move `at` to the next entry.
+
+    Returns `BLOCK_FINE_`, or the problem with the entry, and then `at` is unchanged.
+    """
     cdef int64_t after = read_leveldb_block_entry(data, at[0], end, entry)
     cdef int64_t unshared
     if after < 0:
@@ -124,11 +127,14 @@ cdef inline void fill_row(object row, Py_ssize_t at, object value):
 cdef inline unsigned int unstep(unsigned int state) noexcept nogil:
     """A CRC-32C state one bit earlier."""
     if state >> 31:
-        return ((state ^ <unsigned int>2197175160u) << 1) | 1
+        return ((state ^ <unsigned int>0x82F63B78u) << 1) | 1  # the polynomial, with its bits reversed
     return state << 1
 
 
 def find_blocks(bytes data not None):
+    # Step the CRC of all bytes so far back to the start of the data, where each start of a block has a state that does
+    # not depend on what follows.  A block ends at `at` if a table of these states has the one that its stored checksum
+    # demands, so that each end takes one look-up, however long the block is.
     cdef chars raw = data
     cdef Py_ssize_t size = len(data), at, end = len(data) - LEVELDB_TABLE_BLOCK_TRAILER_SIZE + 1
     cdef LeveldbTableBlockTrailer trailer
@@ -151,12 +157,14 @@ def find_blocks(bytes data not None):
         raise MemoryError()
     memset(starts, 0xFF, slots * sizeof(int))
     for at in range(end):
+        # Add the state of a block that starts here (the multiplier spreads states over the slots of the table).
         state = carried ^ ones
         slot = (state * <size_t>2654435761u) & mask
         while starts[slot] >= 0 and keys[slot] != state:
             slot = (slot + 1) & mask
         keys[slot] = state
         starts[slot] = <int>at
+        # Add the byte: `unit` is what a bit contributes, `ones` the initial state.
         byte = raw[at]
         for bit in range(8):
             if (byte >> bit) & 1:
@@ -164,8 +172,9 @@ def find_blocks(bytes data not None):
             unit = unstep(unit)
             ones = unstep(ones)
         read_leveldb_table_block_trailer(raw, at, size, &trailer)
+        # Search for the start of a block that would end here: unmask the stored CRC, and step it back likewise.
         if trailer.compression <= LEVELDB_TABLE_COMPRESSIONS_ZSTD:
-            wanted = trailer.checksum - <unsigned int>2726488792u
+            wanted = trailer.checksum - <unsigned int>0xA282EAD8u
             wanted = ~((wanted >> 17) | (wanted << 15))
             demand = carried
             power = unit
@@ -201,24 +210,24 @@ cdef enum:
     LDB_ESCAPED = 4     # characters of an escaped byte
 
 cdef struct LdbRow:
-    int64_t key         # where the internal key begins in the arena of keys
-    int64_t key_size    # of the user's part
-    int64_t value       # where the value begins in the arena of values
+    int64_t key         # offset of the internal key in `LeveldbRows.keys`
+    int64_t key_size    # bytes of the user key, which it starts with
+    int64_t value       # offset of the value in `LeveldbRows.values`
     int64_t value_size
-    int64_t at          # of the entry in its block, or of the operation in its batch
-    uint64_t inverted   # 2^64 - 1 minus sequence and type
+    int64_t at          # offset of the entry in its block, or of the operation in its batch
+    uint64_t inverted   # 2^64 - 1 minus sequence and type, so that newer versions sort first
     int64_t newer       # the sequence number of the next newer version, -1 without one
-    int32_t place
-    int32_t status
+    int32_t place       # number of the block or record among `places`
+    int32_t status      # LDB_...
 
 cdef struct LdbBlock:
-    int64_t offset      # in the window
-    int64_t size
-    chars data          # its contents; NULL: they are in the window
-    chars separator
+    int64_t offset      # in the bytes that were read
+    int64_t size        # stored bytes, without the trailer
+    chars data          # its contents, if the caller decompressed them; else NULL
+    chars separator     # its key in the index: no key of the block is above it, and no later key below
     int64_t separator_size
-    int64_t length      # of its contents
-    int codec
+    int64_t length      # bytes of its contents
+    int codec           # compression byte
 
 cdef struct LdbRange:
     chars first
@@ -227,22 +236,25 @@ cdef struct LdbRange:
     int64_t stop_size
     int64_t sequence
 
-cdef struct LdbWalk:    # over blocks that follow one another
-    chars start         # NULL: there is none
+cdef struct LdbWalk:    # over consecutive blocks
+    # user keys `[start, stop)` are added; NULL: no bound
+    chars start
     int64_t start_size
     chars stop
     int64_t stop_size
-    chars kinds         # a flag for each
-    int64_t payload     # the most decompressed bytes of a block
-    int64_t floor       # ... which it may have whatever its stored size is
-    int64_t expansion   # ... and beyond that for each stored byte
-    uint64_t structure  # the most bytes of all keys of a block
-    int64_t most        # the most bytes of keys and values together
+    chars kinds         # a flag for each value type that is known
+    # limits
+    int64_t payload     # most bytes of a block's contents
+    int64_t floor       # contents up to this size may have any stored size
+    int64_t expansion   # most bytes of larger contents for each stored byte
+    uint64_t structure  # most bytes of all keys of a block
+    int64_t most        # most bytes of `keys`, and of `values`
     int64_t sequence    # of all entries; -1: each has its own
-    LdbRow last         # the entry before
-    int64_t last_length # ... of whose internal key
-    bint any
-    chars separator     # of the block before
+    # the entry before, and the block before
+    LdbRow last
+    int64_t last_length # bytes of the internal key of that entry
+    bint any            # whether there was an entry
+    chars separator     # NULL: there was no block
     int64_t separator_size
 
 
@@ -252,7 +264,7 @@ cdef inline int64_t ldb_number(chars p) noexcept nogil:
 
 
 cdef inline bint ldb_inside(chars data, int64_t size, chars part, int64_t part_size) noexcept nogil:
-    """Whether the bytes hold a part."""
+    """Whether the bytes contain a part."""
     cdef chars hit = data
     cdef chars end = data + size
     if part_size == 0:
@@ -279,11 +291,11 @@ cdef bytes ldb_bytes(const char* data, size_t size):
 
 cdef class LeveldbRows:
     cdef LdbRow* rows
-    cdef Py_ssize_t count
-    cdef Py_ssize_t room
-    cdef Out keys
-    cdef Out values
-    cdef list runs      # where each sorted run begins
+    cdef Py_ssize_t count   # rows
+    cdef Py_ssize_t room    # rows for which there is memory
+    cdef Out keys           # bytes of the keys of all rows
+    cdef Out values         # bytes of their values
+    cdef list runs          # numbers of the rows at which sorted runs begin
     cdef readonly list origins
     cdef Py_ssize_t place_count
     cdef readonly int family
@@ -318,7 +330,7 @@ cdef class LeveldbRows:
         return out
 
     cdef LdbRow* more(self) noexcept nogil:
-        """One more row, NULL when there is no memory."""
+        """Append a row, to be filled in; NULL when there is no memory."""
         cdef LdbRow* rows
         cdef Py_ssize_t room
         if self.count == self.room:
@@ -337,7 +349,7 @@ cdef class LeveldbRows:
         return <chars>self.values.data + row.value
 
     cdef inline int order(self, const LdbRow* left, const LdbRow* right) noexcept nogil:
-        """As LevelDB orders versions: by user key, newest first."""
+        """Compare as LevelDB orders versions: by user key, newest first."""
         cdef int found = compare(self.key(left), left.key_size, self.key(right), right.key_size)
         return found if found else (left.inverted > right.inverted) - (left.inverted < right.inverted)
 
@@ -365,6 +377,7 @@ cdef class LeveldbRows:
         if chosen == NULL:
             raise MemoryError
         try:
+            # The place of each block, which must be where the one before it ends.
             for number in range(total):
                 chosen[number].separator = <chars>separators + bounds[number]
                 chosen[number].separator_size = bounds[number + 1] - bounds[number]
@@ -381,6 +394,7 @@ cdef class LeveldbRows:
                         break
                 else:
                     number = total
+            # If one may have a finding, take back what was added.  None: the caller has to decompress the blocks first.
             if number < total:
                 self.count, self.keys.size, self.values.size = before, keys, values
                 return None if contents is None and chosen[number].codec > LEVELDB_TABLE_COMPRESSIONS_SNAPPY else False

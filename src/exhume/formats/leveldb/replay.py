@@ -41,14 +41,16 @@ from exhume.tuples import NamedTuple
 
 _TOP = (1 << 64) - 1
 _ALONE: tuple[int, ...] = (BATCH.size,)
-"""Where the operation of a batch of one begins."""
+"""Offset of the operation in a batch with one operation, as a tuple like `Place.operations`."""
 _RANGE = int(ValueTypes.RANGE_DELETION)
 _BEGINS = (OperationTypes.BEGIN_PREPARE, OperationTypes.BEGIN_PERSISTED_PREPARE, OperationTypes.BEGIN_UNPREPARE)
 _COMMITS = (OperationTypes.COMMIT, OperationTypes.COMMIT_WITH_TIMESTAMP)
 
 
 class PreparedOperation(NamedTuple):
-    """An operation of a transaction that was prepared: the number of its log, and its sequence number then."""
+    """An operation of a prepared transaction; `log` is 0 if it gets its final sequence number only at the commit,
+    otherwise it is the log in which the database wrote it, with this number.
+    """
 
     operation: Operation
     batch: LogBatch
@@ -62,27 +64,25 @@ Unused = tuple[Status, int, LogItems | list[Item]]
 
 @dataclass(slots=True)
 class LoadedLog:
-    """A log in memory: sorted items per column family, range deletions, and which sequence rule was used.
-
-    `unused` are items that the database does not take: of column families that have them in tables already or that do
-    not exist, of transactions that were rolled back, of an earlier use of the file.  `recorded` is what there is to
-    report, and `error` what ended reading.
-    """
+    """A log in memory."""
 
     number: int
-    items: dict[int, LogItems] = field(default_factory=dict)
-    ranges: list[RangeDeletion] = field(default_factory=list)
+    items: dict[int, LogItems] = field(default_factory=dict)  # of the state, by column family, sorted
+    ranges: list[RangeDeletion] = field(default_factory=list)  # of the state
     unused: list[Unused] = field(default_factory=list)
+    """Items that are not part of the state: of column families that have them in tables already or that do not exist,
+    of transactions that were rolled back, of an earlier use of the file."""
     rule: SequenceRule = SequenceRule.PER_OPERATION
-    evidence: str = ""
-    last_sequence: int = 0
-    records: int = 0
-    kinds: set[int] = field(default_factory=set)
-    recorded: Recorder = field(default_factory=Recorder)
+    evidence: str = ""  # why this rule was used
+    last_sequence: int = 0  # the highest one
+    records: int = 0  # number of batches
+    kinds: set[int] = field(default_factory=set)  # types of the operations of the state
+    recorded: Recorder = field(default_factory=Recorder)  # findings of reading
     error: ExhumeError | None = None
+    """The error that ended reading before the end of the log."""
 
     def report_fault(self, report: Report) -> LoadedLog:
-        """Report the fault in the log.  Raises what ended reading."""
+        """Report the findings on the log; raise the error that ended reading."""
         self.recorded.play(report)
         if self.error is not None:
             raise self.error
@@ -120,12 +120,13 @@ class Replay:
             )
         run = _Run(self._manifest, self._prepared, log, make, timestamps)
         batches.reverse()
-        while batches:  # only their items are kept
+        while batches:  # each is released once its items are taken
             one = batches.pop()
             if isinstance(one, WriteBatches):
                 run.take(one)
             else:
                 run.apply(one)
+        # Batches of an earlier use of the file are unused, by column family.
         old: dict[int, LogItems] = {}
         for before in earlier:
             for number, operation in enumerate(before.batch.operations):
@@ -152,15 +153,15 @@ class Replay:
     def _read(
         self, source: Source, file: DbFile, log: LoadedLog, make: Callable[[], LogItems]
     ) -> tuple[list[LogBatch | WriteBatches], list[LogBatch], dict[int, int]]:
-        """The batches of a log, and those of an earlier use of its file that are complete."""
+        """Return the batches of a log, the complete ones of an earlier use of its file, and the sizes of timestamps."""
         batches: list[LogBatch | WriteBatches] = []
         earlier: list[LogBatch] = []
         report = log.recorded
         reader = LogReader(source, report, self._limits, file.number)
-        ordinals = itertools.count()
+        ordinals = itertools.count()  # numbers of the batches, for the ranks of their items
 
         def take(block: bytes, at: int, base: int) -> int:
-            """Add the operations of a record to the batches; each has an ordinal in the order of the log."""
+            """Add batches with one write from a block, as `LogReader.take`; return where they end in it."""
             nonlocal ordinals
             ordinal = next(ordinals)
             last = batches[-1] if batches else None
@@ -206,7 +207,7 @@ class Replay:
         return batches, earlier, reader.timestamps
 
     def _parsed(self, source: Source, reader: LogReader, record: LogRecord) -> tuple[Batch, tuple[int, ...]]:
-        """The batch of a record, and where its operations begin."""
+        """Return the batch of a record, and the offset in it of each operation."""
         if isinstance(record.payload, bytes) and (batch := parse_write(record.payload)) is not None:
             return batch, _ALONE
         span = source.span(record.offset - source.origin, record.end - source.origin)
@@ -214,7 +215,7 @@ class Replay:
         return batch, tuple([o.offset for o in batch.operations])
 
     def _made(self, reader: LogReader, record: LogRecord, span: Span) -> Made | None:
-        """The function that makes keys and values of a record that is not in memory; None for other records."""
+        """Return the function that makes keys and values of a record that is not in memory; None for other records."""
         payload, limits = record.payload, self._limits
         if isinstance(payload, bytes):
             return None
@@ -231,7 +232,7 @@ class Replay:
 
 
 def _first_rank(file: DbFile) -> int:
-    """A number below those of all records of a log, and above those of earlier logs; all have 63 bits."""
+    """Return a number below the ranks of all records of a log, and above those of earlier logs; all fit in 63 bits."""
     return min(file.number, (1 << 30) - 1) << 33
 
 
@@ -267,19 +268,19 @@ class _Run:
         self._number = log.number
         self._make = make
         self._timestamps = timestamps
-        self._stale: dict[int, LogItems] = {}
-        self._applies: dict[int, bool] = {}
-        self._sequence = 0
+        self._stale: dict[int, LogItems] = {}  # unused items by column family
+        self._applies: dict[int, bool] = {}  # whether the state takes operations of this log, by column family
+        self._sequence = 0  # that of the next operation
         self._section: list[PreparedOperation] | None = None
-        """The operations of the prepared section that is open."""
+        """The operations since a mark that begins a prepared section; None outside of one."""
         self._persisted = False
-        """Whether that section is written before it is committed."""
+        """Whether the database applied the operations of that section before their commit."""
         self._empty = True
-        """Whether there was nothing since the last sub-batch."""
+        """Whether there was no operation since the last sub-batch."""
         self._written: set[tuple[int, bool, bytes]] = set()
-        """Keys of the sub-batch so far, with whether they begin ranges."""
+        """(column family, is range deletion, key) of each operation of the sub-batch: a repetition begins another."""
         self._stopped = False
-        """Whether an operation was found that the database itself refuses: what follows is not part of its state."""
+        """Whether an operation was found at which the database itself stops: the rest is not part of its state."""
 
     def apply(self, one: LogBatch) -> None:
         """Apply the operations of a batch to the state; those that have no effect are kept as unused."""
@@ -295,7 +296,7 @@ class _Run:
             self._mark(mark)
             done = mark.at
         self._operations(one, done, len(batch.operations))
-        if self._section:  # it was never ended, so it was never prepared
+        if self._section:  # without its end mark, the transaction was not prepared
             self._log.unused += _unused(Status.PREPARED, self._section)
 
     def take(self, writes: WriteBatches) -> None:
@@ -316,10 +317,12 @@ class _Run:
             log.items[0] = items
 
     def _without_timestamp(self, item: Item) -> Item:
+        """Return an item with its key as in `_plain`."""
         key, inverted, rank, at, value, place = item
         return self._plain(Operation((_TOP - inverted) & 0xFF, key, value, at, 0))[0], inverted, rank, at, value, place
 
     def _begin(self, sequence: int) -> None:
+        """Begin a batch, whose first operation has this sequence number."""
         self._sequence, self._section, self._empty = sequence, None, True
         self._written.clear()
 
@@ -335,7 +338,7 @@ class _Run:
                 self._section.append(PreparedOperation(operation, one, 0, self._sequence + len(self._section)))
 
     def _mark(self, mark: TransactionMark) -> None:
-        """Take a mark: what a prepared section is, what is committed, where a sub-batch ends."""
+        """Begin or end a prepared section, commit a transaction or roll it back; end the sub-batch at most marks."""
         if mark.kind in _BEGINS:
             self._section, self._persisted = [], mark.kind != OperationTypes.BEGIN_PREPARE
             self._empty = False
@@ -353,21 +356,22 @@ class _Run:
 
     def _commit(self, mark: TransactionMark) -> None:
         """Apply the operations of a prepared transaction, with the timestamp of its commit."""
-        for operation, one, persisted_in, sequence in self._prepared.pop(mark.name, []):
+        for operation, one, applied_in, sequence in self._prepared.pop(mark.name, []):
             if mark.timestamp and (size := self._timestamps.get(operation.column_family)) == len(mark.timestamp):
                 operation = operation._replace(key=operation.key[:-size] + mark.timestamp)
-            if persisted_in:
-                self._take(operation, one, sequence, persisted_in)
+            if applied_in:
+                self._take(operation, one, sequence, applied_in)
             else:
                 self._write(operation, one)
 
     def _end_of_batch(self) -> None:
+        """End a sub-batch, whose operations have one sequence number if the rule says so."""
         if self._log.rule is SequenceRule.PER_SUB_BATCH:
             self._sequence += 1
             self._written.clear()
 
     def _advance(self, operation: Operation) -> int:
-        """The sequence number of the next operation."""
+        """Return the sequence number of an operation, which is the next one of the batch."""
         if self._log.rule is SequenceRule.PER_OPERATION:
             self._sequence += 1
             return self._sequence - 1
@@ -380,10 +384,11 @@ class _Run:
         return self._sequence
 
     def _write(self, operation: Operation, one: LogBatch) -> None:
+        """Add an operation with the next sequence number."""
         self._take(operation, one, self._advance(operation), self._number)
 
     def _take(self, operation: Operation, one: LogBatch, sequence: int, number: int) -> None:
-        """Add an operation to the state, unless its column family has it already or is gone."""
+        """Add an operation of the log `number` to the state, or to the unused items if tables have it already."""
         log, family = self._log, operation.column_family
         sequence &= MAX_SEQUENCE
         log.last_sequence = max(log.last_sequence, sequence)
@@ -420,9 +425,11 @@ class _Run:
         return self._manifest is not None and self._manifest.order_of(family).precedes(end, begin) is True
 
     def _is_live(self, number: int, family: int) -> bool:
+        """Whether the database still needs a log for a column family."""
         return self._manifest is None or self._manifest.is_live_log(number, family)
 
     def _stale_items(self, family: int) -> LogItems:
+        """Return the unused items of a column family, to add to."""
         if family not in self._stale:
             self._stale[family] = self._make()
             self._log.unused.append((Status.UNREFERENCED, family, self._stale[family]))
