@@ -1,4 +1,4 @@
-"""Work in threads: ordered maps, reading in advance, and work that pays only where a thread is free.
+"""Work in threads: ordered maps, reading in advance, and optional work for free threads.
 
 All have bounded look-ahead, results in the order of the input, and the first error raised in its place.  Threads, not
 processes: zlib, lzma, zstd, hashing and `pread` all release the GIL, and nothing has to be pickled.
@@ -69,7 +69,7 @@ class BackgroundRunner:
         self._last: _Call[Any, object] | None = None
 
     def submit(self, function: Callable[[T], object], item: T) -> None:
-        """Make a call when the one before it has ended.  Raises what that one raised."""
+        """Wait for the call before, then start this one.  Raises the error of the call before."""
         if self._is_alone:
             function(item)
             return
@@ -80,12 +80,12 @@ class BackgroundRunner:
         try:
             threading.Thread(target=_work_once, args=(function, todo), name="exhume", daemon=True).start()
         except BaseException:
-            if _next_call(todo) is not None:  # else it runs
+            if _next_call(todo) is not None:  # no thread has taken the call, so it will never end
                 self._last = None
             raise
 
     def wait(self) -> None:
-        """Wait for the last call.  Raises what it raised, once."""
+        """Wait for the last call.  Raises its error, once."""
         if self._last is not None:
             try:
                 self._last.result()
@@ -107,7 +107,7 @@ class OrderedCalls(Generic[T, R]):
         self._most = jobs - 1
         self._waiting: deque[_Call[T, R]] = deque()
         self._todo: SimpleQueue[_Call[T, R] | None] = SimpleQueue()
-        # Threads of our own: `concurrent.futures` takes longer to import than many a short command needs in all.
+        # Not `concurrent.futures`: importing it takes longer than many short commands.
         self._threads: list[threading.Thread] = []
 
     def __len__(self) -> int:
@@ -132,13 +132,13 @@ class OrderedCalls(Generic[T, R]):
         return True
 
     def next(self) -> R:
-        """The result of the oldest item, which is dropped; makes calls instead of waiting.  Raises its error."""
+        """Remove the oldest item and return its result, or raise its error; make other calls instead of waiting."""
         while self.help():
             pass
         return self._waiting.popleft().result()
 
     def close(self, *, wait: bool = True) -> None:
-        """Drop what has not started, and end the threads; with `wait`, wait for what they are doing."""
+        """Drop the calls that have not started, and end the threads; with `wait`, wait for the calls in progress."""
         while _next_call(self._todo) is not None:
             pass
         self._waiting.clear()
@@ -206,12 +206,13 @@ def map_ordered(
 
 
 def iterate_ahead(sources: Iterable[Iterable[T]], threads: int, *, ahead: int = 4) -> Iterator[Iterator[T]]:
-    """The items of each source, one source after another, while `threads` threads go through it and those after it.
+    """Yield an iterator for each source, in order; `threads` threads read the current source and the next ones.
 
-    Each holds at most `ahead` items that were not taken.  An error of a source is raised in its place.  A source has to
-    be read completely before the next; abandoning the iterator ends the threads, after the item that they are at.
+    A thread reads at most `ahead` items in advance.  An error of a source is raised in its place.  An iterator has to
+    be exhausted before the next one.  Abandoning the result ends each thread after its current item.
     """
     stop = threading.Event()
+    # A queue for each source that is being read, the current one first; items are in tuples, unlike None and errors.
     begun: deque[Queue[tuple[T, None] | BaseException | None]] = deque()
     waiting = iter(sources)
 
@@ -261,7 +262,7 @@ def _put(out: Queue[T], item: T, stop: threading.Event) -> bool:
 
 
 class SpareThreads:
-    """Up to `count` threads for work that pays only where one of them is free, such as reading what may be needed."""
+    """Up to `count` threads for optional work, such as prefetching, which is left out if none of them is free."""
 
     def __init__(self, count: int) -> None:
         self._free = threading.Semaphore(count)
@@ -290,9 +291,10 @@ def _next_call(todo: SimpleQueue[_Call[T, R] | None]) -> _Call[T, R] | None:
 
 
 def _work(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> None:
+    """Make calls until None comes."""
     while (call := todo.get()) is not None:
         call.run(function)
-        del call  # its result is not this thread's to keep
+        del call  # so that its result is not kept in memory while the thread waits
 
 
 def _work_once(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> None:

@@ -17,33 +17,31 @@ from exhume.errors import ShortReadError, SourceError, Span, TruncatedError, sou
 from exhume.tuples import NamedTuple
 
 COALESCE_GAP = 64 << 10
-"""Ranges closer than this are fetched in one request: nearly everywhere a request costs more than 64 KiB do."""
+"""Ranges closer than this are fetched in one request: the bytes between them usually cost less than another request."""
 
 COALESCE_SIZE = 8 << 20
-"""A merged request stays below this, so that a plan over a whole file still streams."""
+"""Most bytes of a merged request, so that reading a whole file by ranges needs little memory."""
 
 STREAM_CHUNK = 1 << 20
 """Bytes per read wherever a span is copied or hashed in chunks."""
 
 
 class Cost(NamedTuple):
-    """How to read from a source or directory; sizes are bytes.
-
-    `wait`: how many bytes could be read in the time that one more read takes; 0 where a read waits for nothing.
-    `piece`: how large the reads of a stream should be at least.
-    `together`: how many reads are worth making at the same time.
-    """
+    """How to read from a source or directory."""
 
     wait: int
+    """Latency of a read, as the bytes that could be read meanwhile; 0 if there is none."""
     piece: int
+    """Fewest bytes that a sequential read should fetch at once."""
     together: int
+    """Number of concurrent reads that is worthwhile."""
 
 
 LOCAL_COST = Cost(wait=0, piece=0, together=1)
 """Memory and local files."""
 
 NETWORK_COST = Cost(wait=64 << 10, piece=8 << 20, together=16)
-"""Object stores and web servers: nearly everywhere a request costs more than 64 KiB do."""
+"""Object stores and web servers: a request usually takes longer than reading another 64 KiB."""
 
 
 class Source(abc.ABC):
@@ -76,7 +74,7 @@ class Source(abc.ABC):
 
     @property
     def outermost(self) -> Source:
-        """The name of the file that `origin` is an offset in: for a window, the file that it is a part of."""
+        """The source that `origin` is an offset in: for a window, the file that it is a part of; else itself."""
         return self
 
     @property
@@ -146,7 +144,7 @@ class Source(abc.ABC):
             start += step
 
     def stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The ranges of `[start, end)` that can hold other bytes than zeros: not the holes of a sparse file."""
+        """Yield the ranges of `[start, end)` without the holes of a sparse file, whose bytes are zero."""
         if start < end:
             yield start, end
 
@@ -308,7 +306,7 @@ class WindowSource(Source):
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         for start, end in ranges:
             if not 0 <= start <= end <= self.size:
-                self.read_at(start, end - start)  # raises, with the window's own words
+                self.read_at(start, end - start)  # raises, with the bounds of the window
         return self._base.read_many([(self._start + start, self._start + end) for start, end in ranges])
 
     def will_read(self, start: int, stop: int) -> None:
@@ -323,9 +321,9 @@ class StoppedError(Exception):
 
 
 class StoppableSource(Source):
-    """Another source until `stopped()`: from then on every read raises `StoppedError`.
+    """Another source, whose reads raise `StoppedError` as soon as `stopped()` is true.
 
-    Closing it closes nothing unless it is `owned`: what reads may be given up while others read the same file.
+    Closing it closes the other source only if that is `owned`: others may still read the same file.
     """
 
     base: Source

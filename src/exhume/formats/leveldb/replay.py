@@ -365,7 +365,7 @@ class _Run:
                 self._write(operation, one)
 
     def _end_of_batch(self) -> None:
-        """End a sub-batch, whose operations have one sequence number if the rule says so."""
+        """End a sub-batch; by the rule of sub-batches, the next one has the next sequence number."""
         if self._log.rule is SequenceRule.PER_SUB_BATCH:
             self._sequence += 1
             self._written.clear()

@@ -46,18 +46,16 @@ _FRAMED = frozenset({"leveldb_block", "leveldb_data_block"})
 PIECE = 4096
 """Blocks whose codecs are read by one thread."""
 TRAILERS = 256
-"""The number of the sort of trailers; that of other sections is their compression byte."""
+"""The number for trailers in a run; that of blocks is their compression byte."""
 AHEAD = 1 << 16
 """Bytes of a local table that are read at a time to learn how its next blocks are stored."""
 
 
 class RowCheck(NamedTuple):
-    """A checksum that is stored in a row of a data block, by the table, the block, and the fields around it."""
+    """A checksum in a row of a data block; the functions take the table, the block, and the fields around it."""
 
-    compare: Callable[[Table, Handle, Sequence[Field]], Check]
-    """Computes it."""
-    covers: Callable[[Table, Handle, Sequence[Field]], int]
-    """How many bytes outside of the block it is about."""
+    compare: Callable[[Table, Handle, Sequence[Field]], Check]  # computes and compares it
+    covers: Callable[[Table, Handle, Sequence[Field]], int]  # bytes outside of the block that it is about
 
 
 def file_sections(
@@ -124,9 +122,9 @@ class _Records:
         """Read all records of `reader`; `payload` is the schema of their content."""
         self._reader, self._payload = reader, payload
         self._name = reader.source.name
+        # Absolute offsets of each record, its data and its end; size of its content.
         self._starts, self._data, self._ends, self._sizes = array("q"), array("q"), array("q"), array("q")
-        self._parts: dict[int, tuple[Fragment, ...]] = {}
-        """The fragments of those that have several."""
+        self._parts: dict[int, tuple[Fragment, ...]] = {}  # of the records that have several
         for record in reader:
             if record.earlier:
                 continue
@@ -144,7 +142,7 @@ class _Records:
         return self._starts[at : at + 1] == array("q", (offset,)) or offset in self._later
 
     def runs(self, others: dict[int, Section]) -> Iterator[SectionItem]:
-        """The records as sections, and between them others by their offsets."""
+        """Yield the records as sections, in runs, and between them the sections `others`, which are by offset."""
         first = 0
         for offset in sorted(others):
             stop = bisect_left(self._starts, offset)
@@ -154,6 +152,7 @@ class _Records:
         yield from self._run(first, len(self._starts))
 
     def _run(self, first: int, stop: int) -> Iterator[PlacedRun]:
+        """Yield the records `[first, stop)` as one run, if there are any."""
         starts, ends = self._starts[first:stop], self._ends[first:stop]
         if starts:
             names = lambda: (f"{self._name}/record@{start}" for start in starts)  # noqa: E731
@@ -179,14 +178,14 @@ class _Records:
 
 
 def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
-    """The header, each record, and the footer of a blob file; what cannot be read is one span."""
+    """Return the header, each record, and the footer of a blob file; from damage on, the rest is one section."""
     source = blobs.source
     out: list[SectionItem] = []
     at = 0
     note = ""
 
     def unreported(rule: checks.Rule, detail: str = "", **_: object) -> None:
-        nonlocal note
+        nonlocal note  # of the section that is not read
         note = detail or rule.title
 
     try:
@@ -235,7 +234,7 @@ def _chunks(reader: LogReader, fragments: tuple[Fragment, ...]) -> Iterator[byte
 def table_sections(
     table: Table, rows: str = "leveldb_data_block", check: RowCheck | None = None, jobs: int = 1
 ) -> list[SectionItem]:
-    """The blocks with their trailers, and the footer.  A table without a readable footer is one unread span."""
+    """Return blocks, trailers and the footer; a table without a readable footer is one unread section."""
     source = table.source
     footer = table.footer_or_none()
     if footer is None:
@@ -331,13 +330,14 @@ def _stored_codecs(table: Table, handles: Handles) -> bytes:
 def _data_run(table: Table, handles: Handles, rows: str, check: RowCheck | None, jobs: int) -> SectionRun:
     """Consecutive data blocks, each followed by its trailer."""
     source, pieces = table.source, range(0, len(handles), PIECE)
+    # Sections alternate: a block, its trailer.  `bounds` has their offsets and the end, `kinds` a codec or `TRAILERS`.
     codecs = b"".join(map_ordered(lambda at: _stored_codecs(table, handles[at : at + PIECE]), pieces, jobs))
     bounds = array("q", [0]) * (2 * len(handles) + 1)
     bounds[:-1:2] = array("q", map(source.origin.__add__, handles.offsets))
     bounds[1::2] = array("q", map(add, bounds[:-1:2], handles.sizes))
     bounds[-1] = bounds[-2] + layout.BLOCK_TRAILER
-    sorts = array("H", [TRAILERS]) * (2 * len(handles))
-    sorts[::2] = array("H", iter(codecs))
+    kinds = array("H", [TRAILERS]) * (2 * len(handles))
+    kinds[::2] = array("H", iter(codecs))
     label = f"{source.name}/data@"
 
     def make(number: int) -> Section:
@@ -358,11 +358,11 @@ def _data_run(table: Table, handles: Handles, rows: str, check: RowCheck | None,
             return True  # only trailers have a schema
         return rows in _FRAMED and _fill(table, handles[chosen])
 
-    return SectionRun(source.name, memoryview(bounds), sorts, make=make, names=names, claims=claims)
+    return SectionRun(source.name, memoryview(bounds), kinds, make=make, names=names, claims=claims)
 
 
 def _fill(table: Table, handles: Handles) -> bool:
-    """Return whether fields claim all bytes of the uncompressed blocks; False is not a verdict."""
+    """Return whether fields cover all bytes of the uncompressed blocks; False also if that has to be examined."""
     done = 0
     while done < len(handles):
         offset, size = handles[done]
@@ -375,7 +375,7 @@ def _fill(table: Table, handles: Handles) -> bool:
 
 
 def _blocks(table: Table, footer: Footer) -> list[tuple[str, Handle, str]]:
-    """The kind of each block that the footer and the metaindex name, its position, and its schema."""
+    """Return name, handle and schema ("" if none describes it) of each block other than the data blocks."""
     handles: list[tuple[str, Handle, str]] = [("metaindex", footer.metaindex, "leveldb_block")]
     for name, handle in table.metaindex(checks.ignore).items():
         schema = ""
@@ -400,7 +400,7 @@ def _blocks(table: Table, footer: Footer) -> list[tuple[str, Handle, str]]:
 def _contents(
     table: Table, label: str, kind: SectionKind, handle: Handle, codec: int, schema: str, check: RowCheck | None = None
 ) -> Section:
-    """A block without its trailer."""
+    """Return the section of a block without its trailer; its content is loaded on request."""
     source = table.source
     end = handle.offset + handle.size
     stored = codec == Compressions.NONE
