@@ -74,7 +74,6 @@ SMALL = {
     "formats.zs.layout_facts": "facts of the layout, which import no reader",
     "late": "below all that has hooks",
     "native.kernel": "chooses the compiled or the pure-Python loops",
-    "tuples": "below everything, and defines one thing",
 }
 """Modules below `LEAST_LINES` with the reason."""
 

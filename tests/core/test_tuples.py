@@ -68,6 +68,10 @@ def test_wrong_arguments_are_refused() -> None:
         make("x", nmae=1)
     with pytest.raises(AttributeError):
         setattr(make("x"), "start", 1)  # noqa: B010
+    with pytest.raises(TypeError, match="Expected 3 arguments, got 1"):
+        make._make("x")
+    with pytest.raises(ValueError, match=r"unexpected field names: \['nmae'\]"):
+        make("x")._replace(nmae=1)
 
 
 def test_pickles_copies_and_hints_find_the_class() -> None:
