@@ -36,7 +36,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from exhume.compiler import UnsupportedError, compile_specs
+from exhume.compiler.refusal import UnsupportedError
+from exhume.compiler.whole import compile_specs
 from tools import nodejs
 from tools.ksy_stubs import stubs
 from tools.passing import passed

@@ -62,6 +62,16 @@ def test_nothing_heavy_is_imported(format: str) -> None:
     assert found == set(needed)
 
 
+@pytest.mark.parametrize("format", SMALL)
+def test_explain_compiles_nothing_of_our_own_specifications(format: str) -> None:
+    target = f"tests/samples/{SMALL[format][0]}"
+    command = [sys.executable, "-c", SCRIPT, f"explain {target}", f"explain {target} --all"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    loaded = done.stderr.decode().splitlines()[-1].split()
+    assert f"exhume.formats.{format.replace('-', '_').replace('databundle', 'data_bundle')}.layout" in loaded
+    assert not [name for name in loaded if name.startswith(("exhume.compiler.emit", "exhume.compiler.whole"))]
+
+
 COUNTING = """
 import sys
 from exhume.cli.main import invoke

@@ -9,7 +9,7 @@ import exhume_ksy
 import pytest
 import yaml
 
-from exhume.compiler import paused_texts
+from exhume.compiler.whole import paused_texts
 from exhume.layout.foreign import Specification, compile_ksy
 from tests.compiler import specs
 from tests.toolchain.drawn_specs import Drawn

@@ -15,9 +15,10 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from exhume.compiler import UnsupportedError, compile_foreign
 from exhume.compiler.front.expressions import parse
 from exhume.compiler.front.specs import Model, kind
+from exhume.compiler.refusal import UnsupportedError
+from exhume.compiler.whole import compile_foreign
 from exhume.errors import ExhumeError
 from exhume.layout.fast import RAISED
 from exhume.layout.foreign import Specification

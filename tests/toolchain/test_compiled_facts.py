@@ -12,7 +12,8 @@ from exhume_ksy.facts import clp_s_table, leveldb_block, leveldb_footer, uleb128
 from exhume_ksy.facts.clp_s_schema_tree import NodeType
 from kaitaistruct import BytesIO, KaitaiStream
 
-from exhume.compiler import UnsupportedError, compile_specs
+from exhume.compiler.refusal import UnsupportedError
+from exhume.compiler.whole import compile_specs
 from tests.toolchain.trees import spec_ids
 
 

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 from exhume_ksy.fast import _layout
 
-from exhume.compiler import UnsupportedError, compile_specs
 from exhume.compiler.emit.c_numbers import unique_name
 from exhume.compiler.emit.elements import covered
 from exhume.compiler.front.model import Type
 from exhume.compiler.instances.tree import BrokenError
 from exhume.compiler.instances.walk import Walk
 from exhume.compiler.ir.fixed import only_number
+from exhume.compiler.refusal import UnsupportedError
+from exhume.compiler.whole import compile_specs
 from tests.conftest import ROOT
 from tests.sizes import size, some
 from tests.toolchain.damage import run, samples

@@ -344,7 +344,7 @@ def code_of(doc: str) -> str:
         "types": {"t": {"doc": doc, "seq": [{"id": "x", "type": "u1", "doc": doc}], "to-string": '"text"'}},
         "enums": {"e": {"1": {"id": "x", "doc": doc, "-orig-id": doc}}},
     }
-    from exhume.compiler import compile_foreign
+    from exhume.compiler.whole import compile_foreign
 
     return compile_foreign({"one": spec})["one.py"]
 

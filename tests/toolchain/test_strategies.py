@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from exhume.codecs.checksums import crc64_xz, masked_crc32c
-from exhume.compiler import UnsupportedError
 from exhume.compiler.instances.draft import SeededRandom
 from exhume.compiler.instances.draw import draw
 from exhume.compiler.instances.walk import Walk
+from exhume.compiler.refusal import UnsupportedError
 from exhume.testing.strategies import Instance, InvalidInstance, from_ksy, invalid_from_ksy
 from tests.conftest import ROOT
 from tests.sizes import size

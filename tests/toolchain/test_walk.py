@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from exhume import compile_ksy
 from exhume.cli.main import invoke
-from exhume.compiler import compile_specs
+from exhume.compiler.whole import compile_specs
 from exhume.layout.ksy_files import parse_yaml
 from exhume.testing.strategies import Instance, from_ksy
 from tests.cli.test_snippets import mypy

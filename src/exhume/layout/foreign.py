@@ -17,13 +17,14 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
-from exhume.compiler import ExternalNames, UnsupportedError, compile_foreign, paused_texts, with_columns
 from exhume.compiler.emit.extension import Extension, extension, package_texts
 from exhume.compiler.emit.modules import ACCEPTED, module_texts
 from exhume.compiler.emit.stubs import stub_texts
 from exhume.compiler.front.kinds import combined, family
-from exhume.compiler.front.model import Type
+from exhume.compiler.front.model import ExternalNames, Type
 from exhume.compiler.front.specs import Model
+from exhume.compiler.refusal import UnsupportedError
+from exhume.compiler.whole import compile_foreign, paused_texts, with_columns
 from exhume.counts import counted
 from exhume.errors import SpecificationError
 from exhume.findings import Finding

@@ -28,11 +28,11 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import exhume.compiler
-from exhume.compiler import UnsupportedError
 from exhume.compiler.audit import BUILTINS, IMPORTS, audited
 from exhume.compiler.emit.extension import Extension
 from exhume.compiler.emit.layout import FOREIGN
 from exhume.compiler.front.specs import Model
+from exhume.compiler.refusal import UnsupportedError
 from exhume.errors import SpecificationError
 from exhume.layout import extensions
 from exhume.layout.batches import Paused

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exhume.compiler import UnsupportedError, refusal
+from exhume.compiler import refusal
+from exhume.compiler.refusal import UnsupportedError
 from exhume.errors import MissingDependencyError, Span, SpecificationError, shorten
 from exhume.io.opening import open_target
 from exhume.io.source import Source

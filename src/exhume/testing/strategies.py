@@ -57,7 +57,7 @@ def from_ksy(
     it, `"block"` or `"block::header"`.  Parameters are drawn too unless `arguments` are given.  A field with
     `-checksum: NAME` and `-covers: [FIELDS]` gets what `checksums[NAME]` computes of those sibling fields.
 
-    Raises `exhume.compiler.UnsupportedError`, naming the field, for what the compiler does not cover.
+    Raises `exhume.compiler.refusal.UnsupportedError`, naming the field, for what the compiler does not cover.
     """
     return instances(_type(ksy, type, imports), arguments, checksums)
 

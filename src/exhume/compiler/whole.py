@@ -1,0 +1,185 @@
+"""The whole of what is compiled: the Python and Cython of all modules of a set of specifications."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from exhume.compiler import refusal
+from exhume.compiler.audit import audited
+from exhume.compiler.emit.columns import marks_of, native_text
+from exhume.compiler.emit.elements import elements_text
+from exhume.compiler.emit.facts import FIXED, constants_text, facts_texts, tiling_text
+from exhume.compiler.emit.layout import FOREIGN, LAYOUT, NATIVE
+from exhume.compiler.emit.modules import module_text, module_texts, pausing
+from exhume.compiler.emit.shared import Module
+from exhume.compiler.front.kinds import structures
+from exhume.compiler.front.model import ExternalNames
+from exhume.compiler.front.specs import Model, check
+from exhume.compiler.front.validate import check_size, validate
+from exhume.compiler.ir.needs import find_needs
+from exhume.compiler.ir.rows import always_takes_bytes, is_list_of_rows, mark_rows, rows_are_plain
+from exhume.compiler.refusal import UnsupportedError
+
+Specs = Mapping[str, Mapping[str, Any]]
+"""Specifications by their ids, as parsed from YAML."""
+
+
+def compile_specs(specs: Specs) -> dict[str, str]:
+    """The Python of specifications by path: `fast/<id>.py` with readers, `facts/<id>.py` with what is fixed.
+
+    `facts/_tiling.py` names the structures that leave no byte out; `facts/_fixed.py` is what modules of facts import.
+
+    Raises `UnsupportedError` naming the field and what is not supported.
+    """
+    for id, spec in specs.items():
+        _exact(spec, id)
+    model = Model(specs)
+    check(model)
+    facts, elements = constants_text(model), elements_text(model)
+    included = _digest(facts + elements)
+    texts = {"fast/__init__.py": FAST.replace("{source}", included), "facts/__init__.py": FACTS_DOC}
+    texts |= {"fast/_layout.py": LAYOUT, **{f"fast/{id}.py": text for id, text in module_texts(model).items()}}
+    source = _digest("".join(texts[path] for path in sorted(texts)))
+    texts["fast/_layout.py"] += NATIVE.replace("{source}", source)
+    texts["fast/_native.pyx"] = native_text(model, source)
+    texts["fast/_facts.pxi"] = facts
+    texts["fast/_elements.pxi"] = elements + f"\n\nELEMENTS = {included!r}\n"
+    texts |= {"facts/_tiling.py": tiling_text(model), "facts/_fixed.py": FIXED}
+    return texts | {f"facts/{id}.py": text for id, text in facts_texts(model).items()}
+
+
+def _exact(part: Any, where: str) -> None:
+    """Raise `UnsupportedError` for a number so large that JSON of a specification may lack some of its digits."""
+    if isinstance(part, Mapping):
+        for key, one in part.items():
+            _exact(one, f"{where}: {key}")
+    elif isinstance(part, list):
+        for one in part:
+            _exact(one, where)
+    elif type(part) is int and abs(part) > 1 << 53:
+        raise UnsupportedError(f"{part} may have lost digits: write a number of this size between quotes", where)
+
+
+def compile_foreign(specs: Specs, given: ExternalNames | None = None) -> dict[str, str]:
+    """The readers of specifications of unknown origin, by path: `<id>.py` each, and `_layout.py` that they share.
+
+    No part of a specification becomes code unless it was parsed and found to be a name or a constant, and the code is
+    checked again (`exhume.compiler.audit`).  Raises `UnsupportedError` naming the field and what is not supported.
+    """
+    for id, spec in specs.items():
+        validate(spec, id)
+    check_size(specs)
+    try:
+        check(Model(specs, foreign=True, given=given))
+        model = Model(with_columns(specs, given), foreign=True, given=given)
+        texts = {f"{id}.py": text for id, text in module_texts(model).items()}
+    except RecursionError:
+        raise UnsupportedError("refers to itself, or is nested too deeply", min(specs)) from None
+    if sum(map(len, texts.values())) > refusal.CODE:
+        raise UnsupportedError(f"its readers are more than {refusal.CODE} characters of code", min(specs))
+    audited(texts, model)
+    return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | texts
+
+
+def paused_texts(
+    specs: Specs, given: ExternalNames | None, id: str, steps: list[str], texts: Mapping[str, str]
+) -> dict[str, str] | None:
+    """Return `texts` with the reader that leads to a list replaced by one that stops there
+    (`exhume.compiler.emit.paused`). `steps` are the fields that lead to the list. None if it cannot be read in batches.
+    """
+    model = Model(with_columns(specs, given), foreign=True, given=given)
+    found = pausing(model, steps, model.schemas[id])
+    if found is None:
+        return None
+    type, field = found
+    try:
+        text = module_text(type.root, find_needs(model), traced=False, paused=field)
+    except UnsupportedError:
+        return None
+    return {**texts, f"{type.root.id}.py": text}
+
+
+def with_columns(specs: Specs, given: ExternalNames | None = None) -> Specs:
+    """Return third-party specifications with `-columns: true` added to the types whose rows become columns.
+
+    These are types whose fields are numbers, bits, bytes, strings and structures of these, and are always present. An
+    instance is read only on request, so each access to a row would read it again. Types with more in them get `-tabled:
+    true`: their rows stay objects and become columns when columns are requested.
+    """
+    specs = copy.deepcopy(specs)
+    model = Model(specs, foreign=True, given=given)
+    needs = find_needs(model)
+    if model.shares:
+        return specs
+    for type in model.types():
+        fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
+        repeated = [one for one in fields if any(kind.type is type for kind in structures(one.one))]
+        sized = {one.size is not None for one in repeated}
+        if type.params or len(sized) != 1 or not all(is_list_of_rows(one, model) for one in repeated):
+            continue
+        marks: dict[str, bool] = type.raw  # type: ignore[assignment]  # a copy
+        marks["-sized"] = sized == {True}
+        is_wide = model.moving is None and always_takes_bytes(type)
+        for kind, can_be in (("-columns", sized == {False} and rows_are_plain(type)), ("-tabled", is_wide)):
+            if can_be and not marks.get("-columns"):
+                marks[kind] = True
+                try:
+                    marks |= marks_of(Module(type.root, needs), type)  # type: ignore[arg-type]
+                except UnsupportedError:
+                    del marks[kind]
+    mark_rows(model)
+    return specs
+
+
+FOREIGN_DOC = '"""Readers compiled by `exhume compile`; never edited by hand."""\n'
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+FAST = '''"""Fast, typed readers compiled from `ksy/` (see `make generated`); never edited by hand.
+
+Each module has a function for each structure of its specification:
+
+    from pathlib import Path
+
+    from exhume_ksy.fast import LayoutError
+    from exhume_ksy.fast.zs import read_zs
+
+    data = Path("words.zs").read_bytes()
+    try:
+        file, end = read_zs(data, 0, len(data))
+    except LayoutError as error:
+        print(error.path, error.offset, error.expected, error.found)
+    else:
+        print(file.header.codec_name, file.header.len_root)
+
+It takes the bytes, where the structure starts and where it must end, and returns it with where it does end.
+"""
+
+from __future__ import annotations
+
+ELEMENTS = "{source}"
+"""What compiled code includes; code that was built from anything else is not used."""
+
+TYPE_CHECKING = False  # `typing` is for type checkers
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._layout import LayoutError as LayoutError
+    from ._layout import View as View
+
+
+def __getattr__(name: str) -> Any:
+    """`LayoutError` and `View`, which all readers share; loaded on first use."""
+    if name in ("LayoutError", "View"):
+        from . import _layout
+
+        return getattr(_layout, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+'''
+FACTS_DOC = '"""Enums, magics, sizes and fixed places from `ksy/` (see `make generated`); never edited by hand."""\n'
