@@ -14,7 +14,6 @@ from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, QueryError, Span
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
-from exhume.formats.clp_s.query.aggregate import Distinct, Value, check_field, extreme, unique
 from exhume.formats.clp_s.query.kernel import clps_spans
 from exhume.formats.clp_s.query.search import MatchingRows, Search, resolve_projection, unprojected
 from exhume.formats.clp_s.query.tree import Options
@@ -23,6 +22,7 @@ from exhume.formats.clp_s.read.columns import parse_json
 if TYPE_CHECKING:
     from exhume.cli.run import Run
     from exhume.formats.clp_s.cli_options import ClpSSearchOptions
+    from exhume.formats.clp_s.query.aggregate import Distinct, Value
     from exhume.formats.clp_s.read.columns import Column
     from exhume.formats.clp_s.read.tables import TableArchive
     from exhume.formats.clp_s.reader import ClpSArchive
@@ -43,6 +43,8 @@ def search(
     how = Options(ignore_case=options.ignore_case, begin_ms=options.tge, end_ms=options.tle)
     wanted = options.aggregate()
     if wanted is not None:
+        from exhume.formats.clp_s.query.aggregate import check_field
+
         check_field(wanted[1])
     counting = options.explain_plan or options.count_by_time or options.count or wanted
     jobs = 1 if options.explain_plan or options.count_by_time else options.jobs
@@ -89,6 +91,8 @@ def merge(
     name, field = wanted
     found = [_value(row) for document in documents for row in document["values"]]
     if name == "unique":
+        from exhume.formats.clp_s.query.aggregate import Distinct
+
         distinct = Distinct()
         for value in found:
             distinct.add(value)
@@ -109,6 +113,8 @@ def merge_spans(run: Run, documents: Sequence[dict[str, Any]], query: str, width
 
 def _aggregate(run: Run, query: str, searches: _SearchRuns, name: str, field: str, format: str) -> ExitCode:
     """Answers --min, --max and --unique."""
+    from exhume.formats.clp_s.query.aggregate import extreme, unique
+
     if name == "unique":
         return _print_distinct(run, query, field, unique(searches, field), format)
     found = extreme(searches, field, largest=name == "max")

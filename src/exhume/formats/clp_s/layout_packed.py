@@ -28,6 +28,9 @@ from exhume_ksy.facts.clp_s_table import FloatFormat as FloatFormat
 from exhume_ksy.facts.clp_s_table import FloatNotation as FloatNotation
 from exhume_ksy.facts.clp_s_table_metadata import ClpSTableMetadata, Stream, Table
 
+I64_MIN: Final = -(1 << 63)
+I64_MAX: Final = (1 << 63) - 1
+
 NUM_PACKETS: Final = struct.Struct(ClpSMetadata.prefix)
 PACKET: Final = struct.Struct(Packet.prefix)
 """Type and size of the body that follows."""

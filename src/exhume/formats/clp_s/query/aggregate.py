@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.layout_packed import I64_MAX, I64_MIN
 from exhume.formats.clp_s.query.kernel import ClpsDistinct, clps_extreme
 from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.query.tree import EscapeError, parse_column
 from exhume.formats.clp_s.read.columns import Column, parse_json
 from exhume.formats.clp_s.read.kernel import ClpsProgram
-from exhume.formats.clp_s.write.texts import I64_MAX, I64_MIN
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import MatchingRows

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.layout_packed import ClassicVariable
+from exhume.formats.clp_s.layout_packed import I64_MAX, I64_MIN, ClassicVariable
 from exhume.formats.clp_s.query.kernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.query.operand import (
     ARRAYS,
@@ -34,7 +34,6 @@ from exhume.formats.clp_s.query.tree import EQUAL
 from exhume.formats.clp_s.read import blocks, windows
 from exhume.formats.clp_s.read.blocks import Printed, SharedValue, printed, text_rows
 from exhume.formats.clp_s.read.together import GatheredColumn, KernelTables, RunSource
-from exhume.formats.clp_s.write.texts import I64_MAX, I64_MIN
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.plan import TablePlan

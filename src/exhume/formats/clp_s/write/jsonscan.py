@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from exhume.formats.clp_s.write.texts import I64_MAX, I64_MIN
+from exhume.formats.clp_s.layout_packed import I64_MAX, I64_MIN
 
 MAX_DEPTH: Final = 10_000
 """Nesting above which a document is refused."""

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from exhume.formats.clp_s.layout_packed import (
+    I64_MAX,
+    I64_MIN,
     ClassicDecimalVariable,
     ClassicMarks,
     ClassicVariable,
@@ -32,8 +34,6 @@ from exhume.formats.clp_s.layout_packed import (
 ESCAPE: Final = int(Marks.ESCAPE)
 
 MAX_FLOAT_DIGITS: Final = 16
-I64_MIN: Final = -(1 << 63)
-I64_MAX: Final = (1 << 63) - 1
 
 
 class Dialect(enum.Enum):

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from exhume.formats.clp_s.write.texts import I64_MAX, I64_MIN
+from exhume.formats.clp_s.layout_packed import I64_MAX, I64_MIN
 
 MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June"),
