@@ -61,8 +61,8 @@ def recode(
 
     `directory` chooses the form: a directory (True), a single file (False), or what the archive is (None).  A form that
     is requested without `level` or `stored` keeps all stored bytes.  Packets and sections of unknown kinds are kept as
-    they are.  Raises what reading a damaged section raises, and `WriterError` for a section that no file can be called
-    after.
+    they are.  Propagates the errors of damaged sections; raises `WriterError` for a section whose name is not a valid
+    file name.
     """
     if level is not None and not (level.isdigit() and 1 <= int(level) <= 22):
         raise WriterError("the level is zstd's", expected="1 to 22", actual=level)
@@ -83,9 +83,9 @@ def recode(
 
 
 def _move(archive: TableArchive, output: str | os.PathLike[str], directory: bool, progress: Progress) -> None:
-    """Write all stored bytes in the other form, or the same.
+    """Write the stored bytes of all sections as a directory or a file, without decompressing them.
 
-    Header and metadata section, which are alike in both, stay as they are unless the files part has gaps.
+    Header and metadata section are the same in both forms; they are rebuilt only if there are gaps between sections.
     """
     for problem in archive.section_problems.values():
         raise problem
@@ -106,9 +106,13 @@ def _move(archive: TableArchive, output: str | os.PathLike[str], directory: bool
 
 
 def _sections(archive: TableArchive, framing: Framing, progress: Progress, folder: Path, jobs: int) -> Iterator[Piece]:
-    """The sections in the archive's order; the table metadata wait for the sizes of the streams."""
+    """Yield the new sections in the archive's order, recompressed in threads.
+
+    The table metadata state the stored sizes of the streams and may come before them.  So the streams are stored in a
+    scratch file first; the dictionaries are compressed in the order in which their sections are yielded.
+    """
     count = len(archive.table_metadata.streams)
-    tables: dict[int, array[int]] = {}  # their numbers, for there may be as many as records
+    tables: dict[int, array[int]] = {}  # by stream: the numbers of its tables; arrays, since there may be very many
     for table, stream in enumerate(archive.table_metadata.tables.stream_ids):
         tables.setdefault(stream, array("I")).append(table)
     dictionaries = [entry for entry in archive.files if entry.name in DICTIONARIES]
@@ -117,7 +121,7 @@ def _sections(archive: TableArchive, framing: Framing, progress: Progress, folde
     payloads += [partial(_dictionary, archive, entry) for entry in dictionaries]
     with scratch_file(folder) as spool:
         read = map_ordered(lambda payload: payload(), payloads, jobs, ahead=jobs)
-        stored = framing.several(read, jobs)
+        stored = framing.several(read, jobs)  # the frames of each payload: the streams, then the dictionaries
         sizes = [sum(map(spool.write, frames)) for frames in islice(stored, count)]
         for done, entry in enumerate(archive.files, 1):
             if entry.name in STRUCTURES:
@@ -135,13 +139,14 @@ def _sections(archive: TableArchive, framing: Framing, progress: Progress, folde
 
 
 def _stream(archive: TableArchive, number: int, tables: Iterable[int], folder: Path) -> Payload:
-    """A packed stream, and the sizes of the columns of its tables.
+    """The payload of a packed stream: the sizes of its parts, after each of which a frame may end, and its bytes.
 
-    A table that cannot be read has its own size instead, and so has a small table, unless a frame may end in it.
+    The parts are the columns of its tables.  A table that cannot be read is one part, and so is a small table, if a
+    frame that ended inside would be shorter than the least size.
     """
     size, read = archive.stream_bytes(number)
     entries = archive.table_metadata.tables
-    ends, cut = [0], 0  # `cut`: where the last frame ends
+    ends, cut = [0], 0  # ends of the parts; `cut`: the end of the last frame
     for table in tables:
         start, end = entries.starts[table], entries.ends[table]
         if start == ends[-1] and end <= size:
@@ -163,7 +168,7 @@ def _stream(archive: TableArchive, number: int, tables: Iterable[int], folder: P
 
 
 def _column_ends(table: Table, read: Callable[[int, int], Buffer]) -> list[int]:
-    """Return where the columns of a table end in it."""
+    """Return the offset in a table of the end of each column."""
     windows = open_windows(table) if is_large(table) else None
     if windows is not None or is_too_large(table):
         return [] if windows is None else windows.ends
@@ -172,6 +177,7 @@ def _column_ends(table: Table, read: Callable[[int, int], Buffer]) -> list[int]:
 
 
 def _dictionary(archive: TableArchive, entry: StoredRange) -> Payload:
+    """The payload of a dictionary, as one part."""
     return whole(dictionary_payload(archive, entry)[1])
 
 
@@ -193,13 +199,14 @@ def dictionary_payload(archive: TableArchive, entry: StoredRange) -> tuple[bytes
 
 
 def _add(digest: Any, name: str, *parts: Buffer) -> None:
+    """Add a value to a digest: a line with its name and size, so that values cannot run together, and its bytes."""
     digest.update(f"{name} {sum(map(len, parts))}\n".encode())
     for part in parts:
         digest.update(part)
 
 
 def content_digest(archive: TableArchive) -> str:
-    """SHA-256 over version, metadata and payloads; it does not depend on their places and compression."""
+    """SHA-256 over version, metadata and decompressed payloads: recoding does not change it."""
     digest = sha256()
 
     add = partial(_add, digest)
@@ -210,8 +217,8 @@ def content_digest(archive: TableArchive) -> str:
             add(f"packet {packet.type}", packet.body)
     for entry in archive.files:
         if entry.name == "/table_metadata":
-            nowhere = [0] * len(archive.table_metadata.streams)
-            add(entry.name, with_stream_offsets(archive.structure(entry.name)[0], nowhere))
+            no_sizes = [0] * len(archive.table_metadata.streams)  # sets all offsets to 0
+            add(entry.name, with_stream_offsets(archive.structure(entry.name)[0], no_sizes))
         elif entry.name in STRUCTURES:
             add(entry.name, archive.structure(entry.name)[0])
         elif entry.name in DICTIONARIES:

@@ -1,4 +1,4 @@
-"""Rows that cannot be kept, and tables without them: the other rows keep their values.
+"""Faulty rows of a damaged table, and the bytes of the table without them.
 
 Spec: clp_s.txt, Table segments.
 """
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.windows import WindowRows
 
 ROWS_AT_A_TIME: Final = 1 << 16
+"""Rows of a column that are copied at a time."""
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class FaultyRows(NamedTuple):
-    """Which rows of a table cannot be kept (one flag each), and the layout of the table."""
+    """A flag for each row of a table, set if the row cannot be kept, and the layout of the table."""
 
     flags: Flags
     layout: SchemaLayout
@@ -42,10 +43,10 @@ class FaultyRows(NamedTuple):
 
 
 def faulty_rows(table: Table) -> FaultyRows:
-    """The rows with a value that cannot be decoded, and of the others those whose position in the input is not above
-    that of all before them.
+    """Find the rows of a table that cannot be kept.
 
-    Raises what keeps the table from being read.
+    These are rows with a value that cannot be decoded, and rows whose position in the input (log_event_idx) is not
+    above that of every good row before them.  Propagates the errors of a table that cannot be read.
     """
     flags: Flags = np.zeros(table.num_messages, np.bool_)
     windowed = TableWindows(table)
@@ -53,7 +54,7 @@ def faulty_rows(table: Table) -> FaultyRows:
     for start, stop in windowed.blocks():
         window = windowed.call(partial(_examine_window, flags, start, last), start, stop)
         if window is None:
-            flags[:] = False
+            flags[:] = False  # windows do not work for this table: examine it as a whole
             _examine(flags, 0, None, table.load())
             break
         last = window[0]
@@ -61,13 +62,15 @@ def faulty_rows(table: Table) -> FaultyRows:
 
 
 def _examine_window(flags: Flags, start: int, last: int | None, rows: WindowRows) -> tuple[int | None]:
+    """As `_examine`; the result is in a tuple, because None stands for a failure in `TableWindows.call`."""
     return (_examine(flags, start, last, rows.window(range(len(rows.layout.nodes)))),)
 
 
 def _examine(flags: Flags, start: int, last: int | None, data: TableData) -> int | None:
     """Set the flags of the faulty rows of `data`, whose first row is row `start` of the table.
 
-    Returns the highest position of the rows up to the last of these; `last` is that of the rows before them.
+    `last` is the highest position (log_event_idx) of the rows before them; returns that of the rows up to the last of
+    these.  None if no row had a position so far.
     """
     count = data.num_messages
     here = flags[start : start + count]
@@ -76,25 +79,25 @@ def _examine(flags: Flags, start: int, last: int | None, data: TableData) -> int
         program = ClpsProgram([data.column_at(index).operation(raw=True)], count)
         row = 0
         while row < count and (fault := program.check(row, count)) is not None:
-            row = fault[2]
+            _, _, row, _ = fault
             here[row] = True
             row += 1
     positions = data.log_event_idx
     if positions is None or not count:
         return last
-    least = np.iinfo(np.int64).min
+    least = np.iinfo(np.int64).min  # stands for "no position"
     kept = np.where(here, least, np.asarray(positions))
-    highest = np.maximum.accumulate(np.concatenate(([least if last is None else last], kept)))
-    is_first = highest[:-1] == least  # nothing was before it
+    highest = np.maximum.accumulate(np.concatenate(([least if last is None else last], kept)))  # before each row
+    is_first = highest[:-1] == least  # no good row before it
     here |= (kept <= highest[:-1]) & ~is_first
     top = int(highest[-1])
     return None if top == least else top
 
 
 def without_rows(data: Buffer, faulty: FaultyRows) -> Iterator[bytes]:
-    """Yield the bytes of a table without its faulty rows; `data` are those of the whole table.
+    """Yield the bytes of a table without its faulty rows; `data` has the whole table.
 
-    The variables that encoded strings refer to stay where they are.
+    All variables of encoded strings are kept, so that the offsets in the strings stay right.
     """
     view, rows = memoryview(data), len(faulty.flags)
     types = faulty.layout.node_types
@@ -103,22 +106,27 @@ def without_rows(data: Buffer, faulty: FaultyRows) -> Iterator[bytes]:
     for kind, start, end in zip(types, [0, *ends], ends, strict=False):
         at = start
         for number, width in enumerate(WIDTHS[kind]):
+            # Only the first array of a column may contain deltas: timestamps have pattern ids after them.
             yield from _column_without(
                 view[at : at + width * rows], width, faulty.flags, number == 0 and kind in DELTAS
             )
             at += width * rows
-        yield bytes(view[at:end])
+        yield bytes(view[at:end])  # variables
 
 
 def _column_without(data: memoryview, width: int, flags: Flags, is_delta: bool) -> Iterator[bytes]:
-    """Yield the items of `width` bytes without those that are flagged; deltas are summed up over these."""
-    total, before = 0, np.int64(0)
+    """Yield an array of items of `width` bytes without the flagged ones.
+
+    Deltas are rebuilt: the values are summed up, the flagged ones removed, and the differences of the others stored.
+    """
+    total, before = 0, np.int64(0)  # the last value of the rows so far; the last one that was kept
     for start in range(0, len(flags), ROWS_AT_A_TIME):
         kept = ~flags[start : start + ROWS_AT_A_TIME]
         part = data[width * start : width * (start + len(kept))]
         if not is_delta:
             yield np.frombuffer(part, f"V{width}")[kept].tobytes()
             continue
+        # Read the sums by the layout of an integer column, in the byte order of the format.
         integers, _ = CLP_S_TABLE_COLUMNS[NodeType.INTEGER](
             memoryview(clps_undelta(part, total)), 0, len(part), len(kept)
         )

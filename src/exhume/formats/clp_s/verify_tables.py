@@ -47,7 +47,7 @@ CHECKED = frozenset(
         NodeType.TIMESTAMP,
     }
 )
-"""Types of columns whose values refer to something; any bytes are a number or a boolean."""
+"""Types of columns whose values may be wrong: ids, offsets and patterns.  Any bytes are a valid number or boolean."""
 
 
 class Task(NamedTuple):
@@ -154,7 +154,7 @@ class SharedLoad(Generic[T]):
             self._share()
         with self._lock:
             self._left -= 1
-            if self._error is not None:  # which took as long to find as it takes to load
+            if self._error is not None:  # do not load again: it failed, which may have taken long
                 raise self._error
             if self._data is None:
                 try:
@@ -190,9 +190,9 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
 def run_tasks(
     tables: Sequence[Table], small: SmallTables, done: Collection[int], tried: Collection[int]
 ) -> Iterator[Task]:
-    """Yield the checks of the tables that are not in the streams `done`, runs of small tables as one task.
+    """Yield the checks of the tables that are not in the streams `done`; a run of small tables is one task.
 
-    Records in streams `tried` were added to the progress before.
+    The records of the streams `tried` are not counted, because `WindowedCheck` added them to the progress already.
     """
     entries, rows, offset = small.together.entries, small.together.rows, small.first
     for first, stop, is_run in small.runs():
@@ -222,6 +222,7 @@ def quick_tasks(tables: Sequence[Table], small: SmallTables) -> Iterator[Task]:
 
 
 def _odd_tables(tables: Sequence[Table], small: SmallTables, first: int, stop: int) -> Iterator[Finding]:
+    """Check a run of small tables: in the kernel first, then those in Python that it found to be odd."""
     for index in small.together.odd(first, stop):
         for task in table_tasks(tables[index - small.first], False, counted=False):
             yield from task.work()
@@ -233,7 +234,10 @@ def checked_columns(layout: SchemaLayout) -> list[int]:
 
 
 class _Windows:
-    """A large table for the tasks that check its windows; the last of them checks what no window had anything of."""
+    """A large table whose blocks of rows are checked by parallel tasks.
+
+    The last task also checks the rest of its stream, which belongs to no window.
+    """
 
     def __init__(self, table: Table) -> None:
         self._windowed = TableWindows(table)
@@ -247,12 +251,13 @@ class _Windows:
         return ()
 
     def are_sound(self, start: int, stop: int) -> bool:
-        """Return whether rows `[start, stop)` have no fault; after the last block also whether the remainder of the
-        stream has none. Called once for each block, unless one has a fault.
+        """Return whether rows `[start, stop)` have no fault; for the last block, also the rest of the stream.
+
+        Called once for each block, until one has a fault.
         """
-        # With the row before them, for the order of records.
         sound = False
-        with suppress(ExhumeError):  # of a table that is too large to be read as a whole
+        with suppress(ExhumeError):  # raised if the table is too large to be read as a whole
+            # With the row before, to check the order of records.
             sound = bool(self._windowed.call(_is_sound, max(0, start - 1), stop))
         with self._lock:
             self._left -= 1
@@ -267,11 +272,13 @@ class _Windows:
 
 
 def _is_sound(rows: WindowRows) -> bool:
+    """Whether a window of rows has no fault."""
     data = rows.window(range(len(rows.layout.nodes)))
     return next(chain(faults(data), bounds(data)), None) is None
 
 
 def _has_frames(archive: TableArchive, index: int) -> bool:
+    """Whether a stream consists of separate frames that can be decompressed one by one."""
     with suppress(ExhumeError):  # reported for the stream
         return archive.stream_frames(index) is not None
     return False
@@ -291,9 +298,9 @@ def _large_tables(tables: Sequence[Table]) -> dict[int, list[Table]]:
 
 
 def _possibly_large(tables: Tables, others: set[int]) -> Iterator[Table]:
-    """Yield the tables that may be large; the streams of all others are added to `others`.
+    """Yield the tables that may be large, by their size; add the streams of the other tables to `others`.
 
-    No object is made for those.
+    No `Table` is made for those, since there may be hundreds of thousands.
     """
     entries, archive = tables.entries, tables.archive
     most = archive.limits.payload_size
@@ -308,48 +315,49 @@ def _possibly_large(tables: Tables, others: set[int]) -> Iterator[Table]:
 
 
 class WindowedCheck:
-    """Streams of large tables, checked in windows of rows.  A stream is done if all its windows pass.
+    """Check of streams of large tables, window by window in parallel.  A stream is `done` if all its windows pass.
 
-    Otherwise it is checked as a whole, which locates the fault.  So are streams of remote archives, which are fetched
-    in sequence.
+    Otherwise the caller checks the stream as a whole, which locates the fault.  Streams of remote archives are always
+    checked as a whole, because they are fetched in sequence.
     """
 
     def __init__(self, archive: TableArchive, tables: Sequence[Table]) -> None:
-        """Choose the streams that can be checked in windows: no gaps between tables, and separate frames."""
+        """Choose the streams to check in windows.
+
+        These have only large tables, without gaps before, between or after them, and separate frames.
+        """
         self._streams: dict[int, list[Table]] = {}
         streams = archive.table_metadata.streams
         for index, inside in () if archive.source.cost.wait else _large_tables(tables).items():
             stream = streams[index]
             ends = [0, *(table.entry.end for table in inside)]
-            if (
-                (index or not stream.offset)
-                and [table.entry.start for table in inside] == ends[:-1]
-                and ends[-1] == stream.size
-                and _has_frames(archive, index)
-            ):
+            is_at_start = index > 0 or stream.offset == 0  # the first stream starts its section
+            has_no_gaps = [table.entry.start for table in inside] == ends[:-1] and ends[-1] == stream.size
+            if is_at_start and has_no_gaps and _has_frames(archive, index):
                 self._streams[index] = inside
         self.tried: Collection[int] = self._streams.keys()
-        """The streams that are checked so."""
+        """The streams that are checked in windows."""
         self._windows = [(index, _Windows(table)) for index, inside in self._streams.items() for table in inside]
-        self._unsound: set[int] = set()
+        self._unsound: set[int] = set()  # streams with a fault in a window
 
     def openings(self) -> Iterator[Task]:
-        """Tasks to run first, because no check of a table can run before them."""
+        """Tasks to run first: they find the frames of each table, on which all its windows depend."""
         return (Task(windows.open) for _, windows in self._windows)
 
     def tasks(self) -> Iterator[Task]:
-        """The windows of all of these streams; they find nothing, but report when something is not well."""
+        """A task for each window.  They yield no findings; a fault only keeps its stream out of `done`."""
         for index, windows in self._windows:
             for start, stop in windows.blocks:
                 yield Task(partial(self._check, index, windows, start, stop), stop - start)
 
     def _check(self, stream: int, windows: _Windows, start: int, stop: int) -> tuple[()]:
+        """Check a window, unless its stream has a fault already; returns no findings."""
         if stream not in self._unsound and not windows.are_sound(start, stop):
             self._unsound.add(stream)
         return ()
 
     def done(self) -> Collection[int]:
-        """The streams in which all is well, once all tasks are done."""
+        """The streams without a fault, once all tasks have run."""
         return self._streams.keys() - self._unsound
 
 
@@ -362,24 +370,27 @@ def _report(check: Callable[..., Iterable[Finding]], *about: Any) -> Iterator[Fi
 
 
 def _quick_table(table: Table) -> Iterable[Finding]:
+    """Raise the error of a table whose place or schema is invalid; its rows are not read."""
     if table.entry.problem is not None:
         raise table.entry.problem
-    table.layout  # noqa: B018 - works it out
+    table.layout  # noqa: B018 - raises if the schema is invalid
     return ()
 
 
 def _column(loaded: SharedLoad[TableData], index: int) -> Iterator[Finding]:
+    """Yield the faults in the values of a column."""
     yield from map(Finding.from_error, loaded.take().iter_faults(index))
 
 
 def _rows(loaded: SharedLoad[TableData]) -> Iterator[Finding]:
+    """Yield the faults in the order of the records, and in the ranges that the metadata states."""
     data = loaded.take()
     yield from order(data)
     yield from bounds(data)
 
 
 def _in_windows(table: Table) -> Iterator[Finding]:
-    """The fault in a table that is too large to be held: the first fault of each column, and of the order."""
+    """Yield the first fault of each column and of the order, for a table that is too large to be loaded."""
     windowed = TableWindows(table)
     reported: set[object] = set()
     for start, stop in windowed.blocks():
@@ -407,9 +418,9 @@ def _window_faults(rows: WindowRows, first: int) -> list[tuple[object, Finding]]
 
 
 def table_faults(table: Table) -> Iterator[Finding]:
-    """The fault in the columns of a table, whatever the metadata packets say about it; the first is enough.
+    """Yield a fault in the columns or the order of a table, at most one for each window.  Metadata do not matter.
 
-    Raises what keeps it from being read.
+    Propagates the errors of a table that cannot be read.
     """
     windowed = TableWindows(table)
 
@@ -425,7 +436,7 @@ def table_faults(table: Table) -> Iterator[Finding]:
 
 
 def faults(data: TableData) -> Iterator[Finding]:
-    """The same of its rows that are loaded."""
+    """Yield the faults in the columns and in the order of loaded rows."""
     for index in checked_columns(data.layout):
         yield from map(Finding.from_error, data.iter_faults(index))
     yield from order(data)

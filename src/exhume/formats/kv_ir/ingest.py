@@ -1,6 +1,7 @@
-"""Events of a stream into clp-s archives: the stream is pushed in as it comes, the archive may change in between.
+"""Conversion of a stream's events to records of clp-s archives.
 
-Chunks of it may have been encoded elsewhere (`cut_stream`), and are then skipped.
+The bytes of the stream are pushed as they are read, and the archive may change between events.  Chunks of the stream
+(`cut_stream`) may be encoded in other threads; the conversion then passes over them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ def is_kv_ir(head: bytes) -> bool | None:
 
 @dataclass(slots=True)
 class StreamPart:
-    """One of the `stream_chunks` of a stream, and the worker that encoded all of it (`exact` as `Ingest`)."""
+    """A chunk of a stream that can be encoded in another thread, and the worker that has encoded all of it, if any.
+
+    `exact`: see `Ingest`.
+    """
 
     stream_chunks: StreamChunks
     chunk: UnitChunk
@@ -47,8 +51,9 @@ class StreamPart:
     worker: Worker | None = None
 
     def encode(self, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any] | None:
-        """Encode the chunk into the pair that `make` returns, encoder first, created once per worker; returns the pair,
-        None if anything stops it.
+        """Encode the chunk, in a thread of the caller.  Returns None if anything stops it.
+
+        `make` returns an encoder and an object that belongs to it; it is called once per worker.  Returns that pair.
         """
         data, start, known, _ = self.chunk
         worker = self.stream_chunks.worker(known)
@@ -64,7 +69,12 @@ class StreamPart:
 
 
 class _UncutBytes:
-    """The bytes of a stream that were read and not yet cut."""
+    """The bytes of a stream that were read and not yet cut into chunks.
+
+    Attributes:
+        at: Offset in the stream of the first byte that is not yet cut.
+        held: The bytes in memory, and the offset of their first.
+    """
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self.at = 0
@@ -79,7 +89,8 @@ class _UncutBytes:
         """
         data, base = self.held
         parts = Gathering(data[at - base :])
-        before, wanted = parts.size, max(1, parts.size)  # a long unit is examined again when twice as much is there
+        # Read as much again as is held, so that a long unit is examined only a few times until it is complete.
+        before, wanted = parts.size, max(1, parts.size)
         data, self.held = b"", (b"", at)
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):
@@ -94,7 +105,10 @@ class _UncutBytes:
 
 
 def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[bytes | StreamPart]:
-    """A stream cut into parts that can be encoded apart; the preamble, and what cannot be cut, are bytes."""
+    """Yield a stream in order: chunks that can be encoded in other threads, and other bytes as they are.
+
+    These are the preamble, and the rest of the stream after the last chunk.
+    """
     held = _UncutBytes(pieces)
     while len(held.held[0]) < MAX_PREAMBLE and held.more(0):
         pass
@@ -111,14 +125,15 @@ def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[byte
 
 
 class Ingest:
-    """A stream on its way into archives.
+    """The conversion of one stream.
 
     Attributes:
-        metadata: The producer's metadata of the stream; None until the preamble is there.
-        at: How many bytes of the stream were taken.
-        start: Where the unit starts that stopped the last run.
-        events: How many events were met, those that were refused included.
-        ended: Whether nothing more is read: the end of the stream was met, or damage after which nothing can be.
+        metadata: The producer's metadata of the stream; None until the preamble is complete.
+        at: Number of bytes of the stream that were consumed.
+        start: Offset of the unit that stopped the last run.
+        refused: Number of events that were rejected.
+        events: Number of events so far, including the rejected ones.
+        ended: Whether nothing more is read: the end of the stream was reached, or damage that rules out reading on.
     """
 
     ended: bool
@@ -128,7 +143,7 @@ class Ingest:
     refused: int
 
     def __init__(self, name: str, *, exact: bool = False, limits: Limits = DEFAULT_LIMITS) -> None:
-        """`exact`: floats keep all digits and pairs their order; `clp-s` prints six digits, in an order of its own.
+        """`exact`: keep all digits of floats, and the order of pairs.  (`clp-s` prints six digits, in its own order.)
 
         An event above the limit `payload_size` ends reading.
         """
@@ -151,7 +166,7 @@ class Ingest:
         Raises the problem with its preamble.
         """
         if not self._held.size:
-            # A long event is examined again only when twice as much is there.
+            # Wait for twice as many bytes, so that a long event is examined only a few times until it is complete.
             self._held, self._wanted, self._data = Gathering(self._data), 2 * len(self._data), b""
         self._held.add(piece)
         if wait and not final and self._held.size < self._wanted:
@@ -169,7 +184,7 @@ class Ingest:
         return self.metadata is not None and not (self.ended or self.left) and self.at == part.chunk.start
 
     def pass_over(self, part: StreamPart) -> None:
-        """Pass over a part that was encoded."""
+        """Skip a part that a worker has encoded: count its events, and declare the keys in it to the decoder."""
         chunk, worker = part.chunk, part.worker
         assert worker is not None
         part.stream_chunks.teach(self._decoder, chunk.known, chunk.known_after)
@@ -189,8 +204,8 @@ class Ingest:
         if encoder is not self._encoder:
             self._decoder.encode_into(encoder, self._exact)
             self._encoder = encoder
-        # Offsets in the data: `after` of the unit not taken, `place` of the fault, `stop` of the end of that unit.
-        # An event above the limit does not fit into what is examined at once, whatever is in memory.
+        # Offsets in the data: `after`: end of the units that were taken; `place`: the fault; `stop`: end of the faulty
+        # unit, -1 if unknown.  The limit applies to each call, so that an event above it never fits.
         at, size = 0, len(self._data)
         while True:
             end = min(size, at + self._most)
@@ -260,5 +275,6 @@ class Ingest:
         return int(self._decoder.refused)
 
     def _leave(self, size: int) -> None:
+        """Drop bytes that were consumed."""
         self._data = self._data[size:]
         self.at += size

@@ -1,7 +1,7 @@
-# Where units of a KV-IR stream end, and which of them declare keys.
+# Finds the ends of the units of a KV-IR stream, and the units that declare keys.
 
 cdef inline int64_t ir_pass(const uint8_t* p, int64_t at, int64_t end) noexcept nogil:
-    """Where the token at `at` ends, -1 where it does not fit."""
+    """The end of the token at `at`; -1 if the data end before it, or it is invalid."""
     cdef ClpKvIrToken token
     cdef int64_t size
     if at < end:
@@ -12,12 +12,15 @@ cdef inline int64_t ir_pass(const uint8_t* p, int64_t at, int64_t end) noexcept 
 
 
 cdef inline int64_t ir_pass_value(const uint8_t* p, int64_t* place, int64_t end) noexcept nogil:
-    """Where the value at `place` ends; where there is none, why not, negative, and `place` becomes where."""
+    """The end of the value at `place`: one token, or encoded text (a marker, its variables and its log type).
+
+    If there is no complete value, return `-1 - status` (IR_MORE or IR_UNEXPECTED), and set `place` to the bad token.
+    """
     cdef int64_t at = place[0], after = ir_pass(p, at, end)
     cdef int what
     if after >= 0:
         what = ir_class[p[at]]
-        if what == C_APART:
+        if what == C_APART:  # encoded text
             while what == C_APART or what == C_VARIABLE or what == C_VARIABLE_TEXT:
                 at = after
                 after = ir_pass(p, at, end)
@@ -35,9 +38,10 @@ cdef inline int64_t ir_pass_value(const uint8_t* p, int64_t* place, int64_t end)
 
 
 cdef int ir_scan(const uint8_t* p, int64_t at, int64_t end, int64_t target, IrStop* stop, EncBuf* declared) except -2 nogil:
-    """Implementation of `scan_units`; begin and end of each unit that declares a key go into `declared`."""
+    """Implementation of `scan_units`.  `declared` gets start and end offset of each unit that declares a key."""
     cdef ClpKvIrToken token
-    cdef const uint8_t* keys = NULL     # those of the user in the last event
+    # The keys of the user in the last event: most events have the same ones, which are skipped by one comparison.
+    cdef const uint8_t* keys = NULL
     cdef int64_t num_keys = 0, size_keys = 0, after, unit, first, i
     cdef int what
     while at < end:
@@ -48,7 +52,7 @@ cdef int ir_scan(const uint8_t* p, int64_t at, int64_t end, int64_t target, IrSt
         if after < 0:
             return ir_stop(stop, IR_MORE, unit, at, -1)
         what = ir_class[token.tag]
-        if what == C_NODE:
+        if what == C_NODE:  # declares a key: its parent and its name follow
             for i in range(2):
                 at = after
                 after = ir_pass(p, at, end)
@@ -56,7 +60,7 @@ cdef int ir_scan(const uint8_t* p, int64_t at, int64_t end, int64_t target, IrSt
                     return ir_stop(stop, IR_MORE, unit, at, -1)
             enc_buf_u64(declared, unit)
             enc_buf_u64(declared, after)
-        elif what == C_KEY:
+        elif what == C_KEY:  # an event: first the pairs of the logger, whose keys have negative numbers
             while what == C_KEY and <int64_t>token.number1 + token.number2 + token.number4 < 0:
                 at = after
                 after = ir_pass_value(p, &at, end)
@@ -67,7 +71,7 @@ cdef int ir_scan(const uint8_t* p, int64_t at, int64_t end, int64_t target, IrSt
                 if after < 0:
                     return ir_stop(stop, IR_MORE, unit, at, -1)
                 what = ir_class[token.tag]
-            if what == C_KEY:
+            if what == C_KEY:  # all keys of the user, then all values
                 if num_keys and end - at > size_keys and memcmp(p + at, keys, size_keys) == 0 \
                         and ir_class[p[at + size_keys]] != C_KEY:
                     after = at + size_keys

@@ -1,15 +1,16 @@
-# Lines of JSON to units of a KV-IR stream, included by _kernel.pyx.  `exhume.formats.kv_ir.writer` takes the lines that
-# are not taken here, and `exhume.formats.kv_ir.pykernel`, the pure-Python implementation, takes none.
+# Conversion of lines of JSON to units of a KV-IR stream, included by _kernel.pyx.  It stops at lines that are faulty or
+# of a rare form, which `exhume.formats.kv_ir.writer` handles.  The pure-Python implementation, in
+# `exhume.formats.kv_ir.pykernel`, stops at every line.
 #
-# The encoder of clp-s scans a line and finds the node of every value in a schema tree; each of these nodes has a number
-# in one of the two trees of keys.
+# The encoder of clp-s scans a line into tokens and finds the node of every value in its schema tree.  `numbers` maps
+# these nodes to the numbers of keys in the stream, which has two trees of keys: of the logger ("auto") and of the user.
 
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char*, char**, PyObject*) except? -1.0
 
 cdef enum:
-    IR_MAX_LEVELS = 100             # what nests deeper: left to the writer
-    IR_MAX_NODES = 1 << 16          # those of arrays as well; then a new schema tree is begun
+    IR_MAX_LEVELS = 100             # deeper nesting is left to the writer
+    IR_MAX_NODES = 1 << 16          # nodes, those in arrays included, from which on a new schema tree is begun
 
 cdef uint8_t[256] ir_escapes
 """The escape letter, in the text of an array, for a byte of a string; 0: the byte is written as it is."""
@@ -26,7 +27,7 @@ ir_fill_escapes()
 
 
 cdef object moved_units(EncBuf* out):
-    """The same as `moved`, for units of a stream."""
+    """Return the bytes and empty the buffer, as `moved`."""
     cdef Out written
     if not out.n:
         return b""
@@ -39,7 +40,7 @@ cdef object moved_units(EncBuf* out):
 
 
 cdef inline int ir_put(EncBuf* out, uint8_t tag, uint64_t value, int width) except -1 nogil:
-    """A tag and the lowest bytes of a number, the highest first."""
+    """Append a tag, and the lowest `width` bytes of a number in big-endian order."""
     enc_buf_room(out, 1 + sizeof(value))
     value = swap8(value)
     out.p[out.n] = tag
@@ -49,7 +50,7 @@ cdef inline int ir_put(EncBuf* out, uint8_t tag, uint64_t value, int width) exce
 
 
 cdef inline int ir_put_number(EncBuf* out, int64_t value, uint8_t one, uint8_t two, uint8_t four, uint8_t eight) except -1 nogil:
-    """A number in its shortest form, by the tags of the forms."""
+    """Append a number in its shortest form; the arguments are the tags of the forms by their size in bytes."""
     if -0x80 <= value < 0x80:
         return ir_put(out, one, <uint64_t>value, 1)
     if -0x8000 <= value < 0x8000:
@@ -60,12 +61,13 @@ cdef inline int ir_put_number(EncBuf* out, int64_t value, uint8_t one, uint8_t t
 
 
 cdef inline int ir_put_text(EncBuf* out, const uint8_t* text, size_t size, uint8_t one, uint8_t two, uint8_t four) except -1 nogil:
-    """A string after its length in the shortest form."""
+    """Append the length of a string in its shortest form, and the string."""
     ir_put_size(out, size, one, two, four)
     return enc_buf_put(out, text, size)
 
 
 cdef inline int ir_put_size(EncBuf* out, size_t size, uint8_t one, uint8_t two, uint8_t four) except -1 nogil:
+    """Append an unsigned number in its shortest form."""
     if size < 1 << 8:
         return ir_put(out, one, size, 1)
     if size < 1 << 16:
@@ -74,7 +76,10 @@ cdef inline int ir_put_size(EncBuf* out, size_t size, uint8_t one, uint8_t two, 
 
 
 cdef inline uint8_t ir_number_of(const EncVariable* found, bint wide, uint64_t* word) noexcept nogil:
-    """The mark of a variable in a log type; sets `word` to that of a number."""
+    """The placeholder of a variable in a log type; for an integer or a decimal, `word` is set to its encoded form.
+
+    `wide`: variables have eight bytes, else four, which fewer numbers fit.
+    """
     if found.kind == 1 and (wide or found.magnitude < <uint64_t>0x80000000 + found.negative):
         word[0] = 0 - found.magnitude if found.negative else found.magnitude
         return CLP_KV_IR_MARKS_INTEGER
@@ -95,7 +100,7 @@ cdef inline uint8_t ir_number_of(const EncVariable* found, bint wide, uint64_t* 
 
 
 cdef inline int ir_put_found(EncBuf* out, const EncVariable* found, uint8_t mark, uint64_t word, bint wide) except -1 nogil:
-    """A variable of a string."""
+    """Append a variable of a string, as text or as an encoded number."""
     if mark == CLP_KV_IR_MARKS_TEXT:
         return ir_put_text(out, found.text, found.size, CLP_KV_IR_TAGS_VARIABLE_TEXT_1, CLP_KV_IR_TAGS_VARIABLE_TEXT_2,
                            CLP_KV_IR_TAGS_VARIABLE_TEXT_4)
@@ -104,15 +109,18 @@ cdef inline int ir_put_found(EncBuf* out, const EncVariable* found, uint8_t mark
 
 cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class, const uint8_t* p, size_t size,
                        bint wide) except -1 nogil:
-    """The variables of a string, of four bytes or (`wide`) of eight, then its log type; `log_type` is a buffer for
-    it."""
+    """Append a string as its variables, of four bytes or (`wide`) eight, followed by its log type.
+
+    `log_type` is scratch space.  For a large string it is not kept: only its size is counted, and a second pass over
+    the string writes it directly to `out`.
+    """
     cdef EncVariable found
     cdef const uint8_t* start = p
     cdef const uint8_t* end = p + size
     cdef uint64_t word = 0
     cdef uint8_t mark
     cdef bint is_large = size >= IR_LARGE
-    cdef size_t written = 0     # bytes of a large log type: it is written by a second pass
+    cdef size_t written = 0     # size of the log type
     log_type.n = 0
     enc_buf_room(log_type, size * 2 + 1)
     while enc_next_variable(&p, end, token_class, CLP_KV_IR_MARKS_DECIMAL, log_type, &found):
@@ -136,23 +144,23 @@ cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class
 
 
 cdef class KvIrEncoder:
-    cdef dict auto
-    cdef dict user
+    cdef dict auto              # (parent, name, type) of a key -> its number, for the keys of the logger
+    cdef dict user              # and for those of the user
     cdef tuple names
-    cdef const char* name[2]    # of the members with the pairs of the logger and of the user; NULL: all are the user's
+    cdef const char* name[2]    # members with the pairs of the logger and of the user; NULL: all are the user's
     cdef size_t name_size[2]
     cdef bint busy
     cdef readonly int64_t events
     cdef ClpsEncoder scanner
-    cdef EncBuf numbers         # i32 per node of the schema tree: the number of its key, 0 where that is not yet known
-    cdef EncBuf out
-    cdef EncBuf pairs           # of the logger: each key, and its value
-    cdef EncBuf keys            # of the user
-    cdef EncBuf values
-    cdef EncBuf text
-    cdef size_t first[2]        # the tokens where members of the logger and of the user begin, 0: there are none
-    cdef int32_t open[IR_MAX_LEVELS + 1]
-    cdef bint in_object[IR_MAX_LEVELS + 1]
+    cdef EncBuf numbers         # i32 per node of the schema tree: the number of its key; 0: not yet looked up
+    cdef EncBuf out             # the finished units
+    cdef EncBuf pairs           # of the current event, by the logger: each key, followed by its value
+    cdef EncBuf keys            # of the current event, by the user: all keys
+    cdef EncBuf values          # and all values
+    cdef EncBuf text            # an array as JSON
+    cdef size_t first[2]        # first token of the members of the logger and of the user; 0: there are none
+    cdef int32_t open[IR_MAX_LEVELS + 1]    # `members`: numbers of the keys of the open objects
+    cdef bint in_object[IR_MAX_LEVELS + 1]  # `array`: whether each open container is an object
 
     def __cinit__(self, dict auto not None, dict user not None, tuple names):
         self.auto, self.user, self.names = auto, user, names
@@ -170,7 +178,7 @@ cdef class KvIrEncoder:
         enc_buf_free(&self.text)
 
     cdef int begin(self) except -1:
-        """Begins with an empty schema tree; keys are still known."""
+        """Begin with an empty schema tree.  Declared keys keep their numbers."""
         self.scanner = ClpsEncoder(
             core=True, structurize=True, retain_floats=False, time_nodes=False, lossy=False, max_document=INT64_MAX,
             log_order_type=None, path=(), resolve_timestamp=None, encode_float=None)
@@ -195,10 +203,10 @@ cdef class KvIrEncoder:
         return line - base
 
     cdef const uint8_t* lines(self, const uint8_t* at, const uint8_t* end) except NULL nogil:
-        """Takes lines; returns where the first one begins that is not taken."""
+        """Encode lines up to `end`, or up to the first one that has to be left to the writer; return its start."""
         cdef const uint8_t* line
         while True:
-            line = at
+            line = at  # skip white space; blank lines do not belong to the event
             while at < end and enc_is_space(at[0]):
                 at += 1
                 if at[-1] == c"\n":
@@ -215,12 +223,13 @@ cdef class KvIrEncoder:
         return moved_units(&self.out)
 
     cdef const uint8_t* event(self, const uint8_t* at, const uint8_t* line, const uint8_t* end) except? NULL nogil:
-        """Takes the event at `at` of a line; returns where the line ends, NULL if it is not handled here."""
+        """Encode the event at `at` of a line; return its end, or NULL if the line has to be left to the writer."""
         cdef size_t num_names = self.scanner.num_names, num_nodes = self.scanner.num_nodes, size
         self.scanner.at, self.scanner.end = at, end
         if self.scanner.scan() != 0:
             return NULL
         at = self.scanner.at
+        # Only white space may follow on the line, and the event must not span lines.
         while at < end and at[0] != c"\n":
             if not enc_is_space(at[0]):
                 return NULL
@@ -230,6 +239,7 @@ cdef class KvIrEncoder:
         if self.scanner.resolve() != 0:
             self.scanner.undo(num_names, num_nodes)
             return NULL
+        # New nodes have no numbers yet.
         size = self.scanner.num_nodes * sizeof(int32_t)
         if size > self.numbers.n:
             enc_buf_room(&self.numbers, size - self.numbers.n)
@@ -247,7 +257,7 @@ cdef class KvIrEncoder:
         return at
 
     cdef int put(self) except -1 nogil:
-        """The event by way of buffers, in one pass over its tokens."""
+        """Write the event in one pass over its tokens, with buffers for its keys and values."""
         if self.first[0]:
             self.members(self.first[0], True, &self.pairs, &self.pairs)
         if self.first[1]:
@@ -259,7 +269,10 @@ cdef class KvIrEncoder:
         return enc_buf_put(&self.out, self.values.p, self.values.n)
 
     cdef int put_in_passes(self) except -1 nogil:
-        """The event without buffers for its values: keys that are new are declared first."""
+        """Write a large event without buffers for its values.
+
+        One pass declares new keys and collects the keys of the user; another writes the values.
+        """
         if self.first[0]:
             self.members(self.first[0], True, NULL, NULL)
         if self.first[1]:
@@ -272,7 +285,7 @@ cdef class KvIrEncoder:
         return self.members(self.first[1], False, NULL, &self.out)
 
     cdef bint fits(self) except -1 nogil:
-        """Whether the tokens are an event that is taken here; sets where its members begin."""
+        """Whether the tokens are an event that can be encoded here; sets `first`."""
         cdef EncToken* token = <EncToken*>self.scanner.tape.p
         cdef size_t i, depth = 0
         cdef int which
@@ -298,11 +311,13 @@ cdef class KvIrEncoder:
         return True
 
     cdef bint is_named(self, EncToken* token, int which) noexcept nogil:
+        """Whether the key of a member is that for the pairs of the logger (0) or of the user (1)."""
         return token.key_size == self.name_size[which] and same_bytes(token.key, self.name[which], token.key_size)
 
     cdef int members(self, size_t i, bint auto, EncBuf* keys, EncBuf* values) except -1 nogil:
-        """The leaves of the object whose members begin with token `i`, except what has no buffer; newly declared keys
-        are written at once.
+        """Append keys and values of all leaves of the object whose members begin with token `i`.
+
+        Either buffer may be NULL; that part is then not written.  Declarations of new keys go to `out` at once.
         """
         cdef EncToken* tape = <EncToken*>self.scanner.tape.p
         cdef EncToken* token
@@ -336,7 +351,7 @@ cdef class KvIrEncoder:
                 self.put_value(values, token)
 
     cdef int32_t number_of(self, EncToken* token, int32_t parent, dict tree, bint auto) except -1:
-        """The number of a key, which is declared if it is new."""
+        """The number of a key; a new one is declared in `out`."""
         cdef int type
         if token.type == N_INTEGER:
             type = CLP_KV_IR_TAGS_NODE_INTEGER
@@ -363,7 +378,7 @@ cdef class KvIrEncoder:
         return found
 
     cdef int put_value(self, EncBuf* out, EncToken* token) except -1 nogil:
-        """A value other than an array with elements."""
+        """Append a value other than an array with elements."""
         if token.kind == T_STRING:
             if token.type == N_CLP_STRING:
                 return self.put_apart(out, token.text, token.size)
@@ -383,14 +398,14 @@ cdef class KvIrEncoder:
         return ir_put(out, CLP_KV_IR_TAGS_NULL_VALUE if token.kind == T_NULL else CLP_KV_IR_TAGS_EMPTY_OBJECT, 0, 0)
 
     cdef int put_apart(self, EncBuf* out, const uint8_t* p, size_t size) except -1 nogil:
-        """A string split into its log type and its variables of four bytes."""
+        """Append a string as variables of four bytes and its log type."""
         ir_put(out, CLP_KV_IR_TAGS_FOUR_BYTE_ENCODING, 0, 0)
         return ir_take_apart(out, &self.scanner.text, self.scanner.token_class, p, size, False)
 
     # -- arrays, printed as the serializer does --------------------------------------------------------------------
 
     cdef size_t array(self, size_t i) except 0 nogil:
-        """The array whose elements begin with token `i`, into `text`; returns the token after its end."""
+        """Print the array whose elements begin with token `i` to `text`; return the index of the token after it."""
         cdef EncToken* tape = <EncToken*>self.scanner.tape.p
         cdef EncToken* token
         cdef size_t depth = 1
@@ -422,6 +437,7 @@ cdef class KvIrEncoder:
         return i
 
     cdef inline int add(self, const char* text, size_t size) except -1 nogil:
+        """Append to `text`."""
         return enc_buf_put(&self.text, text, size)
 
     cdef int add_scalar(self, EncToken* token) except -1 nogil:
@@ -447,7 +463,7 @@ cdef class KvIrEncoder:
         return self.add(b"{}" if token.kind == T_EMPTY_OBJECT else b"[]", 2)
 
     cdef int add_real(self, int64_t bits) except -1:
-        """A float with six digits, or with as many as bring it back."""
+        """Append a float to `text` with six digits, or if these would change it, with as many as it needs."""
         cdef double value
         cdef char* text
         memcpy(&value, &bits, sizeof(value))

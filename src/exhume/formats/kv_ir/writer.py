@@ -186,8 +186,9 @@ class KvIrWriter(StreamWriter):
         self.events += 1
 
     def write_lines(self, data: bytes, start: int = 0, *, both: bool = False) -> int:
-        """Add an event for each whole line of JSON from `start` on, until one is not taken: the fault in it, or
-        rare, is for `write`.  Returns where that line begins.
+        """Add an event for each whole line of JSON from `start` on, and return the offset of the first line not added.
+
+        That line is faulty or of a rare form; the caller passes it to `write`, which handles it or raises.
 
         A line has the pairs of the user, or with `both` those of the logger as well, as `exhume cat` prints them.
         Raises `WriterError` when the writer is finished.
@@ -205,13 +206,14 @@ class KvIrWriter(StreamWriter):
         return end
 
     def line_encoders(self, *, both: bool) -> LineEncoders:
-        """Encoders of blocks of lines, for `write_encoded`; they go by the keys that were written."""
+        """Return encoders of blocks of lines for other threads, whose results go to `write_encoded`."""
         return LineEncoders(self._trees[True], self._trees[False], _NAMES[both])
 
     def write_encoded(self, encoded: Encoded, encoders: LineEncoders) -> int:
-        """Add the events of a block of lines that was encoded, unless its keys have other numbers by now; return
-        where in the block the lines begin that are still to be written.  Raises `WriterError` when the writer is
-        finished.
+        """Add the events of an encoded block of lines; return the offset in the block of the first line not added.
+
+        Nothing is added if the keys of the block have got different numbers since it was encoded.  Raises `WriterError`
+        when the writer is finished.
         """
         if not self._open:
             raise WriterError("the writer is finished")
@@ -363,12 +365,17 @@ Counts = tuple[int, int]
 """Number of declared keys of the logger and of the user."""
 
 MOST_KEYS = 1 << 14
-"""Keys from which on blocks are left to one encoder: each further one would have to learn them all."""
+"""Number of keys above which only the stream's own encoder is used: every other one would have to learn them all."""
 
 
 @dataclass(slots=True)
 class _Worker:
-    """An encoder and the keys that it knows, of the logger and of the user."""
+    """An encoder for blocks of lines, with its own copy of the declared keys.
+
+    Attributes:
+        names: The members of a line that have the pairs of the logger and of the user; None: all are the user's.
+        trees: The keys by their numbers, of the logger and of the user.
+    """
 
     names: tuple[bytes, bytes] | None
     trees: tuple[dict[Known, int], dict[Known, int]] = field(default_factory=lambda: ({}, {}))
@@ -379,12 +386,22 @@ class _Worker:
 
     @property
     def counts(self) -> Counts:
-        return len(self.trees[0]), len(self.trees[1])
+        """The number of keys that the encoder knows."""
+        auto, user = self.trees
+        return len(auto), len(user)
 
 
 @dataclass(slots=True)
 class Encoded:
-    """The units of the lines of a block up to `end`, and of how many events; `known` were the keys before them."""
+    """A block of lines as units of a stream.
+
+    Attributes:
+        units: The encoded units.
+        events: Number of events in them.
+        end: Offset in the block of the first line that was not encoded.
+        known: Numbers of keys that were declared before the block.
+        worker: The encoder; None if the block was not encoded at all.
+    """
 
     units: bytes
     events: int
@@ -405,14 +422,19 @@ class LineEncoders:
         self._lock = threading.Lock()
 
     def known(self) -> Counts:
-        """The number of keys of the stream; not to be called while another thread adds keys."""
+        """The number of keys of the stream; not to be called while another thread adds keys.
+
+        Also copies new keys to lists in their order, from which other threads can read them.
+        """
         for tree, order in zip(self._trees, self._order, strict=True):
             order.extend(islice(tree, len(order), None))
         return len(self._order[0]), len(self._order[1])
 
     def encode(self, data: bytes, known: Counts) -> Encoded:
-        """Encode lines, given the number of declared keys in each tree, up to the first line that the encoder does not
-        take.
+        """Encode lines, up to the first that the encoder does not take, in a thread of the caller.
+
+        `known` is the result of `known` before the block: an encoder that knows no other keys is used, and learns those
+        that it misses.
         """
         if sum(known) > MOST_KEYS:
             return Encoded(b"", 0, 0, known)
@@ -431,7 +453,10 @@ class LineEncoders:
         return Encoded(worker.encoder.take(), worker.encoder.events - before, end, known, worker)
 
     def adopt(self, encoded: Encoded) -> bool:
-        """Return whether the units can be written next, as no other keys were declared, and declare their keys."""
+        """Return whether the units can be written next, and declare their keys for the stream.
+
+        They cannot if the block declares keys, and other keys were declared since `encode`: the numbers would differ.
+        """
         worker, known = encoded.worker, encoded.known
         if worker is None:
             return True

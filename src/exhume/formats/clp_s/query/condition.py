@@ -2,9 +2,10 @@
 
 The passes are those of the native search, in its order, because each of them decides what matches:
 
-1. `normalize`: NOT moves down to the filters; alternatives of conjunctions, as long as that stays small.
-2. `narrow`: each filter keeps the column types that its literal can be compared with.
-3. `existence`: comparisons with `*` and `null` become questions whether a column is there.
+1. `_push_down` and `distribute`: NOT moves down to the filters; then the condition becomes an OR of ANDs of filters,
+   unless that form is too large.
+2. `_TypeNarrowing`: each filter keeps the column types that its literal can be compared with.
+3. `_existence`: comparisons with `*` and `null` become tests whether a column exists.
 
 A filter whose column a record lacks is false, negated or not: `NOT a: 1` finds records that have an `a`.
 """
@@ -20,15 +21,17 @@ from exhume.formats.clp_s.query.operand import ALL, ARRAYS, NULLS, STRINGS, TEXT
 from exhume.formats.clp_s.query.tree import EQUAL, And, Column, Dialect, Expression, Filter, Instant, Not, Or
 
 EXISTS, MISSING = "exists", "missing"
+"""Operators of a `ColumnTest` without an operand: whether the record has the column."""
 
 MAX_CLAUSE_FILTERS: Final = 8192
-"""Filters in all conjunctions together beyond which alternatives are left where the query has them."""
+"""Most filters of a condition as an OR of ANDs; if there were more, `distribute` leaves the condition as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnTest:
     """One filter: `column op operand` over columns of `types`, negated when `inverted`.
 
+    `op` is an operator of the query, `EXISTS` or `MISSING`; `types` is a set of bits (`operand.ALL` and others);
     `metadata`: the column is one of the archive's internal ones (`log_event_idx`).
     """
 
@@ -68,6 +71,7 @@ class Any:
 Condition = ColumnTest | AllOf | Any
 
 NEVER: Final = Any(())
+"""The condition that no record meets."""
 
 
 def tests_of(condition: Condition) -> Iterator[ColumnTest]:
@@ -97,7 +101,11 @@ def compile_condition(
 
 
 def join(kind: type[AllOf | Any], children: Sequence[Condition]) -> Condition:
-    """Join children under one node, without nested nodes of the same kind, nodes of one child, and false ones."""
+    """Join conditions by AND (`AllOf`) or OR (`Any`), simplified.
+
+    Children of the same kind are merged into the new node; `NEVER` is dropped from an OR and makes an AND `NEVER`; a
+    single child stands for itself.
+    """
     flat: list[Condition] = []
     for child in children:
         if isinstance(child, kind) and child is not NEVER:
@@ -112,7 +120,7 @@ def join(kind: type[AllOf | Any], children: Sequence[Condition]) -> Condition:
 
 
 def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: str) -> Condition:
-    """The tree with NOT at the filters only."""
+    """Return the condition for an expression (negated if `inverted`), with NOT at the filters only (De Morgan)."""
     while isinstance(expression, Not):
         expression, inverted = expression.child, not inverted
     if isinstance(expression, Filter):
@@ -149,10 +157,11 @@ def distribute(condition: Condition) -> Condition:
 
 
 _LARGE: Final = 1 << 40
+"""A number of filters that is too large in any case; `_size` counts no further."""
 
 
 def _size(condition: Condition) -> tuple[int, int]:
-    """Clauses and filters that `_clauses` would make (both cut off at a large number)."""
+    """Return the number of clauses, and of filters in all of them, that `_clauses` would make; at most `_LARGE`."""
     if isinstance(condition, ColumnTest):
         return 1, 1
     clauses, filters = (0, 0) if isinstance(condition, Any) else (1, 0)
@@ -175,7 +184,7 @@ def _clauses(condition: Condition) -> list[list[Condition]]:
         for child in condition.children:
             out += _clauses(child)
         return out
-    # The order of the native search: operands of conjunctions inside, filters, one of each set of alternatives.
+    # Order within a clause, as in the native search: nested conjunctions, filters, one of each set of alternatives.
     inner: list[Condition] = []
     filters: list[Condition] = []
     alternatives = []
@@ -225,6 +234,7 @@ class _TypeNarrowing:
     """
 
     def __init__(self) -> None:
+        # The alternatives of the current conjunction: keys of the column, and the other string type.
         self.added: list[tuple[object, int]] = []
 
     def run(self, condition: Condition) -> Condition:

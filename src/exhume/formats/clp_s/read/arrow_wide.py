@@ -1,6 +1,7 @@
-"""Rows for Arrow: where they are taken from, and as maps where an archive has very many keys.
+"""Rows for Arrow: the source of a table's rows, and rows as maps for archives with very many keys.
 
-See `exhume.tabular.wide`: a table of N records that each have another key is N times N cells as columns.
+Maps are for archives in which N records have N different keys: as columns, these would take N times N cells.  See
+`exhume.tabular.wide`.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ if TYPE_CHECKING:
     from exhume.tabular.wide import Pair
 
 ROWS: Final = 1024
-"""Rows of a table whose values are objects at the same time."""
+"""Rows of a table whose values are turned into objects at a time."""
 
 LEAST: Final = 4
-"""Tables from which on their values are gathered together."""
+"""Number of small tables from which on their values are gathered by one call of the kernel."""
 
 
 class Source:
-    """Where rows of a table are taken from: of a large one, from windows of the columns that these nodes have."""
+    """Source of a table's rows: the loaded table `data`, or, for a large `table`, windows of some rows.
+
+    Windows contain only the columns of `nodes`.
+    """
 
     def __init__(self, data: SharedValue[TableData], table: Table | None = None, nodes: Collection[int] = ()) -> None:
         self._data = data
@@ -39,7 +43,10 @@ class Source:
         self._nodes = nodes
 
     def part(self, stack: ExitStack, rows: RowNumbers) -> TablePart:
-        """Some rows of it, until the stack is closed.  Raises what keeps them from being read."""
+        """Return some rows of the table, valid until the stack is closed.  Propagates the errors of reading.
+
+        A window is used only for a range: other row numbers may be anywhere in the table.
+        """
         windows = self._windowed.get() if self._windowed is not None and isinstance(rows, range) and rows else None
         if windows is None:
             return TablePart(self._data.get(), rows)
@@ -47,14 +54,14 @@ class Source:
         return TablePart(found.window(columns_of(windows.layout, self._nodes)), range(len(rows)))
 
     def give_up(self) -> None:
-        """From now on the table is read as a whole, which reports the fault in it."""
+        """Read the table as a whole from now on, because a window failed: this reports the fault in it."""
         self._windowed = None
 
 
 def sources(tables: Iterable[Table], nodes: Collection[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
-    """The tables that have rows, in stored order: bytes, where they are taken from, and all rows.
+    """Yield for each table with rows, in stored order: its size in bytes, its source, and the numbers of all rows.
 
-    Raises the fault in the place of a table.
+    Raises the error of a table whose place in its stream is invalid.
     """
     for table in tables:
         if table.entry.problem is not None:
@@ -84,7 +91,7 @@ def wide_rows(
 
 
 def _rows(names: list[str], columns: Sequence[Sequence[Any]], count: int) -> Iterable[Iterable[Pair]]:
-    """The rows of these columns, which are `count`."""
+    """Yield the `count` rows of these columns as pairs of name and value."""
     if len(set(names)) < len(names):
         return (dict(zip(names, row, strict=True)).items() for row in zip(*columns, strict=True))
     if names:

@@ -1,4 +1,4 @@
-"""Several archives as one: the archives of one compression run in its order, runs merged by time."""
+"""Several archives as one: the archives of a compression run in the order of writing, and runs merged by time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,14 @@ from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import ClpSArchive
 
 _PER_UNIT = ((31_536 * 10**12, 1), (31_536 * 10**9, 1_000), (31_536 * 10**6, 1_000_000))
-"""Integer timestamps beyond these are nanoseconds, microseconds, milliseconds; others are seconds (as upstream guesses
-from 0.5.0 on)."""
+"""Pairs of a bound and nanoseconds per unit: a timestamp beyond the bound is taken to have this unit.
+
+These are nanoseconds, microseconds and milliseconds; smaller numbers are seconds.  Upstream guesses so from 0.5.0 on:
+each bound is one year in that unit.
+"""
+
+_BEFORE_ALL = -(1 << 80)
+"""A time in nanoseconds before any that an archive can state."""
 
 
 def to_nanoseconds(value: float) -> int:
@@ -99,10 +105,10 @@ class Dataset:
 
 
 def _in_run_order(run: list[ClpSArchive]) -> list[ClpSArchive]:
-    """Archives by the file that they start in and its split number.
+    """Sort archives of one run by the input file that they start with, and its split number.
 
-    An archive that holds the end of one file and the start of the next determines the order of the two; files that no
-    archive connects come as they are met.
+    An archive with the end of one file and the start of the next determines the order of the two; files that no archive
+    connects are in the given order.
     """
     names = {
         id(archive): [str(entry.properties.get("_filename")) for entry in archive.range_index] or [""]
@@ -119,7 +125,10 @@ def _in_run_order(run: list[ClpSArchive]) -> list[ClpSArchive]:
 
 
 def _file_order(sequences: Sequence[Sequence[str]]) -> list[str]:
-    """All names, in an order that agrees with each sequence where they do not contradict each other."""
+    """All names, in an order that agrees with each sequence (a topological sort).
+
+    If the sequences contradict each other, the first of the remaining names comes next.
+    """
     later: dict[str, set[str]] = {name: set() for names in sequences for name in names}
     for names in sequences:
         for before, after in pairwise(names):
@@ -153,13 +162,17 @@ def _bounds(run: list[ClpSArchive]) -> tuple[int, int] | None:
 
 
 def _merged(runs: list[list[ClpSArchive]], stream: Callable[[Table], Iterator[Any]]) -> Iterator[Any]:
+    """Yield the records of all runs by time; `stream` yields the records of a table."""
     timed = [_timed(run, stream) for run in runs]
     return (record for _, record in heapq.merge(*timed, key=lambda pair: pair[0]))
 
 
 def _timed(run: list[ClpSArchive], stream: Callable[[Table], Iterator[Any]]) -> Iterator[tuple[int, Any]]:
-    """Yield `(time, record)` of a run in order of writing. A record without a time has that of the record before."""
-    last = -(1 << 80)
+    """Yield `(time, record)` of a run in order of writing; `stream` yields the records of a table.
+
+    A record without a time gets the time of the record before it.
+    """
+    last = _BEFORE_ALL
     for archive in run:
         tables = [table for table in archive.tables if table.num_messages]
         nodes = set(archive.timestamp_ranges[0].column_ids) if archive.timestamp_ranges else set()
@@ -172,7 +185,7 @@ def _timed(run: list[ClpSArchive], stream: Callable[[Table], Iterator[Any]]) -> 
 
 
 def _times(table: Table, nodes: set[int]) -> Iterator[int | None]:
-    """The timestamp of each row in nanoseconds."""
+    """Yield the time of each row of a table in nanoseconds, from the first column among `nodes`; None without one."""
     for data, rows in each_part(table):
         found = (column for column in data.columns if column.node in nodes and not column.spec.unordered)
         column = next(found, None)

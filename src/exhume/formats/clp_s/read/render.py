@@ -23,7 +23,7 @@ _CLOSERS = {Kind.OBJECT: b"}", Kind.ARRAY: b"]"}
 def operations(
     tokens: Sequence[Token], column_at: Callable[[int], Column], *, complete: bool
 ) -> tuple[list[tuple[object, ...]], list[int]]:
-    """Kernel operations that print one record and a newline, and for each the column it prints (-1: none)."""
+    """Kernel operations that print one record and a newline, and for each the index of its column (-1: a literal)."""
     ops: list[tuple[object, ...]] = []
     owners: list[int] = []
     literal = bytearray()
@@ -76,17 +76,14 @@ class TableRenderer:
     """Prints any rows of one table.
 
     `nodes` keeps only these leaf nodes and structured arrays (a projection); `complete` also prints what upstream
-    does not (root arrays, auto-generated keys, empty keys of containers inside arrays); `roots` lists the roots that
-    records are made of.
+    does not (root arrays, auto-generated keys, empty keys of containers inside arrays); `roots` lists the root nodes of
+    the schema tree that belong to records (default: the root object).
     """
 
     def __init__(
         self, data: LoadedTable, *, nodes: Collection[int] | None = None, complete: bool = False, roots: Roots = ()
     ) -> None:
-        """Compile the printing of a table.
-
-        `nodes` restricts it to these columns; `complete` prints absent values too.
-        """
+        """Compile the program that prints the rows of `data`; for the options see the class."""
         self.data = data
         self.tokens: list[Token] = data.layout.tokens(complete=complete, nodes=nodes, roots=roots)
         ops, self._owners = operations(self.tokens, data.column_at, complete=complete)
@@ -95,14 +92,15 @@ class TableRenderer:
     def chunks(
         self, start: int = 0, stop: int | None = None, max_size: int = CHUNK_SIZE, *, mask: bytes | None = None
     ) -> Iterator[bytes]:
-        """Text of the rows `[start, stop)`, each record with its newline, in chunks of whole records.
+        """Yield the text of rows `[start, stop)`, each with its newline, in chunks of whole records.
 
-        With a mask, only of those whose byte in it (there is one for each of these rows) is not 0.  A row that cannot
-        be printed raises its error after the rows before it were given.
+        `mask` has one byte for each of these rows: rows with a 0 are left out.  If a row cannot be printed, the rows
+        before it are yielded, and then its error is raised.
         """
         stop = self.data.num_messages if stop is None else min(stop, self.data.num_messages)
         first = start
         while start < stop:
+            # `start` moves to the first row that is not printed yet.
             text, start, fault = self.program.render(start, stop, max_size, mask and mask[start - first :])
             if text:
                 yield text
@@ -136,13 +134,14 @@ def _closed(kind: Kind, keys: list[str], members: list[Any], rows: int) -> list[
 def build_objects(
     tokens: Sequence[Token], columns: Sequence[Column], rows: int, chosen: Sequence[int] | None = None
 ) -> list[Any]:
-    """The records of a table as Python objects, built column by column from the inside out.
+    """Return the records of a table as Python objects, built column by column from the inside out.
 
-    `rows` is how many there are, `chosen` which of the table's (all by default).
+    `rows` is the number of records, `chosen` their row numbers (default: all rows of the table).
 
     Where an object has two members of the same name (equal keys with values of different types), the last one counts,
     as for `json.loads`.
     """
+    # The objects and arrays that are open: token, keys of its members so far, and the values of each member by row.
     opened: list[tuple[Token, list[str], list[Any]]] = []
     result: list[Any] = []
 
@@ -150,9 +149,10 @@ def build_objects(
         if not opened:
             result.extend(values)
             return
+        _, keys, members = opened[-1]
         if key is not None:
-            opened[-1][1].append(key.decode("utf-8", "surrogateescape"))
-        opened[-1][2].append(values)
+            keys.append(key.decode("utf-8", "surrogateescape"))
+        members.append(values)
 
     for token in tokens:
         match token.kind:

@@ -66,16 +66,19 @@ cdef struct EncToken:
     int64_t pattern
 
 cdef enum:
-    ENC_FAR = 1 << 15       # slots from which on a dictionary does not fit the near caches
-    ENC_PENDING = 32        # variables that are looked up together then
-    ENC_SHORT = 256         # bytes of one at most
+    ENC_FAR = 1 << 15       # slots from which on a dictionary does not fit the near caches: then variables are collected,
+    ENC_PENDING = 32        # at most this many, and looked up together, so that the memory accesses overlap
+    ENC_SHORT = 256         # largest variable, in bytes, that is collected
 
-cdef struct EncPending:     # a variable whose number in the dictionary a column waits for
-    EncBuf* to
-    size_t place            # in `to`
-    int64_t first           # what is added to its number
+cdef enum:                  # what `ClpsEncoder.scan` expects next
+    SCAN_VALUE, SCAN_KEY, SCAN_AFTER    # `SCAN_AFTER`: a comma, or the end of the object, array or document
+
+cdef struct EncPending:     # a variable to be looked up in the dictionary, and where to store its number
+    EncBuf* to              # the array of the column
+    size_t place            # offset in `to`
+    int64_t first           # added to the number
     uint64_t hash
-    size_t text             # where it is in `pending_texts`
+    size_t text             # offset in `pending_texts`
     size_t size
 
 cdef struct EncMaps:
@@ -409,15 +412,21 @@ cdef class ClpsEncoder:
         return token
 
     cdef int scan(self) except -1 nogil:
-        """One document from `at` on, as a tape; `at` moves past it, or to where it breaks."""
-        cdef size_t depth = 0, mute = 0
+        """Scan one document from `at` on into tokens; `at` moves past it, or to the fault.
+
+        Return 0, or the reason (`E_...`); E_MORE if the document does not end in the input.  The input ends with a NUL.
+        Arrays that are stored as text (`structurize` is off) become one token: while `mute` is set, their content is
+        checked, but yields no tokens.
+        """
+        cdef size_t depth = 0       # open objects and arrays; `stack` has a 1 for each that is an array
+        cdef size_t mute = 0        # depth of the content of an array that is stored as text; 0: outside
         cdef const unsigned char* array_start = NULL
         cdef const unsigned char* key = NULL
         cdef size_t key_size = 0
         cdef const unsigned char* text
         cdef size_t size
         cdef uint8_t key_flags = 0
-        cdef int state = 0      # 0 a value, 1 a key, 2 after a value
+        cdef int state = SCAN_VALUE
         cdef int fault
         cdef unsigned char c
         cdef EncToken* token
@@ -437,13 +446,13 @@ cdef class ClpsEncoder:
                 return E_MORE
             if self.num_tokens >= ENC_MAX_NODES:
                 return E_FULL
-            if state == 2:
+            if state == SCAN_AFTER:
                 if depth == 0:
                     return 0
-                if self.stack.p[depth - 1] == 0:
+                if self.stack.p[depth - 1] == 0:  # in an object: a comma or its end
                     if c == 0x2C:
                         self.at += 1
-                        state = 1
+                        state = SCAN_KEY
                         continue
                     if c != 0x7D:
                         return E_BAD_JSON
@@ -454,10 +463,10 @@ cdef class ClpsEncoder:
                         self.new_token().kind = T_CLOSE_OBJECT
                         if depth == 0:
                             return 0
-                else:
+                else:  # in an array
                     if c == 0x2C:
                         self.at += 1
-                        state = 0
+                        state = SCAN_VALUE
                         continue
                     if c != 0x5D:
                         return E_BAD_JSON
@@ -466,7 +475,7 @@ cdef class ClpsEncoder:
                     self.stack.n -= 1
                     if not mute:
                         self.new_token().kind = T_CLOSE_ARRAY
-                    elif depth == mute - 1:
+                    elif depth == mute - 1:  # the array that is stored as text ends
                         mute = 0
                         token = self.new_token()
                         token.kind = T_ARRAY_TEXT
@@ -478,7 +487,7 @@ cdef class ClpsEncoder:
                     if depth == 0:
                         return 0
                 continue
-            if state == 1:
+            if state == SCAN_KEY:
                 if c != 0x22:
                     return E_BAD_JSON
                 self.at += 1
@@ -491,7 +500,7 @@ cdef class ClpsEncoder:
                 if self.at[0] != 0x3A:
                     return E_MORE if self.at >= self.end else E_BAD_JSON
                 self.at += 1
-                state = 0
+                state = SCAN_VALUE
                 continue
             # A value.
             if depth == 0 and c != 0x7B and not (c == 0x5B and self.lossy):
@@ -516,7 +525,7 @@ cdef class ClpsEncoder:
                 self.at += 1
                 while enc_is_space(self.at[0]):
                     self.at += 1
-                if self.at[0] == c + 2:
+                if self.at[0] == c + 2:  # the closing bracket follows: an empty object or array
                     self.at += 1
                     if not mute:
                         token = self.new_token()
@@ -533,7 +542,7 @@ cdef class ClpsEncoder:
                             token.size = self.at - text
                     if depth == 0:
                         return 0
-                    state = 2
+                    state = SCAN_AFTER
                     key_size = 0
                     key_flags = 0
                     continue
@@ -556,7 +565,7 @@ cdef class ClpsEncoder:
                 self.stack.p[depth] = c == 0x5B
                 self.stack.n += 1
                 depth += 1
-                state = 1 if c == 0x7B else 0
+                state = SCAN_KEY if c == 0x7B else SCAN_VALUE
                 key_size = 0
                 key_flags = 0
                 continue
@@ -604,7 +613,7 @@ cdef class ClpsEncoder:
                     token.number = c == c't'
             key_size = 0
             key_flags = 0
-            state = 2
+            state = SCAN_AFTER
 
     # --- the schema tree ---
 

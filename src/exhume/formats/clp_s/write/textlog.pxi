@@ -1,15 +1,16 @@
-# Text logs: events found in bytes, and encoded or written as JSON lines.  The pure-Python implementation is `textlog.py`.
+# Text logs: finds the events (see `textlog.py`, which has the pure-Python implementation and the documentation), and
+# encodes them or writes them as JSON lines.
 
 cdef enum:
     TXT_REPLACED_SIZE = 3   # bytes of U+FFFD
-    TXT_MORE = -1           # whether a line begins with a timestamp cannot be determined yet
-    TXT_KEPT = 40           # bytes of a timestamp that the next one is compared with
+    TXT_MORE = -1           # size of a timestamp that cannot be determined without more bytes
+    TXT_KEPT = 40           # bytes of the last timestamp that are kept, to compare the next one with them
 
-cdef struct TxtStamp:       # the beginning of the last timestamp
-    Py_ssize_t size
+cdef struct TxtStamp:       # the beginning of the last timestamp, and the run of the automaton over it
+    Py_ssize_t size         # number of bytes kept
     uint8_t[TXT_KEPT] text
-    uint16_t[TXT_KEPT + 1] states   # before each byte, and after the last one
-    uint8_t[TXT_KEPT + 1] best      # bytes of the longest timestamp that ends before it
+    uint16_t[TXT_KEPT + 1] states   # by byte: state of the automaton before it; one more: after the last byte
+    uint8_t[TXT_KEPT + 1] best      # by byte: size of the longest timestamp that was found before it
 
 cdef const char* TXT_HEX = b"0123456789abcdef"
 cdef const char* TXT_REPLACED = b"\xef\xbf\xbd"
@@ -19,7 +20,7 @@ cdef const char* TXT_INVALID = b"invalid_utf8"
 
 
 cdef inline bint txt_is_utf8(const unsigned char* p, const unsigned char* end) noexcept nogil:
-    """Whether bytes that a line end or NUL follows are UTF-8."""
+    """Whether bytes are UTF-8.  A line end or NUL follows them, so that a cut character is noticed."""
     cdef uint64_t word
     cdef int n
     while end - p >= <Py_ssize_t>sizeof(word):
@@ -46,7 +47,10 @@ cdef inline bint txt_is_utf8(const unsigned char* p, const unsigned char* end) n
 
 
 cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* end, size_t* middle) except -1 nogil:
-    """The text with U+FFFD for each byte that is not UTF-8, and after `middle` what stands for each U+FFFD."""
+    """Write the text to `out` with U+FFFD for each byte that is not UTF-8, and the original bytes after that.
+
+    These start at `middle`: for each U+FFFD the bytes as hexadecimal digits, with dots between them.
+    """
     cdef const unsigned char* start = p
     cdef int n
     cdef bint first = True
@@ -90,14 +94,14 @@ cdef inline bint txt_has_special(uint64_t word) noexcept nogil:
 
 
 cdef inline void json_escaped(unsigned char* out, unsigned char c) noexcept nogil:
-    """A control character as an escape of six bytes."""
+    """Write a control character as an escape of six bytes."""
     out[0], out[1], out[2], out[3] = c"\\", c"u", c"0", c"0"
     out[4], out[5] = TXT_HEX[c >> 4], TXT_HEX[c & 15]
 
 
 cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* end) except -1 nogil:
-    """Adds text as the content of a JSON string."""
-    cdef const unsigned char* start     # of what is copied as it is
+    """Append text as the content of a JSON string, eight bytes at a time where nothing needs an escape."""
+    cdef const unsigned char* start     # of the bytes that are copied as they are
     cdef unsigned char* to
     cdef unsigned char c
     cdef uint64_t word
@@ -112,7 +116,7 @@ cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* 
             memcpy(to, &word, sizeof(word))
             p += sizeof(word)
             to += sizeof(word)
-        if end - p < <Py_ssize_t>sizeof(word) <= end - start:  # the last eight bytes once more, some of them again
+        if end - p < <Py_ssize_t>sizeof(word) <= end - start:  # the last eight bytes overlap those before
             memcpy(&word, end - sizeof(word), sizeof(word))
             if not txt_has_special(word):
                 to += end - p
@@ -149,13 +153,16 @@ cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* 
 
 
 cdef class ClpsTextLog:
-    """Finds events in text logs; see `exhume.formats.clp_s.write.textlog.PureTextLog`."""
+    """Finds events in text logs; see `exhume.formats.clp_s.write.textlog.PureTextLog`.
 
-    cdef bytes classes, table, accepts, follows
-    cdef const uint8_t* of
-    cdef const uint16_t* next
-    cdef const uint8_t* accept
-    cdef const uint8_t* follow
+    Timestamps are recognized by an automaton.  State 1 is the start; in state 0, no timestamp continues like this.
+    """
+
+    cdef bytes classes, table, accepts, follows     # the memory of the arrays below
+    cdef const uint8_t* of          # by byte: its class
+    cdef const uint16_t* next       # by state and class: the next state
+    cdef const uint8_t* accept      # by state: a bit for each kind of timestamp that may end there; 0: none
+    cdef const uint8_t* follow      # by byte: the kinds of timestamps that it may follow
     cdef size_t num_classes
 
     def __cinit__(self, bytes classes not None, bytes table not None, bytes accepts not None, bytes follows not None):
@@ -176,15 +183,17 @@ cdef class ClpsTextLog:
 
     cdef inline Py_ssize_t stamp(self, const unsigned char* p, const unsigned char* end, bint final,
                                  TxtStamp* last) noexcept nogil:
-        """Bytes of the timestamp that a line begins with; TXT_MORE where that cannot be determined yet.
+        """Size of the timestamp that a line begins with, 0 if none; TXT_MORE if that takes more bytes to determine.
 
-        Starts where it differs from the last one, for most timestamps differ in their last digits.
+        The automaton starts at the first byte that differs from `last`: most timestamps differ only in the last digits.
         """
-        cdef Py_ssize_t best = 0, i = 0, same = min(last.size, end - p)
+        cdef Py_ssize_t best = 0, i = 0, same = min(last.size, end - p)  # `best`: the longest timestamp so far
         cdef size_t state = 1
+        # Keep the run in `last`, unless the line begins with another byte and so probably not with a timestamp.
         cdef bint keep = last.size == 0 or (same > 0 and p[0] == last.text[0])
         cdef uint64_t here, there
         if keep:
+            # The number `i` of bytes that are equal.
             while same - i >= <Py_ssize_t>sizeof(here):
                 memcpy(&here, p + i, sizeof(here))
                 memcpy(&there, last.text + i, sizeof(there))
@@ -200,7 +209,7 @@ cdef class ClpsTextLog:
                 if not final:
                     return TXT_MORE
                 return i if self.accept[state] else best
-            if self.accept[state] & self.follow[p[i]]:
+            if self.accept[state] & self.follow[p[i]]:  # a timestamp ends here, and this byte may follow it
                 best = i
             state = self.next[state * self.num_classes + self.of[p[i]]]
             if state == 0:
@@ -216,9 +225,10 @@ cdef class ClpsTextLog:
 
     cdef inline const unsigned char* event(self, const unsigned char* p, const unsigned char* end, bint final,
                                            Py_ssize_t* stamp, Py_ssize_t* known, TxtStamp* last) noexcept nogil:
-        """Where the event at `p` ends; NULL where more bytes are needed to decide.
+        """The end of the event at `p`; NULL if more bytes are needed to determine it.
 
-        `known` is the timestamp at `p` if it is known, else TXT_MORE, and becomes that of the event after it.
+        `stamp` is set to the size of the event's timestamp.  `known` is that size if the last call found it, else
+        TXT_MORE; it is set to the size of the timestamp of the next event, which ends this one.
         """
         cdef Py_ssize_t next
         stamp[0] = known[0] if known[0] != TXT_MORE else self.stamp(p, end, final, last)
@@ -245,7 +255,7 @@ cdef class ClpsTextLog:
 
     cdef int encode(self, ClpsEncoder encoder, const unsigned char* p, Py_ssize_t stamp, const unsigned char* end) \
             except -1 nogil:
-        """One event as a record; why it is refused, or 0."""
+        """Encode one event as a record.  Return 0, or the reason why it is rejected (`E_...`)."""
         cdef EncToken* token
         cdef size_t names = encoder.num_names, nodes = encoder.num_nodes, middle
         cdef bint exact = txt_is_utf8(p + stamp, end)

@@ -57,7 +57,10 @@ class ParsedTimestamp:
     exact: bool = True
 
 
-# Groups cover all of a shape, in order: x... are literals, others specifiers; F, Z: any accepted fraction or zone.
+# The groups of a shape cover all of its text, in order.  A group whose name begins with `x` is a literal.  The name of
+# any other group is the letter of its specifier in a pattern, as in strftime: Y, y (two digits), m, d, e (padded with a
+# space), b and B (names), a (weekday), H, I, k and l (padded), M, S, p (AM or PM).  Three have no single specifier: F
+# (the digits of a fraction), Z (a numeric zone) and o (a named zone).
 _TIME = r"(?P<H>\d\d)(?P<x_h>:)(?P<M>\d\d)(?P<x_m>:)(?P<S>\d\d)"
 _FRACTION = r"(?:(?P<x_f>[.,:])(?P<F>\d{1,9}))?"
 _ZONE = (
@@ -254,7 +257,15 @@ def _is_weekday(parts: dict[str, str], weekday: int) -> bool:
 def _in_backslashes(
     parts: dict[str, str], seconds: int, weekday: int, leap: bool, nanoseconds: int
 ) -> ParsedTimestamp | None:
-    """A clock reading as a pattern of 0.5.0 on; None where it would not be printed as it was written."""
+    """Make the pattern of a match for 0.5.0 and later; None if it could not print the same text.
+
+    Args:
+        parts: The groups of the shape by name, in order.
+        seconds: Seconds from the epoch to the clock reading, taken as UTC.
+        weekday: Weekday of the date, 0 is Sunday.
+        leap: Whether the second was written as 60.
+        nanoseconds: The fraction.
+    """
     if not _is_weekday(parts, weekday) or not 1 <= int(parts.get("l") or parts.get("I") or 1) <= 12:
         return None
     pattern: list[str] = []
@@ -280,7 +291,7 @@ def _in_backslashes(
 
 
 def _in_percents(parts: dict[str, str], seconds: int, weekday: int, leap: bool, nanoseconds: int) -> ParsedTimestamp:
-    """A clock reading as a pattern of before 0.5.0, and whether it is printed as it was written."""
+    """As `_in_backslashes`, for formats before 0.5.0; `exact` states whether the pattern prints the same text."""
     exact = _is_weekday(parts, weekday)
     pattern: list[str] = []
     for name, text in parts.items():
