@@ -155,7 +155,7 @@ def ranged(types: list[int], *ranges: tuple[int, ...], numbered: int | None = No
 
 def given(archive: Any) -> Any:
     """What the kernel is to check in an archive."""
-    together: Any = verify_values.SmallTables(archive).together
+    together: Any = verify_values.SmallTables(archive).kernel_tables
     return together.given
 
 
@@ -173,7 +173,7 @@ def test_each_node_has_one_rule() -> None:
     archive = ranged([INTEGER, TEXT, INTEGER, INTEGER], (0, 4, -1, 1, 2), (2,), numbered=3)
     made = verify_values.small_tables(archive)
     assert made is not None
-    found: Any = made.together
+    found: Any = made.kernel_tables
     one = (verify_values.INTEGERS, 1, 2)
     assert (found.archive, found.prints) == (archive, False)
     assert found.given == (3, [1, 0, 3, 0], [one, one, (verify_values.UNCHECKED, 0, 0)])

@@ -292,7 +292,7 @@ def test_a_large_caf_index_is_read_once(store: Store, tmp_path: Path, monkeypatc
             writer.add_bytes(f"a-rather-long-directory-name/member-{i:08}", b"%d" % i * 20)
     url = store.put("rounds/x.caf", tmp_path / "x.caf")
     for eager in (8 << 20, 1000):  # an index that is larger than that is not read on opening
-        monkeypatch.setattr("exhume.io.remote.source.NETWORK_COST", Cost(wait=64 << 10, piece=eager, together=16))
+        monkeypatch.setattr("exhume.io.remote.source.NETWORK_COST", Cost(wait=64 << 10, piece=eager, parallel_reads=16))
         store.wire.clear()
         assert describe(url, store.options)["files"] == 12_000
         assert len(store.wire.requests) == 3, store.wire.requests

@@ -161,7 +161,7 @@ class StoredContent:
         self._size = stored if codec == "none" else size
 
     def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """The bytes `[start, stop)`, or all.  Raises what iterating a `PayloadStream` raises."""
+        """The bytes `[start, stop)`, or all.  Propagates errors from iterating a `PayloadStream`."""
         if self.codec == "none":
             stop = self._stored if stop is None else stop
             yield from map(bytes, self._chunks(start, stop))
@@ -176,7 +176,7 @@ class StoredContent:
         yield from forward.pieces(_ALL if stop is None else stop - start)
 
     def tail(self, size: int) -> tuple[int, bytes]:
-        """The size of the content, and its last bytes.  Raises what iterating a `PayloadStream` raises."""
+        """The size of the content, and its last bytes.  Propagates errors from iterating a `PayloadStream`."""
         if self.codec == "none":
             return self._stored, b"".join(self.pieces(max(0, self._stored - size)))
         total, last = 0, b""

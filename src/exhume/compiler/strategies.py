@@ -111,7 +111,7 @@ def instances(
 def invalid_instances(
     type: Type, arguments: Many[Any] | None = None, checksums: Checksums = KNOWN
 ) -> st.SearchStrategy[InvalidInstance]:
-    """Data that would be an instance of a type except for one broken rule; raises what `instances` raises."""
+    """Data that would be an instance of a type except for one broken rule; propagates errors from `instances`."""
     _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)
 

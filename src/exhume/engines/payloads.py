@@ -31,7 +31,7 @@ COUNTED = 256 << 10
 def payload_chunks(section: Section) -> Iterator[bytes]:
     """The payload of a section in chunks; one of up to `HELD` bytes is decompressed before the first of them.
 
-    Raises what `section.load` does: for a larger payload, when the damage is reached.
+    Propagates errors from `section.load`: for a larger payload, when the damage is reached.
     """
     assert section.load is not None
     if section.pieces is None:
@@ -109,7 +109,7 @@ class Payloads:
             return self._sizes[number] if data is None else len(data)
 
     def content(self, number: int, section: Section) -> bytes | Region:
-        """A payload: a large one as a region.  Raises what `section.load` does."""
+        """A payload: a large one as a region.  Propagates errors from `section.load`."""
         with self._lock:
             data = self._data(number, section)
         if data is not None:
@@ -117,7 +117,7 @@ class Payloads:
         return Region(self._sizes[number], lambda at, many: self.read(number, section, at, min(many, WINDOW)))
 
     def read(self, number: int, section: Section, start: int, size: int) -> bytes:
-        """Up to `size` bytes of a payload from a place on.  Raises what `section.load` does."""
+        """Up to `size` bytes of a payload from a place on.  Propagates errors from `section.load`."""
         with self._lock:
             data = self._data(number, section)
             if data is not None:
@@ -128,7 +128,7 @@ class Payloads:
             return found[start % WINDOW : start % WINDOW + max(0, stop - start)]
 
     def chunks(self, number: int, section: Section, start: int, stop: int) -> Iterator[bytes]:
-        """The bytes `[start, stop)` of a payload, in order.  Raises what `section.load` does."""
+        """The bytes `[start, stop)` of a payload, in order.  Propagates errors from `section.load`."""
         with self._lock:
             data = self._data(number, section)
         if data is not None:

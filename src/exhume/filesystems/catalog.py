@@ -185,7 +185,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
     def _read_chunk(self, place: Location, spans: list[tuple[int, int]]) -> list[bytes]:
         """Read ranges of the chunk at `place`, which is opened if it is not open yet.
 
-        Raises as `read_many`, and as `check` for a chunk in a place that is not permitted.
+        Raises the same errors as `read_many`, and as `check` for a chunk in a place that is not permitted.
         """
         from exhume.formats.caf.catalog_entries import open_location
 

@@ -292,7 +292,7 @@ SMALL = 1 << 20
 
 
 def mapped(source: Source) -> Any:
-    """All bytes of a source, as `bytes` or as a `mmap`, which readers use alike; raises what reading raises.
+    """All bytes of a source, as `bytes` or as a `mmap`, which readers use alike; propagates errors from reading.
 
     A file that gets shorter while it is mapped ends the process (SIGBUS), as with every program that maps it.
     """

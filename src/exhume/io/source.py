@@ -33,14 +33,14 @@ class Cost(NamedTuple):
     """Latency of a read, as the bytes that could be read meanwhile; 0 if there is none."""
     piece: int
     """Fewest bytes that a sequential read should fetch at once."""
-    together: int
+    parallel_reads: int
     """Number of concurrent reads that is worthwhile."""
 
 
-LOCAL_COST = Cost(wait=0, piece=0, together=1)
+LOCAL_COST = Cost(wait=0, piece=0, parallel_reads=1)
 """Memory and local files."""
 
-NETWORK_COST = Cost(wait=64 << 10, piece=8 << 20, together=16)
+NETWORK_COST = Cost(wait=64 << 10, piece=8 << 20, parallel_reads=16)
 """Object stores and web servers: a request usually takes longer than reading another 64 KiB."""
 
 
@@ -116,7 +116,7 @@ class Source(abc.ABC):
         return data
 
     def read_range(self, start: int, end: int) -> bytes:
-        """The bytes `[start, end)`; raises as `read_at` does."""
+        """The bytes `[start, end)`; raises the same errors as `read_at`."""
         return self.read_at(start, end - start)
 
     def read_up_to(self, offset: int, size: int) -> bytes:

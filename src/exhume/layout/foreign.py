@@ -163,7 +163,7 @@ class Specification:
         """A `pyarrow.Table` with a row for each element of the repeated field at a path such as `tables[2].rows`.
 
         See `foreign_table` for the columns; what has none is in the schema's metadata (`exhume.omitted`), and so are
-        columns in which a computed value is null because it fails (`exhume.unread`).  Raises what `read` raises;
+        columns in which a computed value is null because it fails (`exhume.unread`).  Propagates errors from `read`;
         `EntryNotFoundError` when the path leads to no repeated field; `MissingDependencyError` without pyarrow (extra
         `arrow`).
         """

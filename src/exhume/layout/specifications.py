@@ -169,7 +169,7 @@ def ids() -> list[str]:
 def specification(id: str, *, bundle: bool = False) -> str:
     """The text of one specification; with `bundle` self-contained, as `bundled` makes it.
 
-    Raises `EntryNotFoundError` for an unknown id, and what `bundled` raises.
+    Raises `EntryNotFoundError` for an unknown id; propagates errors from `bundled`.
     """
     known = ids()
     name = id.removesuffix(".ksy").replace("-", "_")

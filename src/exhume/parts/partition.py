@@ -88,7 +88,7 @@ class Partition:
         return f"Partition({redact(self.target)!r}, {self.format!r}, {self.selection!r})"
 
     def open(self) -> exhume.Archive:
-        """The archive; the caller closes it.  Raises what `exhume.open` raises."""
+        """The archive; the caller closes it.  Propagates errors from `exhume.open`."""
         import exhume
 
         archive: exhume.Archive = exhume.open(

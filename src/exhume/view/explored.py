@@ -354,11 +354,11 @@ class ExploredArchive:
         return self._payloads.read(number, self.section(number), start, min(size, MOST_BYTES))
 
     def payload_size(self, number: int) -> int:
-        """Bytes of a payload; raises as `payload` does."""
+        """Bytes of a payload; raises the same errors as `payload`."""
         return self._payloads.size(number, self.section(number))
 
     def payload_chunks(self, number: int, start: int, end: int) -> Iterator[bytes]:
-        """The bytes `[start, end)` of a payload, in order; raises as `payload` does."""
+        """The bytes `[start, end)` of a payload, in order; raises the same errors as `payload`."""
         return self._payloads.chunks(number, self.section(number), start, end)
 
     def bytes_of(self, space: int, start: int, size: int) -> bytes:

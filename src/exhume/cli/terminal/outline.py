@@ -149,7 +149,7 @@ class Outline:
         return known
 
     def payload(self, number: int) -> bytes | Region:
-        """The payload of a section: a large one as a region.  Raises what decompressing raises."""
+        """The payload of a section: a large one as a region.  Propagates errors from decompressing."""
         return self._payloads.content(number, self.found[number])
 
     def _content(self, number: int) -> list[Item]:

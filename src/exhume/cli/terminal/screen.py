@@ -189,7 +189,9 @@ class _Layout:
         self._prose = prose
 
     def lines(self) -> list[str]:
-        """The lines with their colors."""
+        """The lines of the table.  If it is too wide, the first of these forms that fits: with prose below each row,
+        without columns that are the same in every row, with long words broken, or with each row as a block.
+        """
         widths = self._widths()
         if self._prose and self._screen.width is not None and (widths is None or widths[-1] < self._least_prose()):
             return self._with_prose(self._screen.width)
@@ -211,6 +213,7 @@ class _Layout:
         return natural if self._screen.width is None else self._fitted(natural, self._screen.width, longest)
 
     def _least_prose(self) -> int:
+        """The width below which a column of prose is too narrow."""
         return min(PROSE, max((text_width(row[-1]) for row in self._cells), default=0))
 
     def _with_prose(self, width: int) -> list[str]:
@@ -236,7 +239,7 @@ class _Layout:
             yield name, [row[at] for row in self._cells]
 
     def _hoisted(self) -> list[str]:
-        """Take away the columns that say the same of every row; returns a line for each that is not empty."""
+        """Remove the columns that are the same in every row; return a line for each that is not empty."""
         alike = [at for at in range(len(self._header)) if len({row[at] for row in self._cells}) == 1]
         first = self._cells[0]
         lines = []

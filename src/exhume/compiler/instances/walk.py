@@ -228,11 +228,11 @@ class Walk(Evaluator):
             return self.fixed(one, scope, stream, contents(one))
         if isinstance(kind, (Integer, SimpleKind)) and kind.size:
             return self.number(one, kind, scope, stream)
-        if isinstance(kind, Bits):
-            node, held = scope.node, dict(scope.node.values)
+        if isinstance(kind, Bits):  # `bits` stores the value as a field, which an element or a case is not
+            node, values = scope.node, dict(scope.node.values)
             at = self.bits(node, [one], scope.at)
             value = node.values[one.id]
-            node.values = held
+            node.values = values
             return value, at
         if kind in (BYTES, TEXT):
             return self.stored(one, kind, scope, stream)

@@ -231,6 +231,7 @@ def _pass_on(needs: dict[Type, ReaderNeeds]) -> None:
 
 
 def _direct(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
+    """Note what a reader must be given (stream, parent, root) for the expressions of a field."""
     for expr in found:
         need.stream |= uses(expr, "_io")
         need.parent |= uses(expr, "_parent")
@@ -270,7 +271,7 @@ def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
 
 
 def _spread(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
-    """Pass needs of what a type is made of to the type; say whether anything changed."""
+    """Add to the needs of a type those of the types of its fields; return whether anything changed."""
     need, changed = needs[type], False
 
     def demand(name: str) -> None:
@@ -294,15 +295,19 @@ def _spread(type: Type, needs: dict[Type, ReaderNeeds]) -> bool:
     return changed
 
 
-State = tuple[bool, int] | None
+BitState = tuple[bool, int] | None
+"""Position within a byte: the order of its bits (whether big-endian) and how many were read; None between bytes."""
 
 
 def check_bit_orders(types: Iterable[Type]) -> None:
-    """Raise `UnsupportedError`, naming the field, if bits of both orders may be within one byte."""
+    """Raise `UnsupportedError`, naming the field, if a byte may have bits of both orders.
+
+    The states in which each type may begin and end are computed from those of the others, until none is new.
+    """
     types = list(types)
     if len({order for type in types for one in type.fields() for order in _orders(one.one)}) < 2:
         return
-    found = _States(types)
+    found = _BitStates(types)
     while found.changed:
         found.changed = False
         for type, begin in list(found.ends):
@@ -319,16 +324,16 @@ def _orders(kind: Kind) -> Iterator[bool]:
         yield from () if kind.default is None else _orders(kind.default)
 
 
-class _States:
-    """The states in which types end, by type and the state in which it begins; `changed` while there are new ones."""
+class _BitStates:
+    """The states in which types may end, by type and the state in which it begins; `changed` if there are new ones."""
 
     def __init__(self, types: Iterable[Type]) -> None:
-        self.ends: dict[tuple[Type, State], set[State]] = {(type, None): set() for type in types}
+        self.ends: dict[tuple[Type, BitState], set[BitState]] = {(type, None): set() for type in types}
         self.changed = True
 
-    def sequence(self, type: Type, begin: State) -> None:
-        """Find the states after all fields of a type; instances may be read after any of these."""
-        states: set[State] = {begin}
+    def sequence(self, type: Type, begin: BitState) -> None:
+        """Find the states after all fields of a type; instances may be read after any field."""
+        states: set[BitState] = {begin}
         seen = {begin}
         for field in type.seq:
             states = self.field(field, states)
@@ -339,12 +344,12 @@ class _States:
         self.changed |= not states <= self.ends[type, begin]
         self.ends[type, begin] |= states
 
-    def field(self, field: Field, states: set[State]) -> set[State]:
+    def field(self, field: Field, states: set[BitState]) -> set[BitState]:
         """The states after a field that is read in one of `states`."""
         count = field.expr("repeat-expr")
         many = 1 if not field.repeat else None if count is None else constant(count)
         if many is None:
-            after, before = self.one(field, field.one, states), set[State]()
+            after, before = self.one(field, field.one, states), set[BitState]()
             while not after <= before:
                 before |= after
                 after = after | self.one(field, field.one, after)
@@ -354,7 +359,7 @@ class _States:
             after = self.one(field, field.one, after)
         return after if field.condition is None else after | states
 
-    def one(self, field: Field, kind: Kind, states: set[State]) -> set[State]:
+    def one(self, field: Field, kind: Kind, states: set[BitState]) -> set[BitState]:
         """The states after one value of a kind."""
         if isinstance(kind, Bits):
             if any(state is not None and state[0] != kind.big for state in states):
@@ -363,11 +368,11 @@ class _States:
             return {(kind.big, many) if many else None for many in used}
         if isinstance(kind, Switch):
             kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
-            after = set[State]().union(*(self.one(field, one, states) for one in kinds))
+            after = set[BitState]().union(*(self.one(field, one, states) for one in kinds))
             return after if kind.default is not None else after | states
         if not isinstance(kind, Structure) or kind.type.opaque or not is_inline(field):
             return {None}
         new = [(kind.type, state) for state in states if (kind.type, state) not in self.ends]
         self.ends.update((one, set()) for one in new)
         self.changed |= bool(new)
-        return set[State]().union(*(self.ends[kind.type, state] for state in states))
+        return set[BitState]().union(*(self.ends[kind.type, state] for state in states))

@@ -211,7 +211,7 @@ class ArkLogSet(Archive):
 
     def info(self) -> DirectoryInfo:
         self._tree.will_read(self.manifests)
-        jobs = self._tree.cost.together  # each log waits for its own splits
+        jobs = self._tree.cost.parallel_reads  # opening a log waits for reads of its splits
         return DirectoryInfo(tuple(map_ordered(self._row, self.manifests, jobs)))
 
     def _row(self, name: str) -> dict[str, Any]:

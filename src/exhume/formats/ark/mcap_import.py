@@ -10,7 +10,7 @@ import functools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from itertools import chain, count
 from pathlib import Path
@@ -331,12 +331,13 @@ class _CarriedMetadata:
 
     def _channels(self) -> None:
         """Keep schemas and channel metadata that the log's own declarations cannot express."""
-        found, kept, used = self._found, [], set()
+        found, kept = self._found, []
+        declared = set()  # schemas that the declaration of a channel has, or that follow from its registry
         for number, channel in sorted(found.channels.items()):
             kind = self._adding.make.kinds[number]
             more = {key: text for key, text in channel.metadata.items() if key not in _OURS}
             if kind.form in (Form.BYTES, Form.TYPED):
-                used.add(channel.schema_id)  # the declaration has it, or it follows from the registry
+                declared.add(channel.schema_id)
                 if kind.timed:
                     self._report.lost["publish times and sequence numbers of channels with rbuf types"] += 1
                     self._report.notes.append(
@@ -346,17 +347,17 @@ class _CarriedMetadata:
                 entry = {"topic": channel.topic, "identifier": self._adding.channels[number].declaration.identifier}
                 entry |= {"id": number, "schema_id": channel.schema_id, "message_encoding": channel.message_encoding}
                 kept.append({**entry, "metadata": more})
-        others = [schema for number, schema in sorted(found.schemas.items()) if number not in used]
-        if others:
-            self._set(
-                "schemas",
-                [
-                    {"id": one.id, "name": one.name, "encoding": one.encoding, "base64": _base64(one.data)}
-                    for one in others
-                ],
-            )
+        self._keep_schemas(schema for number, schema in sorted(found.schemas.items()) if number not in declared)
         if kept:
             self._set("channels", kept)
+
+    def _keep_schemas(self, schemas: Iterable[Any]) -> None:
+        """Keep MCAP schemas as metadata of the log."""
+        listed = [
+            {"id": one.id, "name": one.name, "encoding": one.encoding, "base64": _base64(one.data)} for one in schemas
+        ]
+        if listed:
+            self._set("schemas", listed)
 
     def _records(self) -> None:
         """Keep metadata records as log metadata, under a key of their own if their name is unique and plain.

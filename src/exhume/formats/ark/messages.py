@@ -339,7 +339,7 @@ class MessageChunks(NamedTuple):
     stop: int
 
     def read(self) -> Iterator[bytes]:
-        """The chunks.  Raises what `Decompressor.pieces` raises."""
+        """The chunks.  Propagates errors from `Decompressor.pieces`."""
         source = self.log.split_source(self.split)
         try:
             if self.codec is None:

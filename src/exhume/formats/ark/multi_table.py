@@ -133,7 +133,7 @@ def together(
 
     The batches of a table are those of `ArkTable.to_arrow`, whose options it takes.  None where messages may belong to
     several tables, or a type is too large for the kernel: then each table is read by itself.  A message that is skipped
-    counts once for all tables.  Raises as `ArkTable.to_arrow` does.
+    counts once for all tables.  Raises the same errors as `ArkTable.to_arrow`.
     """
     check_rows(batch_rows)
     # Only tables without common channels, all with columns.

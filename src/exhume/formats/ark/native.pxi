@@ -128,6 +128,10 @@ def ark_faults(const unsigned char[::1] index not None, int64_t file_size, const
 
 
 def ark_runs(const int64_t[:] offsets not None, const int64_t[:] sizes not None, int64_t gap, int window):
+    """Join messages at most `gap` bytes apart, within one window of 2^`window` bytes, to runs to be read at once.
+
+    Each run is (start, end, first message, one past the last).  None if the offsets are not in ascending order.
+    """
     cdef Py_ssize_t number, count = offsets.shape[0], first = 0
     cdef int64_t offset, size, start = 0, end = 0, reach = 0, before = 0
     cdef list runs = []

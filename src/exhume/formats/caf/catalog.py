@@ -309,7 +309,7 @@ class Catalog:
     def read_location(self, place: Location, start: int = 0, stop: int | None = None) -> bytes:
         """Bytes `[start, stop)` of a member at a place that this catalog found, clipped like a slice.
 
-        Raises `SourceError` (EX-613) if chunks may not be read there, and what `read` raises.
+        Raises `SourceError` (EX-613) if chunks may not be read there; propagates errors from `read`.
         """
         self.places.check(place.location)
         return read_location(place, start, stop, self._storage)

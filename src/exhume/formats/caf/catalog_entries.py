@@ -212,7 +212,7 @@ class ChunkEntry:
 def read_entry(
     location: str, limits: Limits = DEFAULT_LIMITS, storage_options: Mapping[str, Any] | None = None
 ) -> ChunkEntry:
-    """Read the index of a chunk for the catalog.  Raises what opening the chunk raises."""
+    """Read the index of a chunk for the catalog.  Propagates errors from opening the chunk."""
     with open_chunk(location, limits, storage_options) as archive:
         index = archive.index
         live = [ordinal for ordinal, _ in index.items() if ordinal not in index.flaws]
@@ -235,7 +235,7 @@ def place_text(caf_file_id: str, start: int, end: int) -> str:
 
 
 def open_chunk(location: str, limits: Limits, storage_options: Mapping[str, Any] | None = None) -> CafArchive:
-    """The chunk at a location, opened.  Raises what `open_archive` raises."""
+    """The chunk at a location, opened.  Propagates errors from `open_archive`."""
     source = open_target(location, storage_options=storage_options)
     try:
         return open_archive(source, limits=limits)

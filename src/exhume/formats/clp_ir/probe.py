@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Examine the magic number, of the content of a zstd frame where the file begins with one, and at the metadata:
-    KV-IR streams begin with the same bytes.
+    """Examine the magic number and the metadata: KV-IR streams have the same magic number, but other metadata.
+
+    If the file begins with a zstd frame, the content of the frame is examined.
     """
     from exhume.formats.kv_ir.probe import probe_stream
 

@@ -250,7 +250,7 @@ class ClpIrArchive(StreamArchive):
     def json_chunks(self, *, choice: Choice = EVERY) -> Iterator[bytes]:
         """The events as lines of JSON with `timestamp` (milliseconds) and `message`, in chunks of whole lines.
 
-        Raises as `text_chunks`.
+        Raises the same errors as `text_chunks`.
         """
         return printed(self.chosen(choice), EventForm.LINES)
 
@@ -259,7 +259,7 @@ class ClpIrArchive(StreamArchive):
         return (line for chunk in self.json_chunks(choice=choice) for line in chunk.splitlines(keepends=True))
 
     def events(self, *, choice: Choice = EVERY) -> Iterator[TextEvent]:
-        """The events.  Raises as `text_chunks`."""
+        """The events.  Raises the same errors as `text_chunks`."""
         # a chain of lists: a generator would be resumed for each event
         return chain.from_iterable(self._batches(choice))
 
@@ -269,7 +269,7 @@ class ClpIrArchive(StreamArchive):
             yield units.decoder.take_events(TextEvent)
 
     def events_with_place(self, *, choice: Choice = EVERY) -> Iterator[tuple[Span, int, TextEvent]]:
-        """Yield each event with its span and its number among all events. Raises as `text_chunks`."""
+        """Yield each event with its span and its number among all events. Raises the same errors as `text_chunks`."""
         units = self.chosen(choice)
         decoder = units.decoder
         while not units.ended:
@@ -315,7 +315,7 @@ class ClpIrArchive(StreamArchive):
         return self.events(choice=choice)
 
     def count(self, choice: Choice = EVERY) -> int:
-        """Number of events that match a choice.  Raises as `text_chunks`."""
+        """Number of events that match a choice.  Raises the same errors as `text_chunks`."""
         units = self.chosen(choice)
         for _ in printed(units, EventForm.LENIENT, 1 << 62):
             pass
@@ -324,7 +324,7 @@ class ClpIrArchive(StreamArchive):
     def count_by_time(self, width_ms: int, choice: Choice = EVERY) -> Counter[int]:
         """Number of events that match a choice, per span of `width_ms` milliseconds, by the start of the span.
 
-        Raises as `text_chunks`.
+        Raises the same errors as `text_chunks`.
         """
         units = self.chosen(choice)
         found: Counter[int] = Counter()

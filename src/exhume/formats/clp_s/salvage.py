@@ -69,9 +69,9 @@ def salvage(
     jobs: int = 1,
     partial: bool = False,
 ) -> SalvageReport:
-    """Write the tables that survive as a clean archive, or their records as JSON lines, and account for the rest.
+    """Write the intact tables as a clean archive, or their records as JSON lines, and account for the rest.
 
-    With `partial`, so do the columns of cut tables that are complete, as records that lack the others.
+    With `partial`, the complete columns of truncated tables are written, too, as records without the other columns.
     """
     report = SalvageReport("clp-s", os.fspath(output))
     if isinstance(source, Tree):
@@ -92,20 +92,21 @@ def salvage(
             streams = Streams(found, scratch, limits, report, partial=partial)
             for tables, frames in streams.kept(progress, jobs):
                 kept.add(tables, frames)
+            # Write a draft and verify it; leave out whatever its findings are about, until it has none.
             while kept.streams:
                 discard(draft)
                 _write(draft, found, streams.schema_map(), kept, dropped, bare or {}, jobs)
                 findings = _findings(draft, limits, jobs)
                 codes = {code for code, severity in findings if severity in (Severity.ERROR, Severity.UNCHECKED)}
                 wrong = frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules) - dropped
-                if wrong:
+                if wrong:  # metadata packets
                     dropped |= wrong
                     report.add_lost("metadata packets", len(wrong))
                     report.notes.append(
                         "damaged metadata packets were rebuilt: their bounds, patterns or file names are lost"
                     )
                     continue
-                if findings and (bad := _faulty(draft, limits, report, jobs)):
+                if findings and (bad := _faulty(draft, limits, report, jobs)):  # tables, or rows of them
                     kept.drop(bad, scratch)
                     continue
                 if bare is None and (bare := _unquoted(draft, limits, found)):

@@ -38,7 +38,7 @@ class FaultyRows(NamedTuple):
     layout: SchemaLayout
 
     def remaining(self) -> int:
-        """The number of the other rows."""
+        """The number of rows that can be kept."""
         return len(self.flags) - int(np.count_nonzero(self.flags))
 
 

@@ -194,7 +194,7 @@ def run_tasks(
 
     The records of the streams `tried` are not counted, because `WindowedCheck` added them to the progress already.
     """
-    entries, rows, offset = small.together.entries, small.together.rows, small.first
+    entries, rows, offset = small.kernel_tables.entries, small.kernel_tables.rows, small.first
     for first, stop, is_run in small.runs():
         stream = entries.stream_ids[first]
         if stream in done and first not in entries.problems:
@@ -211,7 +211,7 @@ def quick_tasks(tables: Sequence[Table], small: SmallTables) -> Iterator[Task]:
 
     A last task adds the records of all others to the progress.
     """
-    entries, odd = small.together.entries, small.odd_schemas()
+    entries, odd = small.kernel_tables.entries, small.odd_schemas()
     records = 0
     for place, index in enumerate(range(small.first, small.first + len(tables))):
         if index in entries.problems or entries.schema_ids[index] in odd or not small.knows(index):
@@ -223,7 +223,7 @@ def quick_tasks(tables: Sequence[Table], small: SmallTables) -> Iterator[Task]:
 
 def _odd_tables(tables: Sequence[Table], small: SmallTables, first: int, stop: int) -> Iterator[Finding]:
     """Check a run of small tables: in the kernel first, then those in Python that it found to be odd."""
-    for index in small.together.odd(first, stop):
+    for index in small.kernel_tables.odd(first, stop):
         for task in table_tasks(tables[index - small.first], False, counted=False):
             yield from task.work()
 

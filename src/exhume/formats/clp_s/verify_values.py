@@ -107,7 +107,7 @@ def _rule(found: TimestampRange, kind: int) -> tuple[int, int, int] | None:
 class SmallTables:
     """The tables of an archive that the kernel checks many at a time, or one that has more columns than rows.
 
-    Raises what keeps the schema tree, the schemas or the timestamp dictionary from being read.
+    Raises the error that keeps the schema tree, the schemas or the timestamp dictionary from being read.
     """
 
     def __init__(self, archive: TableArchive) -> None:
@@ -117,7 +117,7 @@ class SmallTables:
         """
         self._archive = archive
         together = KernelTables(archive, prints=False)
-        self.together: KernelTables = together
+        self.kernel_tables: KernelTables = together
         types = archive.schema_tree.types
         rule_of, rules = bytearray(len(types)), array("q")
         for found in archive.timestamp_ranges:
@@ -135,7 +135,7 @@ class SmallTables:
 
     def runs(self) -> Iterator[tuple[int, int, bool]]:
         """The tables as half-open ranges, and whether `odd` is for them; the others are tables alone."""
-        together = self.together
+        together = self.kernel_tables
         for first, stop in together.runs(min(blocks.BLOCK_BYTES, windows.WORTHWHILE), MOST_ROWS):
             yield first, stop, stop > first + 1 or together.is_wide(first)
 
@@ -146,12 +146,12 @@ class SmallTables:
 
     def knows(self, index: int) -> bool:
         """Whether the schema of a table exists."""
-        return self.together.schema_of[index] >= 0
+        return self.kernel_tables.schema_of[index] >= 0
 
     def odd_schemas(self) -> set[int]:
         """Return the ids of the schemas that have to be laid out to find out whether they are valid."""
         ids = self._archive.schemas.columns.schema_id
-        return {ids[place] for place in self.together.odd_schemas()}
+        return {ids[place] for place in self.kernel_tables.odd_schemas()}
 
 
 def small_tables(archive: TableArchive) -> SmallTables | None:

@@ -78,7 +78,7 @@ class RecordStream:
             raise checks.RECORD_LENGTH.error(span=self._where, expected=length, actual=total)
 
     def measure(self) -> int:
-        """The size of the content.  Raises what iterating raises."""
+        """The size of the content.  Propagates errors from iterating."""
         return sum(map(len, self))
 
 
@@ -92,7 +92,7 @@ class LargeReader:
     def read(self, index: int, record: RecordStream, start: int, stop: int, length: int | None) -> Iterator[bytes]:
         """Bytes `[start, stop)` of the content of a record; yields fewer if it ends before.
 
-        Raises what iterating the record raises.
+        Propagates errors from iterating the record.
         """
         with self._lock:
             kept, self._kept = self._kept, None

@@ -105,16 +105,16 @@ OF_STATUS: dict[int, Rule] = {
     Status.DEPTH: TOO_DEEP,
     Status.UTF8: NOT_UTF8,
 }
-"""The rule that a decoder's verdict stands for."""
+"""The rule that is broken, by the decoder's status."""
 
 LOSES_COUNT = frozenset((Status.PARENT, Status.TWICE_KNOWN, Status.DEPTH))
-"""Verdicts on a new key after which the numbers of later keys can no longer be determined."""
+"""Faults of a new key after which the numbers of later keys can no longer be determined."""
 
 
 class StreamRules(NamedTuple):
-    """The rules of a kind of stream that its bytes and units are read by, whatever its units are.
+    """The rules about the framing of a stream, which KV-IR streams and streams of text have under different codes.
 
-    `of_status` is the rule that a decoder's verdict stands for.
+    `of_status` is the broken rule by the decoder's status.
     """
 
     not_one: Rule

@@ -411,7 +411,7 @@ class Units:
 
 
 def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
-    """The preamble; no more than necessary is read.  Raises as `Units`."""
+    """The preamble; no more than necessary is read.  Raises the same errors as `Units`."""
     head = stream.head(HEAD)
     try:
         return parse_preamble(head, stream.span(0, len(head)), stream.rules)
@@ -432,7 +432,7 @@ def lines(units: Units, how: EventForm, *, jobs: int = 1, target: int = 1 << 20)
 
 
 def printed(units: Units, how: int, target: int = 1 << 20) -> Iterator[bytes]:
-    """Output of the decoder for the units, in chunks; raises as `lines` does."""
+    """Output of the decoder for the units, in chunks; raises the same errors as `lines`."""
     for _ in units.steps(how, target):
         if found := units.decoder.take():
             yield found

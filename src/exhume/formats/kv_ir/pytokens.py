@@ -139,12 +139,13 @@ Buffer = Any
 """Types with the buffer protocol."""
 
 Buffers = tuple[int, Buffer, Buffer, Buffer]
-"""How many values are null, and buffers: which are not (None: all), where strings end (None: no strings), and the
-data."""
+"""A column as Arrow stores it: the number of nulls, the bitmap of valid values (None: all), the ends of strings (None:
+no strings), and the data.
+"""
 
 Taken = tuple[Buffer, list[Buffers | None], tuple[int, int, int]]
-"""Bytes of strings of each row, as int64; columns, None for one with nothing but nulls; and how many strings were
-not UTF-8, integers rounded, and values of mixed types turned into text.
+"""The size of the strings of each row, as int64; the columns, None for one with nothing but nulls; and three counts:
+strings that were not UTF-8, integers that were rounded, and values of mixed types that were turned into text.
 """
 
 _TYPES: dict[str, tuple[type, ...]] = {

@@ -205,7 +205,7 @@ class KvIrArchive(StreamArchive):
         return followed(self, checks.STREAM, lambda stream: Units(stream, self.limits), quiet_s)
 
     def events_of(self, units: Units) -> Iterator[Event]:
-        """The events of a pass over the units.  Raises as `events`."""
+        """The events of a pass over the units.  Raises the same errors as `events`."""
         while not units.ended:
             try:
                 yield from units.events()

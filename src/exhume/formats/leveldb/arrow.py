@@ -215,9 +215,9 @@ def _large(rows: LeveldbRows) -> dict[int, LargeValue]:
 
 
 def _absent(rows: LeveldbRows, names: list[str], losses: Counter[str] | None) -> list[int]:
-    """The rows that get no value, because it is above the limit `payload_size`: counted as lost where it is needed."""
+    """The rows whose value is above the limit `payload_size`: it becomes null and, if requested, counts as lost."""
     if losses is None and "value" in names:
-        return []  # such a value is raised
+        return []  # reading such a value raises the error
     above = [(row, value) for row, value in _large(rows).items() if not value.fits]
     if losses is not None and "value" in names:
         losses.update(f"values above the limit payload_size [{value.refusal().code}]" for _, value in above)
@@ -225,10 +225,10 @@ def _absent(rows: LeveldbRows, names: list[str], losses: Counter[str] | None) ->
 
 
 def _values(rows: LeveldbRows, absent: Collection[int]) -> tuple[Any, bytes]:
-    """The values of rows and their bounds, with the large ones in their places, but for those that shall be `absent`;
-    each is in memory once.
+    """Return the values of rows in one buffer, and the bounds of each, as int64.
 
-    Raises `LimitExceededError` for one above the limit `payload_size`.
+    Large values, which the kernel's buffer does not have, are copied to their places, except those of the rows
+    `absent`.  Raises `LimitExceededError` for a value above the limit `payload_size`.
     """
     import numpy
 
@@ -241,14 +241,15 @@ def _values(rows: LeveldbRows, absent: Collection[int]) -> tuple[Any, bytes]:
     for row, value in large.items():
         sizes[row] = len(value)
     made = numpy.concatenate(([0], numpy.cumsum(sizes)))
-    room, source, before = memoryview(bytearray(int(made[-1]))), memoryview(data), 0
+    out, source, before = memoryview(bytearray(int(made[-1]))), memoryview(data), 0
     for row in (*large, len(sizes)):
+        # The rows from `before` to the next large value, at once; then that value.
         start, stop = int(bounds[before]), int(bounds[row])
-        room[int(made[before]) : int(made[before]) + stop - start] = source[start:stop]
+        out[int(made[before]) : int(made[before]) + stop - start] = source[start:stop]
         if row < len(sizes):
-            large[row].fill(room[int(made[row]) : int(made[row + 1])])
+            large[row].fill(out[int(made[row]) : int(made[row + 1])])
         before = row + 1
-    return room, made.astype(numpy.int64).tobytes()
+    return out, made.astype(numpy.int64).tobytes()
 
 
 def _valid(rows: LeveldbRows, absent: Collection[int]) -> Any:

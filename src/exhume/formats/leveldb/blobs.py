@@ -288,7 +288,7 @@ class BlobStore:
         """The value that an entry of type `blob_index` refers to.
 
         Raises LDB-123 for a reference in a form that is not read, LDB-342 for one that cannot be read, LDB-310 for a
-        missing file, and what `BlobFile.value` raises.
+        missing file; propagates errors from `BlobFile.value`.
         """
         index = layout.parse_blob_index(stored)
         return self.file(index.number).value(key, index)

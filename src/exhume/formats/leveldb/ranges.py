@@ -148,12 +148,13 @@ def _json_lines(found: list[Version]) -> bytes:
 
 
 def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size: int = SIZE) -> Iterator[KeyRange]:
-    """The keys in `[start, stop)` in ranges of about `size` stored bytes, family by family.  Raises at damage of an
-    index.
+    """Divide the keys in `[start, stop)` into ranges of about `size` stored bytes, family by family.
+
+    Ranges end at separators of the indexes.  Raises the error of a damaged index.
     """
     for family, runs in sources.families.items():
-        low, held = start, 0
-        before: bytes | None = None  # the last key that may be in the block before, and so the first of what follows
+        low, held = start, 0  # where the range begins, and how many bytes it has so far
+        before: bytes | None = None  # the separator before `key`: where the range can end
         strides = [_strides(run, start, stop, size // STRIDES) for run in runs] if COMPILED else []
         for key, stored in merge(*strides):
             if held >= size and before is not None and (low or b"") < before:

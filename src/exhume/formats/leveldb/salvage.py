@@ -90,12 +90,14 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
 
 
 def surviving_rows(database: Database, collect: checks.Report, report: SalvageReport, jobs: int = 1) -> Iterator[Row]:
-    """Rows of the newest state that can be read, sorted; entries whose checksum is bad are left out, deletions too.
+    """Yield the rows of the newest state that can be read, sorted; entries with a bad checksum are ignored.
 
-    Files that a sound manifest does not use are left out; with a lost or damaged manifest, all files count.
+    A deletion with a bad checksum is ignored as well.  Files that an intact manifest does not name are left out; if the
+    manifest is lost or damaged, all files count.
     """
-    whole = _has_manifest(database) and not database.errors
-    if whole and database.is_sound(jobs):
+    has_manifest = _has_manifest(database) and not database.errors
+    # An intact database: its live rows, as for `cat`.
+    if has_manifest and database.is_sound(jobs):
         for pairs, verdicts, others in database.map_versions(
             _sound_rows, collect, unreferenced=False, older=False, jobs=jobs, lean=True
         ):
@@ -105,11 +107,12 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
                 report.set_verified_by(_VERIFIED_BY[Verdict(verdict)])
             yield from pairs
         return
-    rows = database.map_versions(versions_of, collect, unreferenced=not whole, lean=True)
+    # A damaged one: all versions, grouped by key, newest first.
+    rows = database.map_versions(versions_of, collect, unreferenced=not has_manifest, lean=True)
     versions: Iterator[Version] = chain.from_iterable(rows)
-    if not whole:
+    if not has_manifest:
         versions = iter(sorted(versions, key=_bytewise_key if database.is_bytewise else database.version_key))
-    # All that is believable is in the default column family; its keys can be equal without being the same.
+    # Only versions of the default column family are used.  A comparator may treat different keys as equal.
     same: Callable[[Version], Any] = (
         attrgetter("key") if database.order(0).is_bytewise else lambda version: database.version_key(version)[:3]
     )
@@ -118,7 +121,8 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
         older = iter(group)
         newest = next(older)
         is_plain = newest.value_type == ValueTypes.VALUE and newest.extra is None
-        if is_plain and newest.status is not Status.DELETED and newest.checksum != Verdict.BAD:  # most rows, for less
+        # The faster way, for most rows.
+        if is_plain and newest.status is not Status.DELETED and newest.checksum != Verdict.BAD:
             _count_bad(older, report)
             yielded: Row = newest.key, newest.value
         else:

@@ -136,7 +136,7 @@ class LargeBlock:
             raise self.file.records_error(self, error, forward.at) from error
 
     def whole(self) -> bytearray:
-        """The payload.  Raises what `payload` raises, and ZS-501 above the limit `payload_size`."""
+        """The payload.  Propagates errors from `payload`; raises ZS-501 above the limit `payload_size`."""
         held = bytearray()
         for piece in self.payload():
             held += piece
@@ -203,7 +203,7 @@ class LargeScan(NamedTuple):
 
 
 def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan | None:
-    """Count the records of a block and check their order; None without records.  Raises as `parts` does.
+    """Count the records of a block and check their order; None without records.  Raises the same errors as `parts`.
 
     Where long records begin alike, a second pass over the payload follows the first, one record later.
     """

@@ -200,7 +200,7 @@ def parse_frame(data: memoryview, position: int) -> tuple[int, int]:
 def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
     """The block whose length field starts at `position` of `data`, which is `offset` of the file.
 
-    Raises as `parse_frame` does, and `ShortBlockError` when `data` ends inside the block.
+    Raises the same errors as `parse_frame`, and `ShortBlockError` when `data` ends inside the block.
     """
     try:
         after, size, _, _, stop, crc = flat_block(data, position, len(data))

@@ -270,7 +270,7 @@ class ZsArchive(RecordArchive):
     ) -> int:
         """Write records to `out`, each followed by the terminator or preceded by its length (`uleb128`, `u64le`).
 
-        Returns the number of bytes written.  Raises as `records` does; bytes written before stay written.
+        Returns the number of bytes written.  Raises the same errors as `records`; bytes written before stay written.
         """
         shape = framing(terminator, length_prefixed)
 

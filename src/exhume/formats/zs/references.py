@@ -252,7 +252,7 @@ class References:
             yield from forward.pieces(place.size)
 
     def _edge(self, index: int, *, last: bool) -> EdgeRecord:
-        """The first or last record of a data block, read again.  Raises what reading it raises."""
+        """The first or last record of a data block, read again.  Propagates errors from reading it."""
         block = self._starts[index], self._sizes[index]
         record = ForwardReader(bytes(piece) for piece in self._record(EdgeRecord(b"", False, block, last)))
         return EdgeRecord.of(record.peek(EDGE_SIZE + 1), block, last=last)

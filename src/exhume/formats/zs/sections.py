@@ -94,7 +94,7 @@ def _indexed(archive: OpenFile) -> list[tuple[int, int, int]]:
             archive.limits.check("entries", len(found) + len(node.entries))
             found += [(entry.offset, entry.size, level) for entry in node.entries]
             following += node.entries if level else ()
-        nodes = map_ordered(partial(_node, index, level), following, min(READERS, archive.source.cost.together))
+        nodes = map_ordered(partial(_node, index, level), following, min(READERS, archive.source.cost.parallel_reads))
     found.sort()
     out: list[tuple[int, int, int]] = []
     at = header.blocks_offset

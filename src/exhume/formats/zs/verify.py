@@ -243,7 +243,7 @@ def scan_archive(archive: OpenFile, jobs: int = 1) -> dict[str, Any]:
     """Blocks, stored and decompressed bytes by level, records, smallest and largest block payload, ratio; `jobs`
     threads decompress.
 
-    Raises what reading the whole file raises.
+    Propagates errors from reading the whole file.
     """
     file = archive.file
 

@@ -127,38 +127,38 @@ class Table:
         return f"(<object> K[{self._numbers[key]}])"
 
     def constant(self, value: object) -> str:
-        """A constant."""
+        """Return code for a constant."""
         return self._value("constant", value)
 
     def shared(self, name: str) -> str:
-        """Something of the module that all readers share."""
+        """Return code for a name of the module that all readers share."""
         return self._value("shared", name)
 
     def of(self, module: str, name: str) -> str:
-        """A class, or a function, of the interpreted readers."""
+        """Return code for a class or function of the interpreted readers."""
         return self._value("of", module, name)
 
     def given(self, name: str) -> str:
-        """A table of the caller's objects."""
+        """Return code for a table of the caller's objects."""
         return self._value("given", name)
 
     def enum(self, module: str, path: str) -> str:
-        """The members of an enum by their numbers."""
+        """Return code for the members of an enum by their numbers."""
         return self._value("enum", module, path)
 
     def maker(self, module: str, name: str) -> str:
-        """Return code for what structures of a class are made from."""
+        """Return code for the maker of a class's structures."""
         if (module, name) not in self.makers:
             self.makers.append((module, name))
         return f"&M[{self.makers.index((module, name)) + 1}]"
 
     def site(self) -> str:
-        """What one more place remembers of the class of objects."""
+        """Return code for the cache of one more place that asks objects of unknown classes for a field."""
         self.sites += 1
         return f"&S[{self.sites - 1}]"
 
     def put(self, owner: ReaderObject, name: str, kind: Kind) -> None:
-        """Note what a reader puts into a field."""
+        """Note the kind of a value that a reader puts into a field, for `words`."""
         key, bits = (owner.module, owner.name, name), kind.bits if isinstance(kind, MachineWord) else MOST + 1
         known = self.words.get(key, 0)
         self.words[key] = None if known is None or bits > MOST else max(known, bits)

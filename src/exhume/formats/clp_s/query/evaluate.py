@@ -278,7 +278,7 @@ class RunEvaluator(Evaluator):
     """
 
     def __init__(self, searched: RunSearch, first: int, stop: int, chosen: bytearray, rows: int) -> None:
-        span = searched.archive.stream_span(searched.together.entries.stream_ids[first])
+        span = searched.archive.stream_span(searched.kernel_tables.entries.stream_ids[first])
         self._source = RunSource(searched.archive, span, rows)
         super().__init__(self._source, searched.plan)  # type: ignore[arg-type]  # columns come from `_columns`
         self._searched, self._first, self._stop, self._chosen = searched, first, stop, chosen
@@ -302,7 +302,7 @@ class RunEvaluator(Evaluator):
                 yield self._gathered(node_type, searched.nodes_of(node_type)), kind
 
     def _gathered(self, kind: int, wanted: bytes | bytearray) -> GatheredColumn:
-        return self._searched.together.gathered(self._source, self._first, self._stop, self._chosen, kind, wanted)
+        return self._searched.kernel_tables.gathered(self._source, self._first, self._stop, self._chosen, kind, wanted)
 
     def of_column(self, check: Check, column: Any, kind: int, wanted: int) -> int:
         """The rows whose value among the gathered ones fulfils a check (not negated)."""
@@ -328,7 +328,7 @@ def are_many(archive: TableArchive, planned: Sequence[TablePlan]) -> bool:
 class RunSearch:
     """The tables of an archive that are searched together, or one that has more columns than rows.
 
-    Raises what keeps the schema tree or the schemas from being read.
+    Raises the error that keeps the schema tree or the schemas from being read.
     """
 
     archive: TableArchive
@@ -337,7 +337,7 @@ class RunSearch:
     def __init__(self, archive: TableArchive, plan: Plan) -> None:
         """Search the tables of an archive many at a time."""
         self.archive, self.plan = archive, plan
-        self.together: KernelTables = KernelTables(archive, prints=False)
+        self.kernel_tables: KernelTables = KernelTables(archive, prints=False)
         self._printing = SharedValue(lambda: KernelTables(archive))
         self._nodes: dict[int, bytes] = {}
         self._first = archive.tables[0].index if len(archive.tables) else 0
@@ -345,7 +345,7 @@ class RunSearch:
     def split(self, planned: Sequence[TablePlan]) -> Iterator[tuple[int, int, list[TablePlan]]]:
         """The tables of a plan by runs; instead of the range of a run, (0, 0) for a table that is searched alone."""
         at = 0
-        together = self.together
+        together = self.kernel_tables
         for first, stop in together.runs(min(blocks.BLOCK_BYTES, windows.WORTHWHILE), text_rows(self.archive)):
             start = at
             while at < len(planned) and planned[at].index < stop:
@@ -370,9 +370,9 @@ class RunSearch:
     def mask(self, first: int, stop: int, planned: Sequence[TablePlan]) -> bytearray | None:
         """A byte for each record of a run, 1 for those that match; None where all do.
 
-        Raises what keeps a table from being read, or a value from being decoded.
+        Raises the error that keeps a table from being read, or a value from being decoded.
         """
-        rows = self.together.rows
+        rows = self.kernel_tables.rows
         before = [0, *accumulate(rows[first:stop])]
         if all(table.part is True for table in planned) and (
             sum(table.entry.num_messages for table in planned) == before[-1]
@@ -418,7 +418,7 @@ class RunSearch:
         """Count the records of a run that match; None where a table is damaged."""
         with suppress(ExhumeError):
             mask = self.mask(first, stop, planned)
-            return sum(self.together.rows[first:stop]) if mask is None else mask.count(1)
+            return sum(self.kernel_tables.rows[first:stop]) if mask is None else mask.count(1)
         return None
 
     def chunks(self, first: int, stop: int, planned: Sequence[TablePlan]) -> Printed | None:
@@ -436,7 +436,7 @@ class RunSearch:
 
         `mask` has a byte for each row of these tables, 1 if it matches; None prints all.
         """
-        rows = self.together.rows
+        rows = self.kernel_tables.rows
         for found in self._printing.get().printed(first, stop, mask):
             if isinstance(found, bytes):
                 yield found

@@ -97,7 +97,7 @@ class ColumnMaker:
     def make(self, parts: Sequence[tuple[int, TablePart]], rows: int, losses: Counter[str]) -> Any:
         """The column of the parts that have the field, each with its first row; `rows` rows in all; counts in `losses`.
 
-        Raises what keeps one of them from being decoded.
+        Raises the error that keeps one of them from being decoded.
         """
         self.lost = losses
         pieces = self._pieces(parts)

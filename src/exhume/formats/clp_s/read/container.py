@@ -231,7 +231,7 @@ class Container(RecordArchive):
     def shared_frames(self, place: StoredRange) -> FramedPayload | None:
         """FramedPayload of a place, shared by all threads; None if it cannot be decompressed frame by frame.
 
-        Raises what reading it raises.
+        Propagates errors from reading.
         """
         if place not in self._frames:
             with self.lock_of(place):
@@ -280,6 +280,7 @@ class Container(RecordArchive):
             raise checks.FILE_TOO_SHORT.error(
                 span=place.source.span(end, end), expected=counted(place.end, "bytes"), actual=counted(end, "bytes")
             )
+        # It may be decompressed already, or its frames may be known.
         whole = self._whole.pop(place, None)
         if whole is not None and len(whole) <= min(max_size, self.limits.payload_budget(place.size)):
             return whole
@@ -289,8 +290,9 @@ class Container(RecordArchive):
                 return frames.take()
         if frames is not None and frames.size > max_size:
             raise self.too_large(place, limit, frames.size)
-        if place.size > 2 * max_size + FRAME_ROOM:  # compressed bytes are hardly ever more than what they become
+        if place.size > 2 * max_size + FRAME_ROOM:  # not read: content is hardly ever smaller than its compressed form
             raise self.too_large(place, limit)
+        # Two fast ways, for intact frames; for damaged ones, the last one below names the fault.
         stored = self.fetched(place)
         if size is not None and size <= max_size:
             whole = zstd.zstd_sized(stored, size)
@@ -350,7 +352,7 @@ class Container(RecordArchive):
     def payload_in_file_or_memory(self, rest: StoredRange) -> tuple[Buffer, Iterable[int]]:
         """The entries of a dictionary, decompressed, and steps as `ClpsStrings` has them.
 
-        Above the limit `payload_size` they are in a mapped temporary file.  Raises what `inflate` raises.
+        Above the limit `payload_size` they are in a mapped temporary file.  Propagates errors from `inflate`.
         """
         most = self.limits.expansion_budget(rest.size)
         try:

@@ -199,6 +199,7 @@ def _column_times(column: Column) -> list[int | None]:
         case NodeType.TIMESTAMP:
             return list(column.values)
         case NodeType.DATE_STRING:
+            # The pattern of a number states its unit: nanoseconds (%F) or unknown (%E).  Other epochs are milliseconds.
             patterns = column.texts.patterns.texts
             out: list[int | None] = []
             for epoch, ident in zip(column.values, column.pattern_ids, strict=True):

@@ -166,6 +166,7 @@ cdef class ClpsStrings:
             free(out.data)
 
     def numbered(self, ids):
+        """The entries of `ids` as an Arrow dictionary: the number of each id's entry, ends and bytes of the entries."""
         cdef Py_buffer view
         cdef Slice* used = NULL  # the different entries
         cdef uint64_t* known = NULL  # and their ids

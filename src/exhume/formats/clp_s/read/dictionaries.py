@@ -86,7 +86,7 @@ def spill(place: StoredRange, most: int, *, step: int = STREAM_STEP, count: int 
 def spilled_entries(place: StoredRange, most: int) -> tuple[memoryview, Iterator[int]]:
     """The content of the complete frames at a place in a temporary file, and steps as `ClpsStrings` has them.
 
-    Raises CLPS-309 if the first frame is damaged, and what `spill` raises.
+    Raises CLPS-309 if the first frame is damaged; propagates errors from `spill`.
     """
     found = spill(place, most)
     if found.problem is not None and not found.in_frames:

@@ -265,9 +265,10 @@ class Finder:
         found.streams = at.get("/0", at.get("/tables", follows))
 
     def _decoded(self, stored: StoredRange, count: int | None) -> tuple[Buffer, Iterator[int], int, bool]:
-        """What can be decompressed of a dictionary: the content, steps as `ClpsStrings` has them, the stored bytes of
-        it, and whether its last frame is complete.  With a `count`, it ends with the frame with that many entries.
+        """Decompress as much as possible of a dictionary.
 
+        Returns the content, steps as `ClpsStrings` has them, the number of stored bytes used, and whether the last
+        frame is complete.  With a `count`, the dictionary ends with the frame in which that many entries are complete.
         Raises CLPS-501 above the limit `expansion`.
         """
         most = self._limits.payload_size
@@ -285,7 +286,7 @@ class Finder:
         return b"".join(parts), iter(()), used, whole
 
     def _dictionary(self, name: str, place: StoredRange, stated_end: int) -> Dictionary:
-        """Return what can be decoded of the dictionary at `place`, and report the fate of each of its bytes.
+        """Return what can be decoded of the dictionary at `place`, and report the outcome of each of its bytes.
 
         `stated_end` is where the next section starts, or 0 if that is unknown: the dictionary then ends where its last
         complete frame does.
@@ -298,10 +299,9 @@ class Finder:
         steps: Iterator[int] = iter(())
         used, whole = 0, True
         if stated_end > body or (count and not stated_end):
-            room = (stated_end or source.size) - body
-            # The frames of the last one go over into those of the streams where no list of sections says where it ends.
+            # Without a list of sections, only its count ends the last dictionary: the frames of the streams follow.
             unbounded = name == DICTIONARIES[-1] and not stated_end
-            stored = StoredRange(name, source, body, min(body + room, max(body, source.size)))
+            stored = StoredRange(name, source, body, min(stated_end or source.size, max(body, source.size)))
             payload, steps, used, whole = self._decoded(stored, count if unbounded else None)
         kept, entries_end = dictionaries.measure(payload, count, steps)
         end = stated_end or body + used
@@ -310,11 +310,21 @@ class Finder:
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * size + FEW_ENTRIES):
             count = kept
         found = Dictionary(name, count, kept, payload[:entries_end], StoredRange(name, source, start, end), intact)
-        where = span_of(source, start, end)
-        undecoded = max(0, min(end, source.size) - (body + used)) if len(raw) == DICTIONARY_HEAD else 0
-        if found.lost or not whole or (self._tree is not None and len(raw) < DICTIONARY_HEAD):
+        self._report_dictionary(found, used=used, is_complete=whole, has_count=len(raw) == DICTIONARY_HEAD)
+        return found
+
+    def _report_dictionary(self, found: Dictionary, *, used: int, is_complete: bool, has_count: bool) -> None:
+        """Report the outcome of a dictionary's bytes.
+
+        `used` are the bytes after the count that were decoded; `is_complete`: the last frame is complete.
+        """
+        source, name = found.place.source, found.name
+        where = span_of(source, found.place.start, found.place.end)
+        decoded_end = found.place.start + DICTIONARY_HEAD + used
+        undecoded = max(0, min(found.place.end, source.size) - decoded_end) if has_count else 0
+        if found.lost or not is_complete or (self._tree is not None and not has_count):
             why = f"the section is damaged: {found.lost} of {counted(found.count, 'entries')} lost"
-            why = why if len(raw) == DICTIONARY_HEAD else "the file is missing or cut before its first entry"
+            why = why if has_count else "the file is missing or cut before its first entry"
             self._report.add_span(where, Outcome.LOST, f"dictionary {name}", why)
             self._report.add_lost("dictionary entries", found.lost)
         elif undecoded and not used:  # an empty dictionary has no further bytes, or an empty frame
@@ -327,8 +337,7 @@ class Finder:
                 self._report.add_span(
                     where.sub(where.size - undecoded, where.size), Outcome.IGNORED, f"bytes after dictionary {name}"
                 )
-        self._report.add_recovered("dictionary entries", kept)
-        return found
+        self._report.add_recovered("dictionary entries", found.kept)
 
 
 def build_schema_map(schemas: Iterable[Schema]) -> bytes:

@@ -76,7 +76,7 @@ class _LargeTable:
 def positions(table: Table) -> memoryview[Any] | None:
     """The numbers of the records of a table (int64); None where they have none: they count as 0, as upstream has it.
 
-    Raises what keeps the table from being read.
+    Raises the error that keeps the table from being read.
     """
     node = table.layout.tree.log_event_idx
     if node is not None and windows.is_too_large(table):
@@ -93,46 +93,52 @@ def positions(table: Table) -> memoryview[Any] | None:
     return table.load(() if node is None else {node}).log_event_idx
 
 
+def _large_tables(archive: TableArchive, known: KernelTables) -> set[int]:
+    """The tables whose rows are read in windows, because they or their streams are too large to be decompressed."""
+    entries, streams = known.entries, archive.table_metadata.streams
+    return {
+        index
+        for index, (stream, start, end) in enumerate(zip(entries.stream_ids, entries.starts, entries.ends, strict=True))
+        if known.rows[index]
+        and (end - start >= windows.WORTHWHILE or streams[stream].size > archive.limits.payload_size)
+        and not known.is_wide(index)
+    }
+
+
+def _small_payloads(archive: TableArchive, known: KernelTables, large: set[int], jobs: int) -> list[Buffer | None]:
+    """Decompress the streams that have rows of other tables than `large`; None for the other and for damaged ones."""
+    needed = {s for index, s in enumerate(known.entries.stream_ids) if known.rows[index] and index not in large}
+
+    def payload(stream: int) -> Buffer | None:
+        try:
+            return archive.stream_payload(stream) if stream in needed else None
+        except ExhumeError:  # reported for each table
+            return None
+
+    return list(map_ordered(payload, range(len(archive.table_metadata.streams)), jobs))
+
+
 class _TableMerge:
-    """The tables of an archive, to be merged.  Raises what keeps one of them from being read."""
+    """The tables of an archive, to be merged.  Raises the error that keeps one of them from being read."""
 
     def __init__(self, archive: TableArchive, complete: bool, jobs: int) -> None:
         """Open the tables in three groups, by the way their rows are printed; up to `jobs` threads read them.
 
-        The kernel prints small tables from decompressed streams.  `_renderers` print tables that it cannot (`odd`),
-        and `_large` those that are read in windows of rows.  With `complete`, the kernel prints none.
+        The kernel prints small tables from decompressed streams.  `_large` tables are read in windows of rows, and
+        `_renderers` print tables that it does not support.  With `complete`, the kernel prints none.
         """
         self._archive, self._complete = archive, complete
-        self._together = together = KernelTables(archive)
-        entries, counts = together.entries, together.rows
-        if entries.problems:
-            raise entries.problems[min(entries.problems)]
+        self._kernel_tables = known = KernelTables(archive)
+        if known.entries.problems:
+            raise known.entries.problems[min(known.entries.problems)]
         self._offset = archive.tables[0].index if len(archive.tables) else 0
-        streams = archive.table_metadata.streams
-        large = {
-            index
-            for index, (stream, start, end) in enumerate(
-                zip(entries.stream_ids, entries.starts, entries.ends, strict=True)
-            )
-            if counts[index]
-            and (end - start >= windows.WORTHWHILE or streams[stream].size > archive.limits.payload_size)
-            and not together.is_wide(index)
-        }
-        held = {stream for index, stream in enumerate(entries.stream_ids) if counts[index] and index not in large}
-        if complete:
-            held.clear()
-
-        def payload(stream: int) -> Buffer | None:
-            try:
-                return archive.stream_payload(stream) if stream in held else None
-            except ExhumeError:  # reported for each table
-                return None
-
-        payloads = list(map_ordered(payload, range(len(streams)), jobs))
+        large = _large_tables(archive, known)
+        # The kernel does not print the tables of a stream without a payload.
+        streams = len(archive.table_metadata.streams)
+        payloads = [None] * streams if complete else _small_payloads(archive, known, large, jobs)
         idx = archive.schema_tree.log_event_idx
-        self._merged = ClpsMerged(together.tables, entries.stream_ids, payloads, -1 if idx is None else idx)
-        odd = self._merged.odd()
-        tables = {index: archive.tables[index - self._offset] for index in odd}
+        self._merged = ClpsMerged(known.tables, known.entries.stream_ids, payloads, -1 if idx is None else idx)
+        tables = {index: archive.tables[index - self._offset] for index in self._merged.odd()}
         numbers = map_ordered(positions, tables.values(), jobs, ahead=len(tables) + 1)
         self._order = self._merged.order(dict(zip(tables, numbers, strict=True)))
         self._large = {index: _LargeTable(table, complete) for index, table in tables.items() if index in large}
@@ -145,7 +151,7 @@ class _TableMerge:
 
     def parts(self) -> Iterator[Part]:
         """The merged rows, in parts for one thread each."""
-        tables = len(self._together.entries)
+        tables = len(self._kernel_tables.entries)
         cursors = array("q", [0]) * tables
         step = max(MERGE_ROWS, tables // TABLES_PER_ROW)
         for start in range(0, len(self._order), step):
@@ -170,7 +176,7 @@ class _TableMerge:
                         programs, self._order, start, stop, cursors, CHUNK_SIZE
                     )
                     out.append(text)
-                    if why == DONE or (why != ODD and self._together.supply(why)):
+                    if why == DONE or (why != ODD and self._kernel_tables.supply(why)):
                         continue
                     renderer = renderers.get(table) or self._renderer(self._archive.tables[table - self._offset])
                     renderer.lines([cursors[table]])  # raises the fault

@@ -285,7 +285,7 @@ class Streams(Container):
 
         A large stream, where its frames allow that, and one larger than the limit `payload_size` are decompressed only
         as far as needed, quickly if in order.
-        Raises as `stream_payload` does; the function raises CLPS-309.
+        Raises the same errors as `stream_payload`; the function raises CLPS-309.
         """
         frames = self.stream_parts(stream_id)
         frame_reader = None

@@ -82,7 +82,7 @@ class Table:
         return self._archive.stream_span(self.entry.stream_id).in_payload(self.entry.start, self.entry.end)
 
     def column(self, key: int | str) -> Column:
-        """One column by schema tree node or key path, without building records.  Raises as `load` does, and
+        """One column by schema tree node or key path, without building records.  Raises the same errors as `load`, and
         `EntryNotFoundError`.
         """
         return self.load().column(key)

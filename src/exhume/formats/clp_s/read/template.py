@@ -258,25 +258,25 @@ class SchemaLayout:
         """The record template as tokens, from the opening of the record to its closing.
 
         `complete` adds what upstream does not print: root arrays (the record is the array then) and auto-generated
-        keys (as member `@`).  `nodes` keeps only these leaf nodes and structured arrays (a projection).
-        With `roots` the record is made of those.
+        keys (as member `@`).  `nodes` keeps only these leaf nodes and structured arrays (a projection).  `roots`
+        selects the roots of the tree that the record has, each with the name of its member or None.
         """
         tree = self.tree
         leaves = (*self.schema.ordered, *sorted(self.runs))
-        found, inserted = self._grown(leaves if nodes is None else [node for node in leaves if node in nodes])
+        found, children = self._grown(leaves if nodes is None else [node for node in leaves if node in nodes])
         if roots:
-            return self._with_neighbors(roots, found, inserted)
-        objects = [r for r in found if tree.keys[r] == b"" and tree.types[r] == NodeType.OBJECT]
-        if not objects and complete and (array := self._root_array(found)) is not None:
+            return self._with_neighbors(roots, found, children)
+        # The record is the first root object without a key.
+        record = next((r for r in found if tree.keys[r] == b"" and tree.types[r] == NodeType.OBJECT), None)
+        if record is None and complete and (array := self._root_array(found)) is not None:
             return array
         out = [Token(Kind.OBJECT)]
-        if objects:
-            self._members(out, objects[0], inserted, self.by_node)
+        if record is not None:
+            self._members(out, record, children, self.by_node)
         if complete:
-            others = [root for root in found if tree.types[root] == NodeType.OBJECT and root not in objects[:1]]
-            self._add_roots(
-                out, others, {tree.keys[child] for child in inserted[objects[0]]} if objects else set(), inserted
-            )
+            others = [root for root in found if tree.types[root] == NodeType.OBJECT and root != record]
+            taken = set() if record is None else {tree.keys[child] for child in children[record]}
+            self._add_roots(out, others, taken, children)
         out.append(CLOSE)
         return out
 

@@ -330,7 +330,7 @@ def _is_value(line: bytes) -> bool:
 
 
 def recognized(pieces: Iterator[bytes], kind: InputKind) -> tuple[InputKind, Iterator[bytes]]:
-    """The kind of an input, and its pieces.  Raises what `recognize` raises, and what reading a piece does."""
+    """The kind of an input, and its pieces.  Propagates errors from `recognize`, and from reading a piece."""
     head = b""
     while (found := recognize(head, kind, final=False)) is None:
         piece = next(pieces, b"")

@@ -171,16 +171,19 @@ class Series:
         return self._finished[number]
 
     def finish(self) -> None:
-        """Complete the last archive and put all in place."""
+        """Complete the last archive and move all archives to their final names.
+
+        The first archive has the requested name and comes last: once it exists, so do the others.
+        """
         if self.part is None and not self.paths:
             self.current()
         if self.part is not None and (self.part.encoder.records or not self.paths):
             self._close()
-        for file in reversed(self._finished):  # with the name that was requested the others are there
+        for file in reversed(self._finished):
             file.commit()
 
     def roll_back(self) -> None:
-        """Remove everything that was written, what was put in place already included."""
+        """Remove everything that was written, including archives that have their final names already."""
         if self.part is not None:
             self.part.spill.close()
         self.part = None
