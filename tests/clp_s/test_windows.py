@@ -513,7 +513,7 @@ def reported(stored: bytes, jobs: int) -> list[Any]:
 GOOD = [(0, row) for row in range(3000)]
 DAMAGED = {
     "no such log type": ([*GOOD[:2000], (7, 2000), *GOOD[2001:]], None),
-    "variables behind the end": ([*GOOD[:2000], (0, 9000), *GOOD[2001:]], None),
+    "variables past the end": ([*GOOD[:2000], (0, 9000), *GOOD[2001:]], None),
     "variables anywhere": ([(0, row * 7919 % 3000) for row in range(3000)], None),
     "texts without variables that point anywhere": (
         [(1, 1 << 30) if row % 2 else (0, row) for row in range(3000)],
@@ -527,7 +527,9 @@ DAMAGED = {
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("kind", DAMAGED)
 @pytest.mark.usefixtures("small")
-def test_what_is_wrong_is_reported_as_of_the_whole_table(kind: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_is_reported_as_if_the_table_was_read_whole(
+    kind: str, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(blocks, "WINDOW_BYTES", 1 << 11)
     words, bad = DAMAGED[kind]
     stored = bytearray(texts(words, list(range(3000))).build())
@@ -576,7 +578,7 @@ def test_what_is_wrong_in_a_table_larger_than_the_limit(kind: str, jobs: int, mo
         assert found == whole
     elif bad is not None:
         assert any("CLPS-309" in one for one in found)
-    elif kind == "variables behind the end":
+    elif kind == "variables past the end":
         assert found
         assert all("CLPS-501" in one and "payload_size" in one for one in found)
     else:

@@ -246,6 +246,7 @@ def clps_read(data: bytes) -> None:
     if len(data) < 4:
         return
     how, count, cut, rest = data[0], data[1], data[2] * 16, data[3:]
+    # Dictionaries.
     with contextlib.suppress(ValueError):
         strings = read.ClpsStrings(rest, count, range(0, len(rest), how + 1))
         assert len(strings) == count
@@ -262,9 +263,11 @@ def clps_read(data: bytes) -> None:
     assert first == next((at for at, one in enumerate(entries) if one in entries[:at]), -1)
     assert 0 <= texts.first_not_utf8(0, len(texts)) + 1 <= len(texts)
     escaped = texts.escaped()
+    # Log types.
     logs = read.ClpsLogTypes(texts, bool(how & 1), bool(how & 2))
     for index in range(len(logs)):
         assert len(logs.literals(index)) == len(logs.holes(index)) + 1
+    # Rows of all kinds of columns, one by one and together.
     words, rows = _words(rest[cut:])
     variables = _words(rest)[0]
     masked = b"".join(struct.pack("<Q", word & 0xFF0000FF) for (word,) in struct.iter_unpack("<Q", words))
@@ -285,6 +288,7 @@ def clps_read(data: bytes) -> None:
         program.spans(rows // 2, rows)
     with contextlib.suppress(ValueError):
         read.ClpsProgram(columns, rows + 1)
+    # The rows of three tables in the order of the input.
     order = read.clps_merge_order([words, variables, words[:16]])
     programs = [read.ClpsProgram([(ops.INTEGER, one)], len(one) // 8) for one in (words, variables, words[:16])]
     counts, none = array("Q", [one.rows for one in programs]), array("Q", bytes(24))

@@ -288,8 +288,9 @@ def transactions(seed: int) -> list[bytes]:
         else:
             name = rng.choice(sorted(waiting))
             own = own if what == "commit" and rng.random() < 0.4 else []
+            prepared = waiting.pop(name)
             out.append(batch(sequence, *own, (COMMIT if what == "commit" else ROLLBACK, name)))
-            sequence += len(own) + (waiting.pop(name) if what == "commit" else (waiting.pop(name), 0)[1])
+            sequence += len(own) + (prepared if what == "commit" else 0)  # each write takes a number when committed
     return out
 
 

@@ -424,14 +424,14 @@ def flat(tree: Field) -> list[Any]:
 def test_the_tree_is_that_of_kaitais_classes(file: Path) -> None:
     specification = compile_ksy(file)
     assert samples(file.stem)
-    inputs = [data for data, arguments in samples(file.stem) if not arguments]  # none of what takes arguments
+    inputs = [data for data, arguments in samples(file.stem) if not arguments]  # `Explainer` passes no arguments
     for data in inputs[: size(3, len(inputs))]:
         where = Span("sample", 0, len(data))
         known = Explainer(where, whole=True).explain(file.stem, data)
         own = specification.explain(Explainer(where, whole=True), data)
         assert flat(own) == flat(known)
         spans = {node.path: node.span for _, node in own.walk()}
-        for _, node in known.walk():  # of bits Kaitai knows no places
+        for _, node in known.walk():  # Kaitai's classes do not record the positions of bit fields
             assert node.span is None or node.type.startswith("b") or spans[node.path] == node.span, node.path
 
 
