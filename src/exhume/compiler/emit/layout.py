@@ -114,13 +114,13 @@ class EndError(LayoutError, EOFError):
 
 
 FAILURES = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
-"""What expressions of a specification may raise over data that do not fit it."""
+"""Exceptions that an expression may raise if the data do not fit the specification."""
 
 
 def failed(error: Exception, at: int, value: Any = None) -> LayoutError:
-    """The error for an expression that has no value, read at a place; one that is such an error already as it is.
+    """Return the error for an expression at an offset that has no value; a `LayoutError` with a path stays as it is.
 
-    `value` is the structure that was being read: its first field that is not there is the one.
+    `value` is the structure that was being read: the expression is that of its first missing field.
     """
     if isinstance(error, LayoutError) and error.path:
         return error
@@ -138,7 +138,7 @@ _short = short
 
 
 def short(path: Any, at: int, end: int, size: int) -> LayoutError:
-    """The same error, which is also that of Python for an end of file."""
+    """The same error as an `EndError`, which is also Python's error for an end of file."""
     error = _short(path, at, end, size)
     if not error.short:
         return error
@@ -146,7 +146,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
 
 
 class Stream:
-    """The bytes that structures are read from: `view` from `base` to `end`; `at` is where reading is."""
+    """The bytes that structures are read from: `view` from `base` to `end`; `at` is the position of the next read."""
 
     __slots__ = ("at", "base", "end", "left", "view")
 
@@ -157,11 +157,11 @@ class Stream:
         self.left = 0  # bits of the byte before `at`
 
     def size(self) -> int:
-        """How many bytes there are."""
+        """Number of bytes."""
         return self.end - self.base
 
     def pos(self) -> int:
-        """How many bytes come before the place at which reading is."""
+        """Position of the next read, from the start of the stream."""
         return self.at - self.base
 
     def is_eof(self) -> bool:
@@ -180,7 +180,7 @@ _new = object.__new__
 
 
 def stream_of(view: View, base: int, end: int) -> Stream:
-    """A new stream, in half of the time that its class takes."""
+    """Return a new stream, in half of the time that a call of its class takes."""
     made = _new(Stream)
     made.view = view
     made.base = made.at = base
@@ -213,7 +213,7 @@ class Kind(type):
 
 
 class Structure(metaclass=Kind):
-    """What the structures of a specification have in common."""
+    """Base class of the structures of a specification."""
 
     __slots__ = ()
     _fields: tuple[str, ...] = ()
@@ -266,7 +266,7 @@ class Structure(metaclass=Kind):
 
     @property
     def _root(self) -> Any:
-        """The structure that all others are in."""
+        """The outermost structure."""
         found: Any = self
         while found._parent is not None:
             found = found._parent
@@ -287,11 +287,11 @@ class Structure(metaclass=Kind):
 
 
 MAPPED = 1 << 20
-"""Bytes from which on a file is mapped."""
+"""Size in bytes of the smallest file that is mapped."""
 
 
 def _mapped(file: Any) -> Any:
-    """The bytes of a file, which need not fit into memory where they are mapped."""
+    """The bytes of a file; a large one is mapped, and need not fit into memory."""
     import mmap
     import os
 
@@ -305,7 +305,7 @@ def _mapped(file: Any) -> Any:
 
 
 def _stream(io: Any) -> Stream:
-    """The stream that something to read from is: one of these, bytes, a file object, or a stream of Kaitai's."""
+    """Return a stream over the input: a stream of ours or of Kaitai's, bytes, or a file object."""
     if isinstance(io, Stream):
         return io
     if isinstance(io, (bytes, bytearray, memoryview)):
@@ -321,11 +321,11 @@ def _stream(io: Any) -> Stream:
 
 
 AROUND = ("io", "parent", "root", "big", "run")
-"""What readers are given besides the bytes and the parameters."""
+"""Arguments that readers may have besides the bytes and the parameters of the type."""
 
 
 class Called:
-    """What the reader of a class takes: `names` of parameters, and before them what `pick` takes out of `AROUND`."""
+    """The arguments of a class's reader: those that `pick` selects from `AROUND`, then the parameters in `names`."""
 
     __slots__ = ("names", "pick")
 
@@ -360,13 +360,13 @@ def _check(cls: Any, names: tuple[str, ...], arguments: tuple[Any, ...]) -> None
 
 
 MANY = 1_000
-"""Objects of one reading from which on they are moved to the oldest generation of the garbage collector."""
+"""If one reading makes more objects, they are moved to the oldest generation of the garbage collector."""
 SMALL = 1 << 18
-"""Bytes below which objects are left to the collector, which finds those of a value that was dropped early."""
+"""Inputs with fewer bytes are left to the collector, which frees values that are dropped early."""
 TINY = 1 << 10
-"""Bytes below which stopping the collector takes longer than it does."""
+"""For inputs with fewer bytes, stopping the collector takes longer than it saves."""
 SPARED = 500_000
-"""Unexamined objects from which on the next reading starts with a full run of the collector."""
+"""With more unexamined objects, the next reading starts with a full run of the collector."""
 
 
 class _Spared:
@@ -374,7 +374,7 @@ class _Spared:
 
     since = alive = 0
     others = False
-    """Whether there were frozen objects of others, which are never unfrozen."""
+    """Whether another library froze objects: these must stay frozen."""
 
 
 def pause() -> bool:
@@ -422,7 +422,7 @@ def _shown(value: Any) -> str:
 
 
 def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: Any = ()) -> None:
-    """Puts compiled functions in the place of those of the readers: what `plan` says of each, by their numbers.
+    """Replace the functions of readers by compiled ones; `plan` has the number of each.
 
     `modules` are the readers, `layout` is the module that they share, `given` has what the caller gives, and `left` are
     readers that stay interpreted, by module and name.
@@ -468,11 +468,11 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: 
 
 
 PLAIN = frozenset(("None", "View", "_Stream", "bool", "bytes", "float", "int", "str"))
-"""Types of values in which no structure is."""
+"""Types of values that cannot contain a structure."""
 
 
 def _plain_fields(cls: Any) -> set[str]:
-    """The fields of a class in which readers put neither structures nor lists, nor what a structure is in."""
+    """The fields of a class that refer neither to structures nor to lists."""
     said = {name: str(one) for name, one in cls.__dict__.get("__annotations__", {}).items()}
     for name, one in vars(cls).items():
         if isinstance(one, property) and "return" in (one.fget.__annotations__ if one.fget else {}):
@@ -482,9 +482,9 @@ def _plain_fields(cls: Any) -> set[str]:
 
 
 def _interpreted(modules: Any) -> dict[str, ModuleType]:
-    """The functions of readers in modules where they call each other, as Python: compiled ones that give up call those.
+    """Copies of the modules in which the Python functions call each other: compiled functions that give up call these.
 
-    Such calls do not take the stack of the machine, so structures may be within each other as deep as in Python alone.
+    Such calls do not use the machine's stack, so structures may be nested as deep as in Python alone.
     """
     copies = {id: ModuleType(module.__name__) for id, module in modules.items()}
     of = {module: copies[id] for id, module in modules.items()}
@@ -501,28 +501,28 @@ def _interpreted(modules: Any) -> dict[str, ModuleType]:
 
 
 class Table:
-    """What the columns of a specification have in common."""
+    """Base class of the columns of a specification."""
 
     __slots__ = ()
     _scan: Any = None
 
 
 class NoColumnsError(Exception):
-    """Rows that have columns in other files only; in this one they are objects."""
+    """The rows of this file have no columns, only objects; those of other files may have columns."""
 
     def __str__(self) -> str:
         return "these rows have no columns, only objects"
 
 
 def word(value: Any, least: int, most: int) -> int:
-    """A number that all rows are read by, once it is seen to have its width."""
+    """Return a number that the reading of all rows depends on; raises `NoColumnsError` if it is out of range."""
     if isinstance(value, int) and least <= value <= most:
         return int(value)
     raise NoColumnsError
 
 
 def columns_of(rows: Any) -> Any:
-    """What reads the elements of a list as columns makes of them."""
+    """Read the elements of a list as columns."""
     kind, view, at, end, *more = rows._where
     made = kind._scan(view, at, end, len(rows), Run(end - at), *more)
     if made.problem is not None:
@@ -536,21 +536,21 @@ def columns_of(rows: Any) -> Any:
 
 
 class Rows(list):
-    """The elements of a list, and what reads them as columns when the first column is used.
+    """The elements of a list, which are read as columns when the first column is used.
 
-    `_where` has the class of the columns, the bytes, where the elements begin, where their stream ends, and what else
-    is given to what reads columns: the size of an element, where all have the same, and what is around the list.
+    `_where` has the class of the columns, the bytes, where the elements begin, where their stream ends, and further
+    arguments of the reader of columns: the size of an element, if all have the same, and the `AROUND` of the list.
     """
 
     __slots__ = ("_columns", "_where")
 
     @property
     def _is_compiled(self) -> bool:
-        """Whether reading the rows once more, as columns, takes less time than asking each of the objects."""
+        """Whether reading the rows again, as columns, takes less time than getting the values from the objects."""
         return hasattr(self._where[0]._scan, "python")
 
     def _if_any(self) -> Any:
-        """All columns; None where the rows of this file have none."""
+        """All columns; None if the rows of this file have none."""
         try:
             return self.columns
         except NoColumnsError:
@@ -573,12 +573,12 @@ class Rows(list):
 
 
 def _over(rows: Any, reader: Any) -> Any:
-    """The method of columns that iterates over their elements as objects."""
+    """Return a method of columns that iterates over their elements as objects."""
     return lambda columns: rows(reader, columns)
 
 
 def read_outside(read: Any, view: View, at: int, end: int, *arguments: Any) -> tuple[Any, int]:
-    """What something of the caller's reads from bytes, and where that ends: it returns a value and a size."""
+    """Call the caller's reader of an opaque type, which returns a value and its size; return the value and its end."""
     value, size = read(bytes(view[at:end]), *arguments)
     if not isinstance(size, int) or not 0 <= size <= max(0, end - at):
         raise LayoutError("", at, end, "a size within the stream", size)
@@ -586,33 +586,33 @@ def read_outside(read: Any, view: View, at: int, end: int, *arguments: Any) -> t
 
 
 def processed(routine: Any, data: View, *arguments: Any) -> bytes:
-    """What a routine of the caller's makes of bytes."""
+    """Return bytes decoded by the caller's `process` routine."""
     return bytes(routine(*arguments).decode(bytes(data)))
 
 
 def named(names: Any, value: Any) -> Any:
-    """A value, or each of several, as a member of an enum, where that has one for it."""
+    """Return a number, or each number of a list, as the member of an enum, if it has one."""
     if value is None or isinstance(value, int):
         return names(value, value)
     return [names(one, one) for one in value]
 
 
 MOST_BITS = <BITS>
-"""Bits of a number that an expression makes; Kaitai's own have 64."""
+"""Most bits of a computed number; Kaitai's own have 64."""
 MOST_DIGITS = <DIGITS>
-"""Characters of a text that is taken for a number."""
+"""Most characters of a string that is converted to a number."""
 MOST_TEXT = <TEXT>
-"""Characters or bytes that an expression puts together."""
+"""Most characters of a computed string."""
 
 
 class BudgetError(LayoutError):
-    """A specification requests more than one reading may cost; nothing is said about the bytes."""
+    """A specification requests more than one reading may cost; the bytes may be valid."""
 
     budget = True
 
 
 class Run:
-    """What is left of the budgets of one reading: `steps`, and the bytes that may be `held`."""
+    """The remaining budgets of one reading: `steps`, and the bytes that may be `held`."""
 
     __slots__ = ("again", "held", "most", "size", "steps")
 
@@ -623,36 +623,36 @@ class Run:
         self.held = <HELD> + <HELD_PER_BYTE> * size
 
     def second(self) -> Run:
-        """The budgets of reading again what is shown: the same ones, once for all lists that one reading found."""
+        """Budgets for reading lists again as columns; all lists of one reading share them."""
         if self.again is None:
             self.again = Run(self.size)
         return self.again
 
     def over(self, at: int, path: str = "") -> BudgetError:
-        """The error for more steps than there are."""
+        """The error for too many steps."""
         return BudgetError(path, at, at, f"at most {self.most} structures, elements and instances", "more")
 
     def hold(self, many: int, path: str = "", at: int = 0) -> None:
-        """Takes bytes from the budget."""
+        """Charge bytes to the budget."""
         self.held -= many
         if self.held < 0:
             raise self.spent(path, at)
 
     def spent(self, path: str = "", at: int = 0) -> BudgetError:
-        """The error for more bytes than there are."""
+        """The error for too many bytes."""
         most = <HELD> + <HELD_PER_BYTE> * self.size
         return BudgetError(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
 
 
 def weighed(run: Run, value: Any, times: int = 1) -> Any:
-    """A value that is about to be looked at as a whole, which its length is paid for."""
+    """Charge the length of a value that is about to be examined as a whole, and return the value."""
     if value is not None:
         run.hold(len(value) * times)
     return value
 
 
 def shifted(number: int, places: int) -> int:
-    """A number shifted to the left; as it doubles with each place, and from value to value, there is an end."""
+    """A number shifted to the left, to a bound: numbers that double from value to value would fill the memory."""
     if number.bit_length() + places > MOST_BITS:
         raise BudgetError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
     return number << places
@@ -663,7 +663,7 @@ _WORD = 1 << 64
 
 
 def multiplied(one: Any, other: Any) -> Any:
-    """A product, likewise."""
+    """A product, to the same bound."""
     if isinstance(one, int) and isinstance(other, int):
         if -_WORD < one < _WORD and -_WORD < other < _WORD:
             return one * other
@@ -673,7 +673,7 @@ def multiplied(one: Any, other: Any) -> Any:
 
 
 def joined(run: Run, first: Any, *others: Any) -> Any:
-    """Texts in a row, or a sum."""
+    """Concatenated strings, or a sum, to a bound."""
     if type(first) is int and -_WORD < first < _WORD and len(others) == 1:
         return first + others[0]
     for other in others:
@@ -688,14 +688,14 @@ def joined(run: Run, first: Any, *others: Any) -> Any:
 
 
 def number(text: str, base: int = 10) -> int:
-    """The number that a text is, to a bound: it takes its time for very long ones."""
+    """A string converted to a number, to a bound: converting very long strings takes too long."""
     if len(text) > MOST_DIGITS:
         raise BudgetError("", 0, 0, f"a number of at most {MOST_DIGITS} digits", f"{len(text)} characters")
     return int(text, base)
 
 
 def taken(value: Any, classes: Any, wanted: str) -> Any:
-    """A value as what a specification takes it for, once it is seen to be that; what is absent stays so."""
+    """Return a value if it is of the class that the specification expects, or None; raises `LayoutError` for others."""
     if value is None or isinstance(value, classes):
         return value
     found = "something else"
@@ -715,7 +715,7 @@ def all_taken(run: Run, values: Any, classes: Any, wanted: str) -> Any:
 
 
 def find(run: Run, view: View, mark: bytes, at: int, end: int) -> int:
-    """Where the mark lies that ends bytes, -1 without one; marks of several bytes lie at multiples of their length."""
+    """Offset of the terminator of bytes, -1 without one; one of several bytes is only at multiples of its length."""
     step = len(mark)
     for start in range(at, end, 4096 * step):
         part = bytes(view[start : min(end, start + 4096 * step)])
@@ -730,7 +730,7 @@ def find(run: Run, view: View, mark: bytes, at: int, end: int) -> int:
 
 
 def ended(run: Run, data: View, mark: bytes, include: bool = False) -> View:
-    """Bytes as far as the mark that ends them; all of them where there is none."""
+    """Bytes up to their terminator; all of them without one."""
     if type(data) is bytes and len(mark) == 1:
         found = data.find(mark)
         run.held -= len(data) if found < 0 else found
@@ -742,7 +742,7 @@ def ended(run: Run, data: View, mark: bytes, include: bool = False) -> View:
 
 
 def bits(view: View, bit: int, end: int, width: int, order: Any, path: str) -> int:
-    """The number in `width` bits from the bit `bit` on; what is missing begins after the byte that was begun."""
+    """The number in `width` bits from the bit `bit` on.  If bits are missing, the error is at the next whole byte."""
     first, last = bit // 8, (bit + width + 7) // 8
     if last > end:
         begun = -(-bit // 8)
@@ -753,7 +753,7 @@ def bits(view: View, bit: int, end: int, width: int, order: Any, path: str) -> i
 
 
 def inflated(run: Run, data: View, path: str, at: int) -> bytes:
-    """What compressed bytes become (zlib)."""
+    """Decompress bytes (zlib)."""
     inflate = zlib.decompressobj()
     try:
         out = inflate.decompress(data, max(0, run.held) + 1)
@@ -768,7 +768,7 @@ def inflated(run: Run, data: View, path: str, at: int) -> bytes:
 
 
 def xored(run: Run, data: View, key: int | View) -> bytes:
-    """Bytes combined with a key: a number, or many of any width; those that no byte meets may be out of range."""
+    """Bytes combined (XOR) with a key: a number, or a list of which only the numbers that are used have to be bytes."""
     run.hold(len(data) + (0 if isinstance(key, int) else len(key)))
     used = [key] if isinstance(key, int) else key
     long = bytes(used if isinstance(used, bytes) else list(used[: len(data)])) if data else b""
@@ -780,14 +780,14 @@ def xored(run: Run, data: View, key: int | View) -> bytes:
 
 
 def rotated(run: Run, data: View, amount: int) -> bytes:
-    """Bytes, each rotated to the left by so many bits; Kaitai's languages do not agree on others."""
+    """Bytes, each rotated to the left by 0 to 8 bits; Kaitai's languages disagree about other amounts."""
     if not 0 <= amount <= 8:
         raise LayoutError("", 0, 0, "to rotate by 0 to 8 bits", amount)
     run.hold(len(data))
     amount %= 8
     return bytes(data).translate(bytes((one << amount | one >> 8 - amount) & 255 for one in range(256)))
 '''
-"""What readers of the specifications of others use besides."""
+"""Further classes and functions for readers of third-party specifications."""
 
 for _name, _value in vars(refusal).items():
     FOREIGN = FOREIGN.replace(f"<{_name}>", str(_value))
