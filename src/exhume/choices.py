@@ -37,7 +37,7 @@ def hint(wrong: str, known: Iterable[str]) -> str:
 
 
 def matching(names: list[str], patterns: Iterable[str], where: Span) -> list[str]:
-    """Those of the names that equal or glob-match any pattern, in their order (`a/` selects what is below `a`).
+    """The names that equal or glob-match any pattern, in their order (`a/` selects what is below `a`).
 
     Raises `EntryNotFoundError`, at `where`, for a pattern that nothing matches.
     """

@@ -18,7 +18,7 @@ _WORDS = frozenset({"auth", "jwt", "key", "pass", "pw", "pwd", "sas", "sig", "si
 """Names of secrets, in lower case and without separators, as whole names."""
 
 _ORDINARY = frozenset({"key", "pass", "sign"})
-"""Those of them that are ordinary words outside of a URL."""
+"""Names in `_WORDS` that are ordinary words outside of a URL."""
 
 _PARTS = (
     "accesskey|accountkey|apikey|assertion|authorization|bearer|connectionstring|connstr|cookie|credential|hmac|"

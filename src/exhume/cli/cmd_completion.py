@@ -353,10 +353,10 @@ OFFERS: dict[str, Callable[[click.Context], Iterable[str]]] = {
     "topic": entries,
     "hide": entries,
 }
-"""For the parameters of that name, what is offered."""
+"""The completions that are offered, by parameter name."""
 
 SEVERAL = ("columns", "projection")
-"""Those that take several names with commas between them."""
+"""Parameters that take several names, separated by commas."""
 
 
 def completions(command: click.Command, args: list[str], incomplete: str) -> Iterator[tuple[str, str, str]]:

@@ -30,7 +30,7 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "at": ("span", "depth", "whole"),
     "no_verify": ("verify",),
 }
-"""By the names of parameters: each option with those that have no effect with it."""
+"""By parameter name, the other options that have no effect with that option."""
 
 
 @click.command("explain", cls=Verb)

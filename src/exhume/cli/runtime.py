@@ -52,7 +52,7 @@ _COMMON_OPTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 _PLAIN = ("json", "ndjson", "audit", "color", "quiet", "verbose")
-"""Those of a verb that reads no archive."""
+"""Options of a verb that reads no archive."""
 
 
 def common_options(function: F) -> F:
@@ -61,12 +61,12 @@ def common_options(function: F) -> F:
 
 
 def plain_options(function: F) -> F:
-    """The same for a verb that reads no archives: only the options for printing."""
+    """Add the options of a verb that reads no archives, which are only those for printing."""
     return _with(function, {name: _COMMON_OPTIONS[name] for name in _PLAIN})
 
 
 def bounded_options(function: F) -> F:
-    """The same for a verb whose input is bounded by limits: a record, line or event of an input."""
+    """Add the options of a verb whose input is bounded by limits: of a record, line or event."""
     return _with(function, {name: _COMMON_OPTIONS[name] for name in (*_PLAIN, "limit")})
 
 

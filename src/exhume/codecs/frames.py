@@ -148,7 +148,7 @@ class FramedPayload:
         return self.view[start:stop]
 
     def peek(self, start: int, stop: int) -> memoryview:
-        """The same as `take`, but nothing else of the frames stays in memory; for few bytes of a large payload."""
+        """Return bytes as `take` does, but keep none of the frames in memory; for few bytes of a large payload."""
         if (places := self._places) is not None:
             for number in places.within(start, min(stop, self.size)):
                 before, end = places.ends[number], places.ends[number + 1]

@@ -37,8 +37,8 @@ PIECE = 1 << 22
 class Verification(Iterator[Finding]):
     """The findings of one target, each once, as they are made; `format` is known once the first was requested.
 
-    It is neither true nor false, because it would be true for every archive: `verdict` and `ok` read what findings are
-    left, and give the result.
+    `verdict` and `ok` read the remaining findings, and give the result.  `bool()` raises an error: it would be true for
+    every archive.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class TableFile(ABC):
     at_once: ClassVar[int] = 1
     """Number of tables that may be written in parallel: each keeps a batch, or the data that the target gathers."""
     many_at_once: ClassVar[int] = 256
-    """The same where there are more than `MANY` tables: a pass over the archive for each would read all of it again."""
+    """Number for more than `MANY` tables: each further pass over the archive would read all of it again."""
     render: ClassVar[Any] = None
     """Makes the part of a file that a batch becomes, where that depends on nothing else: processes can do it then."""
 

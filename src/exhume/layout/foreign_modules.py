@@ -46,8 +46,10 @@ class NativeWarning(UserWarning):
 
 
 Reader = Callable[..., tuple[Any, int]]
-"""What reads an opaque type: it takes the bytes from there to the end of the stream, and the arguments of the type, and
-returns a value and how many bytes it took."""
+"""A caller's reader of an opaque type.
+
+It is called with the rest of the stream's bytes and the arguments of the type.  It returns a value and the number of
+bytes that it read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +61,12 @@ class ExternalCode:
 
 
 _PACKAGES: dict[str, Mapping[str, str]] = {}
-"""The code of the packages that were compiled by this process, audited, by module."""
+"""The audited source code of each package compiled by this process, by module."""
 _CODES: dict[str, Mapping[str, CodeType]] = {}
-"""The same as Python compiled it, of packages that were kept."""
+"""The code objects of each package that was loaded from the cache, by module."""
 _OUTSIDE: dict[str, ExternalCode] = {}
 _PLAIN: dict[str, str] = {}
-"""By package whose readers take notes, that of the same readers without notes."""
+"""For each package whose readers take notes, the package with the same readers without notes."""
 
 
 def _specs(package: str) -> list[str]:

@@ -396,7 +396,7 @@ class SectionMap(Sequence[Section]):
         return _each(self.parts)
 
     def parts_of(self, source: str) -> list[SectionItem]:
-        """Those of `parts` that are in one file."""
+        """The parts that are in one file."""
         first, last = self._ranges[source]
         return self.parts[first:last]
 

@@ -101,7 +101,7 @@ class Places(Sequence[dict[str, Any]]):
         return self._block(number)[after] if after else self._starts[number]
 
     def _block(self, number: int) -> list[int]:
-        """The starts of the elements from a kept start to the next."""
+        """The starts of the `mask + 1` elements from a kept start to the next."""
         known = self._blocks.get(number)
         if known is None:
             first = number * (self.mask + 1)
@@ -114,13 +114,14 @@ class Places(Sequence[dict[str, Any]]):
         return known
 
     def _ended(self, at: int, find: Callable[[Sequence[int], int], int]) -> int:
-        """Return how many elements end before a position, or up to it."""
+        """Return how many elements end before a position, or up to it; see `starting`."""
         number = find(self._starts, at) - 1
         if number < 0:
             return 0
         block = self._block(number)
         after = self._starts[number + 1] if number + 1 < len(self._starts) else self.at
-        return number * (self.mask + 1) + find([*block[1:], after], at)
+        ends = [*block[1:], after]  # of the elements of this block: each ends where the next starts
+        return number * (self.mask + 1) + find(ends, at)
 
     def __len__(self) -> int:
         return self.known + self._even + self._open

@@ -90,7 +90,7 @@ def family(kind: Kind) -> str:
 
 
 def combined(kind: Kind) -> Kind:
-    """One of several kinds as the one that all of them are; every other kind as it is."""
+    """Return the kind that all kinds of a `Switch` have in common; any other kind is returned as it is."""
     if not isinstance(kind, Switch):
         return kind
     return united([one for _, one in kind.cases] + ([] if kind.default is None else [kind.default]))

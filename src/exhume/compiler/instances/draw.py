@@ -206,7 +206,7 @@ KNOWN: Checksums = {
     "SHA-1": lambda data: hashlib.sha1(data, usedforsecurity=False).digest(),
     "SHA-256": lambda data: hashlib.sha256(data).digest(),
 }
-"""Those of the standard library."""
+"""Checksum functions from the standard library."""
 
 ROUNDS = 8
 """Passes over all checksums; one may be in the data that another covers."""

@@ -188,10 +188,10 @@ def build_info(reader: ArkLog, trust: StatisticsTrust = StatisticsTrust.NONE) ->
 
 
 def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], bool]:
-    """Return what the filters show of a split according to the manifest, and whether its index would say the same.
+    """Return the statistics that the manifest has for the visible part of a split, and whether they are exact.
 
-    It would not if the manifest leaves something out, or for objects that have messages on both sides of a filter's
-    limit, which count in full.
+    They are not if the manifest omits some, or for objects with messages on both sides of a filter's time limit: all
+    their messages are counted.
     """
     accepted = reference.acceptance
     out: dict[str, ObjectStatistics] = {}

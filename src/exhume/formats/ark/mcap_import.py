@@ -44,7 +44,7 @@ TIMED_IDL: Final = """namespace exhume;
 schema TimedJson { string json; uint64 publish_time; uint32 sequence; }
 schema TimedForeign { string encoding; string schema_name; byte_buffer data; uint64 publish_time; uint32 sequence; }
 """
-"""The same types for channels whose messages have publish times of their own, or sequence numbers."""
+"""Types for messages that have publish times of their own, or sequence numbers."""
 
 ATTACHED: Final = 16 << 20
 """Bytes of all attachments of a file that become metadata of the log, at most."""

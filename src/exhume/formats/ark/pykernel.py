@@ -18,7 +18,7 @@ from exhume.formats.ark.layout import ENTRY_SIZE, iter_entries
 Buffer = bytes | bytearray | memoryview
 
 Numbers: TypeAlias = "array[int]"
-"""Of 64 bits each: times without a sign, all others with one."""
+"""64-bit integers; times are unsigned, all others signed."""
 
 Columns = tuple["Numbers | None", Numbers, Numbers, Numbers, bytes, bytes]
 """Numbers of the entries (None: all of them), times, offsets, sizes, objects, and flags of those that are bad."""

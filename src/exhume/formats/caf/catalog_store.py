@@ -53,7 +53,7 @@ STEPS, STEPS_PER_BYTE = 500_000, 20
 """Instructions of SQLite's machine that a query may take: a crafted file can contain more rows than it has bytes."""
 
 WRITING_STEPS = 500_000_000
-"""The same for a statement where the database is written, and grows."""
+"""Instructions that a statement may take that writes to the database, and makes it larger."""
 
 _TICK = 10_000
 """Instructions between two examines their number."""

@@ -255,7 +255,7 @@ class ClpIrArchive(StreamArchive):
         return printed(self.chosen(choice), EventForm.LINES)
 
     def json_lines(self, *, choice: Choice = EVERY) -> Iterator[bytes]:
-        """The same, one line at a time."""
+        """The events as lines of JSON, one at a time; see `json_chunks`."""
         return (line for chunk in self.json_chunks(choice=choice) for line in chunk.splitlines(keepends=True))
 
     def events(self, *, choice: Choice = EVERY) -> Iterator[TextEvent]:

@@ -184,10 +184,11 @@ class _Salvage(StreamSalvage[TextUnits]):
                 self.progress(units.stream.stored, self.source.size, "bytes")
 
     def _lost_with(self, trouble: UnitError) -> str:
-        """One event; its time is known, so those of later events are right."""
+        """The loss is one event.  Its time is known, which later times depend on."""
         return "events"
 
     def _doubt(self) -> None:
+        """Note that times may be too early from here on: four-byte streams store differences."""
         self.early = self.early or not self.units.decoder.wide
 
     def _is_credible(self, data: bytes, at: int) -> bool:

@@ -308,7 +308,7 @@ class BatchMakers:
             return pa.RecordBatch.from_arrays(arrays, schema=self._schema), losses
 
     def _wanted(self, parts: list[TablePart]) -> dict[int, list[tuple[int, TablePart]]]:
-        """By the place of a field, the parts that have it, each with its first row in the batch."""
+        """The parts that have a field, by its place, each with its first row in the batch."""
         found: dict[int, list[tuple[int, TablePart]]] = {}
         start = 0
         for part in parts:

@@ -13,7 +13,7 @@ from exhume.registry import Identification
 
 TABLES = frozenset(name.removeprefix("/") for name in TABLE_SECTIONS)
 DISTINCTIVE = FILES - {HEADER_FILE, TIMESTAMP_FILE, *TABLES}
-"""Those whose names betray what they are."""
+"""Names of files that only occur in clp-s archives."""
 
 
 def probe(source: Source | Tree) -> Identification | None:

@@ -182,7 +182,7 @@ class _KeptTables:
         return b"".join(self.chunks(stream))
 
     def chunks(self, stream: _KeptStream) -> Iterator[bytes]:
-        """The same in chunks."""
+        """The stored bytes of a stream, in chunks."""
         for at in range(0, stream.stored_size, STREAM_CHUNK):
             self._file.seek(stream.at + at)
             yield self._file.read(min(STREAM_CHUNK, stream.stored_size - at))

@@ -240,7 +240,7 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
 
 
 Ranges = dict[int, list[tuple[int, int, Outcome, str]]]
-"""By shard: ranges of its uncompressed stream, and the outcome of each."""
+"""Ranges of the uncompressed stream of each shard, and their outcomes."""
 
 
 def _in_stream(found: list[FileVersion], pieces: list[tuple[int, int, int]]) -> Ranges:

@@ -87,7 +87,7 @@ class GrowingStream(Stream):
         return sum(map(len, takewhile(bool, self._all)))
 
     def after_frames(self) -> None:
-        """Nothing is after the frames: other bytes there are an error."""
+        """Do nothing: in a growing stream, other bytes after the frames are an error."""
 
     def pieces_and_pauses(self) -> Iterator[bytes]:
         """Yield the decompressed bytes as they arrive, and an empty chunk before each wait.
@@ -164,7 +164,7 @@ def follow(
 
 
 class _QuietError(Exception):
-    """Nothing new has come for too long."""
+    """Nothing new was written for too long."""
 
 
 def followed(

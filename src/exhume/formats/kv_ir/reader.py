@@ -176,7 +176,7 @@ class KvIrArchive(StreamArchive):
         return printed(units, EventForm.LOG)
 
     def json_lines(self, *, pairs: str = "user", jobs: int = 1) -> Iterator[bytes]:
-        """The same, one line at a time."""
+        """The events as lines of JSON, one at a time; see `json_chunks`."""
         return (line for chunk in self.json_chunks(pairs=pairs, jobs=jobs) for line in chunk.splitlines(keepends=True))
 
     def events(self) -> Iterator[Event]:

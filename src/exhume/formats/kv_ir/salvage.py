@@ -188,7 +188,7 @@ class _Salvage(StreamSalvage[Units]):
                 self.out(found)
 
     def _resume_offset(self, trouble: UnitError) -> int:
-        """As of all streams; what loses count of keys makes the numbers of new ones unknown."""
+        """Continue as for any stream; a fault that loses count of the keys makes the numbers of new ones unknown."""
         if trouble.status in checks.LOSES_COUNT:
             self._doubt()
         return super()._resume_offset(trouble)

@@ -88,9 +88,9 @@ class StreamSalvage(ABC, Generic[U]):
             self.report.add_span(self.source.span(stored, size), Outcome.IGNORED, "bytes after the stream")
 
     def _resume(self, start: int) -> int:
-        """The offset at which events follow the end of the stream, which damage can imitate; -1 when none do.
+        """Search for events after a byte that marks the end of the stream, because damage can make such a byte.
 
-        `start` is where the events before that end begin.
+        `start` is where the events before it begin.  Returns where events continue; -1 if there are none.
         """
         units = self.units
         end = units.at

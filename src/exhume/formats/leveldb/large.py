@@ -42,7 +42,7 @@ LARGE: Final = 16 << 20
 """Bytes of a block above which it is read in chunks."""
 
 LARGE_AND_SLOW: Final = 64 << 20
-"""The same for the codecs that take longer in chunks."""
+"""Bytes of a block above which it is read in chunks, for codecs in `SLOW`."""
 
 SLOW: Final = frozenset(("snappy", "lz4"))
 """Codecs that take longer in chunks."""

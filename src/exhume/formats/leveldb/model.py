@@ -28,7 +28,7 @@ INDIRECT: frozenset[int] = frozenset(
 """Types of versions whose value is not the bytes that they have; `values` resolves them."""
 
 ELSEWHERE = INDIRECT - {ValueTypes.MERGE}
-"""Those of them that have a value by themselves."""
+"""Types of `INDIRECT` whose value does not depend on other versions."""
 
 
 def type_name(value_type: int) -> str:

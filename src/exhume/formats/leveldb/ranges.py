@@ -74,7 +74,7 @@ class Sources(NamedTuple):
     lean: bool = False
     """Whether large values are kept as extras, to be read in chunks."""
     report: Report | None = None
-    """Of `add_items`."""
+    """Passed to `add_items`."""
 
     def resolve(self, rows: LeveldbRows, state: State = BEGINNING) -> State:
         """Determine the status of each version, and its value; see `LeveldbRows.resolve`.

@@ -27,7 +27,7 @@ from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, NETWORK_COST, Cost, So
 from exhume.redaction import redact
 
 FREE_BYTES = 16 << 20
-"""Of any remote object this much may be read without asking; see `RemoteSource`."""
+"""Bytes of any remote object that may be read without asking; see `RemoteSource`."""
 
 HEAD = 64 << 10
 TAIL = 256 << 10

@@ -39,7 +39,7 @@ FIXED: dict[str, Kind] = {
     "view": OBJECT,
 }
 ROUNDS = 12
-"""Examines a function until nothing new is known of its variables; what still changes then is an object."""
+"""Most passes over a function to find the kinds of its variables; a variable whose kind still changes is an object."""
 
 
 class Function(Statements):

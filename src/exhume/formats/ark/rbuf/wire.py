@@ -176,7 +176,7 @@ def text(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
 
 
 def large_text(buf: bytes, pos: int, end: int) -> tuple[str, int]:
-    """The same without a copy of its bytes."""
+    """The string at `pos` and the offset after it, read without a copy of its bytes."""
     with contextlib.suppress(LayoutError):
         return read_text(memoryview(buf), pos, end)
     return read_text(buf, pos, end)  # whose error has the bytes

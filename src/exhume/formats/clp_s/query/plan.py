@@ -104,11 +104,11 @@ class Plan:
         self.strings: dict[bytes, frozenset[int]] = {}
         """Ids of the variable dictionary by pattern."""
         self.tables_of_ids: dict[bytes, bytes] = {}
-        """The same as one byte per id of the dictionary: 1 where it matches."""
+        """The ids of `strings` as one byte per id of the dictionary: 1 where it matches."""
         self.texts: dict[bytes, TextQuery | None] = {}
         """The query for each pattern; None if nothing can match."""
         self.tries: dict[bytes, list[Try]] = {}
-        """The same as the tables and constraints that rows are compared with."""
+        """The queries of `texts` as the tables and constraints that rows are compared with."""
         self.array_tests: dict[tuple[object, ...], ArrayTest] = {}
         """Tests of array strings by the key of their check, with their cached results."""
 

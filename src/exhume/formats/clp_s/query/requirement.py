@@ -46,7 +46,7 @@ class EveryPart:
 
 @dataclass(frozen=True, slots=True)
 class AnyPart:
-    """One of the parts."""
+    """A requirement that is met if one of its parts is."""
 
     parts: tuple[Requirement, ...]
 

@@ -28,9 +28,9 @@ from exhume.formats.clp_s.write.texts import (
 from exhume.formats.clp_s.write.texts import Dialect as TextDialect
 
 MAX_CANDIDATES: Final = 4096
-"""Combinations of token kinds that are tried; a pattern with more is only looked for in decoded text."""
+"""Most combinations of token kinds that are looked up; a pattern with more is only searched for in decoded text."""
 MAX_LOOKUPS: Final = 4_000_000
-"""Log types times combinations, the bound on the same in large dictionaries."""
+"""Most look-ups of a pattern: one for each combination and log type of the archive."""
 
 Lookup = Callable[[Wildcard], Sequence[int]]
 """Ids of the dictionary entries that match."""

@@ -42,7 +42,7 @@ BLOCK_BYTES: Final = 1 << 19
 """Decompressed bytes of a table that one thread searches or prints at a time."""
 
 WINDOW_BYTES: Final = 1 << 21
-"""The same of a table that is not held as a whole."""
+"""Decompressed bytes of a table that one thread searches or prints at a time, if the table is read in windows."""
 
 SERIAL_WINDOWS: Final = 16
 """Windows of the size `payload_size` together, where each of them takes passes through the whole table."""

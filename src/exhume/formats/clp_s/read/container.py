@@ -143,7 +143,7 @@ class Container(RecordArchive):
 
     @property
     def metadata_span(self) -> Span:
-        """The same as a span."""
+        """The span of the compressed metadata section."""
         return self.metadata_place.span
 
     @cached_property

@@ -56,7 +56,7 @@ class Dataset:
                 yield from _merged(group, lambda table: line_stream(table, complete))
 
     def json_lines(self, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
-        """As `ClpSArchive.json_lines`."""
+        """Yield lines as `ClpSArchive.json_lines` does."""
         for group in self._groups(ordered):
             if len(group) == 1:
                 for archive in group[0]:
@@ -65,7 +65,7 @@ class Dataset:
                 yield from _merged(group, lambda table: line_stream(table, complete))
 
     def events(self, *, ordered: bool = False) -> Iterator[Any]:
-        """As `ClpSArchive.events`."""
+        """Yield events as `ClpSArchive.events` does."""
         for group in self._groups(ordered):
             if len(group) == 1:
                 for archive in group[0]:

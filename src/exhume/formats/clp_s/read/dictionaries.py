@@ -30,7 +30,7 @@ class SpilledPayload(NamedTuple):
     """A payload in a temporary file, which vanishes with the last view of `data`."""
 
     data: memoryview
-    """All that could be decompressed, mapped; also what precedes damage within a frame."""
+    """All that could be decompressed, mapped; this includes the bytes of a damaged frame before the damage."""
 
     in_frames: int
     """Bytes of it in complete frames."""

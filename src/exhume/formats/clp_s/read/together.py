@@ -37,7 +37,7 @@ MOST_TABLES: Final = 4096
 """Tables that one thread prints at a time."""
 
 ROW_BYTES: Final = bytes(sum(WIDTHS.get(kind, ())) for kind in range(256))
-"""By node type, the bytes that a column takes for each row; of text columns, those before the variables."""
+"""Bytes of a column per row, by node type; for text columns, without the variables."""
 
 assert all(ROW_BYTES[kind] for kind in SIZED_INSIDE), "texts have words"
 
