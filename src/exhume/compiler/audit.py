@@ -34,7 +34,7 @@ BUILTINS = frozenset({
     "AssertionError", "AttributeError", "UnicodeDecodeError", "bool", "bytes", "float", "hasattr", "int", "isinstance",
     "len", "list", "max", "memoryview", "min", "object", "property", "range", "str", "tuple",
 })  # fmt: skip
-"""The names of Python that generated code uses, and nothing else is there when it runs."""
+"""The built-in names that generated code may use: when it runs, it has no others."""
 
 ANNOTATIONS = frozenset(("dict",))
 """Names of Python that only occur in annotations, which nothing evaluates."""
@@ -53,7 +53,7 @@ METHODS = frozenset((
     "add", "add_rows", "append", "begin", "decode", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip",
     "size", "spent", "with_traceback", "within",
 ))  # fmt: skip
-"""Methods that generated code calls, of whatever."""
+"""Methods that generated code may call, of any object."""
 
 TAKEN = frozenset(("_make", "append", "get", "iter_unpack", "unpack_from"))
 """Methods that it assigns to a name, and then calls."""

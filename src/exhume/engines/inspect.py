@@ -77,8 +77,9 @@ def inspect_archive(
 
 @dataclass(frozen=True, slots=True)
 class PartialInfo(Info):
-    """What `info` can report: the archive's own values or those of its header, why there are no others, and the verdict
-    of `verify`, if anything was found.
+    """Result of `info` for a damaged archive: the values that could be read, and the reason for missing ones.
+
+    The verdict of `verify` is part of it, if there were findings.
     """
 
     facts: dict[str, Any]

@@ -56,7 +56,7 @@ class TableFile(ABC):
     many_at_once: ClassVar[int] = 256
     """Number for more than `MANY` tables: each further pass over the archive would read all of it again."""
     render: ClassVar[Any] = None
-    """Makes the part of a file that a batch becomes, where that depends on nothing else: processes can do it then."""
+    """Function from a batch to its part of the file, for processes; None if that part depends on the other batches."""
 
     def __init__(self, pa: Any, file: BinaryIO, schema: Any, report: ExportReport, jobs: int) -> None:
         self.pa: Any = pa

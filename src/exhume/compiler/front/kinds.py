@@ -174,7 +174,7 @@ def structures(kind: Kind) -> Iterator[Structure]:
 
 
 _STRANGE = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"))
-"""Encodings of Python that are none of characters."""
+"""Python's codecs that are not character encodings, or depend on the platform."""
 
 
 def text_encoding(found: object) -> str:

@@ -122,8 +122,9 @@ class InstanceBuilder(Structures):
             self.redraw(keys)
 
     def redraw(self, keys: list[Key]) -> None:
-        """Forget the drawn value of one of `keys`, chosen at random, so that it is drawn again; of any key if none of
-        them was drawn.
+        """Forget the drawn value of one of `keys`, chosen at random, so that it is drawn again.
+
+        If none of them was drawn, the value of any key is forgotten.
         """
         self.stiff.clear()
         self.failed.clear()

@@ -257,7 +257,7 @@ class Walk(Evaluator):
         return node, self.content(node, at)
 
     def content(self, node: Node, at: int) -> int:
-        """Read what a structure is made of."""
+        """Read the content of a structure: its fields."""
         return self.fields(node, at)
 
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:

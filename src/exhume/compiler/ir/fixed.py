@@ -73,7 +73,7 @@ class Numbers:
 
 
 def only_number(type: Type) -> Numbers | None:
-    """The number that a structure consists of, whatever it is; None for all others."""
+    """The number, or list of numbers, that is the only field of a structure; None for any other structure."""
     field = type.seq[0] if len(type.seq) == 1 else None
     if field is None or field.repeat or field.condition is not None:
         return None

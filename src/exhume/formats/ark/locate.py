@@ -60,10 +60,10 @@ def _nowhere() -> Span:
 
 
 def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array, list[Finding], VerifiedBy]:
-    """`(bad, findings, proof)`: the entries that lead to no message, the problem with the first of them, and what was
-    checked.
+    """Read every message of a split, a bounded number of bytes at a time.
 
-    Every message is read, a bounded number of bytes at a time.
+    Returns `(bad, findings, verified_by)`: the entries that do not lead to a message, the problem with the first of
+    them, and how the others were checked.
     """
     unpack = Decompressor("lz4", limits)  # it follows the footer of each message, whatever the codec here
     states = np.fromiter(_states(split, entries, unpack), np.uint8, len(entries))

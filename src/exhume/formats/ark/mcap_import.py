@@ -171,9 +171,9 @@ class _Rows:
 
 
 class _Chunks:
-    """What a process makes of units: messages up to the first whose value does not fit its type, and that error.
+    """Task of a worker process: converts messages up to the first whose value does not fit its type, and that error.
 
-    A message is packed where `packings` says how; elsewhere it has the bytes that are to be packed.
+    Messages are compressed as `packings` states for their channel; those of other channels are compressed later.
     """
 
     def __init__(

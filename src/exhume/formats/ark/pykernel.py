@@ -275,7 +275,7 @@ def ark_columns(
 def ark_tables(
     order: list[int], pieces: list[Piece], tables: list[tuple[bytes, bytes]], room: int
 ) -> list[tuple[Buffer, Buffer, int, list[ColumnParts]] | None]:
-    """What `ark_columns` makes of the messages of each of several tables, given by their `shapes` and `texts`.
+    """Run `ark_columns` for the messages of each of several tables, given by their `shapes` and `texts`.
 
     The text before a message's value in `ark_json` is one byte here: the number of its table.  The tables share the
     `room`.

@@ -34,7 +34,7 @@ _STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.
 
 @dataclass(slots=True)
 class ArrowField:
-    """An Arrow column and the schema tree nodes that feed it; `mixed`: text, as nothing else holds all its values."""
+    """An Arrow column and the schema tree nodes that feed it; `mixed`: text, because its values have several types."""
 
     name: str
     nodes: list[int]

@@ -94,7 +94,7 @@ def printed_columns(tokens: Iterable[Token]) -> Collection[int]:
 
 
 class TableWindows:
-    """The windows of a table for threads that share them, opened by the first of them: none of a small table."""
+    """The windows of a table, shared by threads; the first thread opens them.  A small table has none."""
 
     def __init__(self, table: Table) -> None:
         """Prepare to read a table by windows; they are opened when first needed."""

@@ -57,8 +57,9 @@ class Partial(NamedTuple):
 
 
 class _Stream(NamedTuple):
-    """A stream as far as it can be decompressed: its tables, and those of them that are whole; where that is all of it,
-    as it is stored.
+    """A stream as far as it can be decompressed: its tables, and which of them are complete.
+
+    An intact stream is kept as it is stored.
     """
 
     tables: list[TableEntry]

@@ -95,7 +95,7 @@ class KernelTables:
         columns = schemas.columns
         root = tree.object_root
         self.rows: Sequence[int] = entries.num_messages
-        """Records of each table; none of those that are not among the archive's `tables`, as in a partition."""
+        """Number of records of each table; 0 for tables that are not in this partition of the archive."""
         chosen = archive.tables
         self._first = chosen[0].index if len(chosen) else 0
         self._stop = self._first + len(chosen)
