@@ -6,12 +6,14 @@ from array import array
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef const uint8_t* ark_flags(const unsigned char[::1] flags) except NULL:
+    """The flags of the 256 short identifiers."""
     if flags.shape[0] != 256:
         raise ValueError("not 256 flags")
     return &flags[0]
 
 
 cdef inline bint ark_bad(ArkSplitIndexEntry* entry, int64_t file_size, const uint8_t* known) noexcept nogil:
+    """Whether an index entry is bad: outside the file, of an unknown identifier, or empty."""
     return (
         <int64_t>entry.ofs_data + <int64_t>entry.len_data > file_size
         or not known[entry.object_identifier]
@@ -20,6 +22,7 @@ cdef inline bint ark_bad(ArkSplitIndexEntry* entry, int64_t file_size, const uin
 
 
 cdef int64_t ark_next(const unsigned char[::1] index, int64_t at, ArkSplitIndexEntry* entry) except -1:
+    """Read the entry at `at`; return where the next one is."""
     cdef int64_t after = read_ark_split_index_entry(&index[0], at, index.shape[0], entry)
     if after < 0:
         raise ValueError("the last entry is not all there")

@@ -30,11 +30,11 @@ Run = tuple[int, int, int, int]
 
 
 def ark_entries(index: Buffer, file_size: int, known: bytes, wanted: bytes) -> Columns:
-    """The wanted entries of an index as columns.
+    """Return the wanted entries of an index as columns: positions (None: all of them), times, offsets, sizes, short
+    identifiers, and whether each is bad.
 
     `known` and `wanted` have a flag for each of the 256 short identifiers.  An entry is bad when its message is empty
-    or reaches outside the file of `file_size` bytes, or its object is not known; bad entries are included whether they
-    are wanted or not.
+    or reaches outside the file of `file_size` bytes, or its identifier is not known; bad entries are always included.
     """
     numbers, times, offsets, sizes = array("q"), array("Q"), array("q"), array("q")
     objects, faults = bytearray(), bytearray()
@@ -52,7 +52,7 @@ def ark_entries(index: Buffer, file_size: int, known: bytes, wanted: bytes) -> C
 
 
 def ark_scan(index: Buffer, last: int) -> tuple[bool, int, int, int]:
-    """Whether the times never fall, from `last` on; the lowest, the highest and the last of them.
+    """Return whether the times ascend, starting with `last`; and the lowest, the highest and the last of them.
 
     Raises `ValueError` for an index without entries.
     """
@@ -64,7 +64,7 @@ def ark_scan(index: Buffer, last: int) -> tuple[bool, int, int, int]:
 
 
 def ark_statistics(index: Buffer, low: int, high: int) -> list[tuple[int, int, int, int, int]]:
-    """Object, count, stored bytes, lowest and highest time of the entries with `low <= time <= high`, by object."""
+    """Return, for entries with `low <= time <= high`: short identifier, count, stored bytes, lowest and highest time."""
     found: dict[int, list[int]] = {}
     for time, _, size, short, _ in iter_entries(index):
         if low <= time <= high:
@@ -79,17 +79,16 @@ def ark_statistics(index: Buffer, low: int, high: int) -> list[tuple[int, int, i
 def ark_faults(
     index: Buffer, file_size: int, known: bytes, header_size: int, index_start: int, index_stop: int
 ) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int] | None]:
-    """Numbers of the entries of a whole index with which something is wrong.
+    """Return the positions of the faulty entries of a whole index, as a list for each fault.
 
-    Those that are bad (see `ark_entries`); that are earlier than the one before; with flags; of the ones that are not
-    bad, those whose message overlaps the header, which ends at `header_size`, and the index; and those whose message
-    begins before another one ends, None if this cannot be determined because messages are not stored in the order of
-    the index.
+    The faults: bad (see `ark_entries`); earlier than the entry before; with flags; and for entries that are not bad:
+    the message overlaps the header, which ends at `header_size`; it overlaps the index; it begins before another one
+    ends.  The last list is None if messages are not stored in the order of the index, so that a sort would be needed.
     """
     bad, late, flagged = [], [], []
     over_header, over_index = [], []
     overlapping: list[int] | None = []
-    last = before = reach = 0
+    last = before = reach = 0  # the last time; the last offset; the end of the messages so far
     for number, (time, offset, size, short, flags) in enumerate(iter_entries(index)):
         if time < last:
             late.append(number)
@@ -112,9 +111,10 @@ def ark_faults(
 
 
 def ark_runs(offsets: Numbers, sizes: Numbers, gap: int, window: int) -> list[Run] | None:
-    """Run of messages: at most `gap` bytes apart, and beginning within the same 2^`window` bytes.
+    """Divide messages into runs that are each read at once: at most `gap` bytes apart, and all of them starting in the
+    same aligned window of 2^`window` bytes.
 
-    None when the offsets are not in rising order.
+    Returns (start offset, end offset, first message, one past the last) of each run; None if the offsets do not ascend.
     """
     runs: list[Run] = []
     first = start = end = reach = before = 0
@@ -134,12 +134,12 @@ def ark_runs(offsets: Numbers, sizes: Numbers, gap: int, window: int) -> list[Ru
 
 
 def ark_total(sizes: Numbers) -> int:
-    """The bytes of messages of these sizes, which is below 2^64."""
+    """Return the sum of sizes, which must be below 2^64."""
     return sum(sizes)
 
 
 def ark_portions(sizes: Numbers, most: int) -> list[tuple[int, int]]:
-    """Half-open ranges of messages that follow each other: of at most `most` bytes together, or a single one."""
+    """Divide messages into half-open ranges of at most `most` bytes together, or of a single larger message."""
     out = []
     first = total = 0
     for number, size in enumerate(sizes):
@@ -209,8 +209,9 @@ def ark_messages(
 
 
 def ark_merge(keys: list[Numbers]) -> list[int]:
-    """For each key of the merged order of several sorted lists, the list it is from; of equal keys, those of the first
-    list come first.
+    """Merge sorted lists; return, for each key in the merged order, the number of its list.
+
+    Among equal keys, those of the first list come first.
     """
     sources: list[int] = []
     joined: list[int] = []

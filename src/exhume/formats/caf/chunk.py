@@ -62,13 +62,14 @@ def escape_sorted(name: str) -> bytes:
 
 
 def escape_insertion(name: str) -> bytes:
-    """A name between the quotes of a JSON string, as JavaScript spells it."""
+    """Return a name as JavaScript spells it in a JSON string, without the quotes."""
     if _TS_SPECIAL.search(name) is None:
         return name.encode("utf-8")
     return _escape_lone(name.translate(_TS)).encode("utf-8")
 
 
 def _escape_lone(text: str) -> str:
+    """Replace lone surrogates by their escapes."""
     return _LONE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -78,7 +79,7 @@ ESCAPES: dict[str, Callable[[str], bytes]] = {"sorted": escape_sorted, "insertio
 
 
 def order_names(names: Iterable[str], order: IndexOrder, raw: Mapping[str, bytes] = NO_RAW) -> list[str]:
-    """Names in the order of the index; `raw` has the original bytes of those that are not UTF-8."""
+    """Return names in the order of the index; `raw` has the original bytes of those that are not UTF-8."""
     if order == "insertion":
         return insertion_order(names)
     if not raw:
@@ -87,7 +88,7 @@ def order_names(names: Iterable[str], order: IndexOrder, raw: Mapping[str, bytes
 
 
 def spell_raw(name: bytes) -> bytes:
-    """A name that is not UTF-8, as Go spells it: the escape of U+FFFD for each bad byte."""
+    """Return a name that is not UTF-8 as Go spells it: the escape of U+FFFD for each bad byte."""
     text = name.decode("utf-8", "surrogateescape").translate(_GO)
     return _BAD_BYTE.sub("\\\\ufffd", text).encode("utf-8")
 
@@ -95,7 +96,7 @@ def spell_raw(name: bytes) -> bytes:
 def iter_index(
     files: Mapping[str, tuple[int, int]], order: IndexOrder = "sorted", raw: Mapping[str, bytes] = NO_RAW
 ) -> Iterator[bytes]:
-    """The index text in chunks.
+    """Yield the text of the index in chunks.
 
     `files` maps names to half-open ranges, in the order of adding; `raw` maps names that were not UTF-8 to their
     original bytes.
@@ -139,17 +140,20 @@ def entry_size(spelled: int, start: int, end: int) -> int:
 
 
 PLAIN = 4096
-"""ASCII names up to this length that need no escape in either order take a short cut."""
+"""Most characters of a name for which `are_plain` and `member_name` have a fast path."""
 
 _UNSAFE = re.compile(r'[\x00-\x1f"\\<>&]')
 
 
 class MemberName(NamedTuple):
-    """`text` is what readers see, `spelled` its bytes in the index (a count), `raw` the original if it is not UTF-8."""
+    """The name of a member, in its forms."""
 
     text: str
+    """The name as readers see it."""
     spelled: int
+    """Number of bytes of the escaped name in the index."""
     raw: bytes | None = None
+    """The original bytes of a name that is not UTF-8."""
 
 
 def are_plain(names: Sequence[str]) -> bool:
@@ -182,6 +186,7 @@ def member_name(name: str | bytes, order: IndexOrder) -> MemberName:
 
 
 def _collapse(name: bytes, order: IndexOrder) -> str:
+    """Return a name that is not UTF-8 as readers will see it: JavaScript and Go replace bad bytes differently."""
     if order == "insertion":
         return name.decode("utf-8", "replace")
     text = name.decode("utf-8", "surrogateescape")
@@ -230,7 +235,7 @@ class Chunk:
         self._atomic = AtomicFile(path, overwrite=overwrite)
         self._fd = self._atomic.file.fileno()
         self._buffer: list[bytes | memoryview] = []
-        self._held = 0
+        self._held = 0  # bytes in the buffer
 
     # -- sizes
 
@@ -276,7 +281,7 @@ class Chunk:
 
     def append_batch(self, names: Sequence[str], sizes: Sequence[int], data: memoryview) -> bool:
         """Add members with plain names, all different, whose bytes follow each other in `data`, if all of them fit."""
-        edges = list(accumulate(sizes, initial=self.position))
+        edges = list(accumulate(sizes, initial=self.position))  # each is the end of a member and the start of the next
         digits = list(map(len, map(str, edges)))
         index = self.index_size + sum(map(len, names)) + PUNCTUATION * len(names) - (not self.files)
         index += 2 * sum(digits) - digits[0] - digits[-1]
@@ -322,7 +327,7 @@ class Chunk:
         try:
             done = copy_between(fd, self._fd, size, offset)
         except OSError as error:
-            if error.errno in _FULL:  # not an error of the other file
+            if error.errno in _FULL:  # an error of this file, not of the other one
                 raise source_error(error, os.fspath(self.path)) from error
             raise
         self.position += done
@@ -337,7 +342,7 @@ class Chunk:
             yield piece
 
     def take_back(self, start: int) -> None:
-        """Forget everything from `start` on (a member that failed half-way)."""
+        """Remove everything from `start` on, such as a member that could not be read completely."""
         self.flush()
         with naming(self.path):
             os.ftruncate(self._fd, start)

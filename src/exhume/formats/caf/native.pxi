@@ -4,13 +4,13 @@
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t
 
-cdef struct CafEntry:
+cdef struct CafEntry:  # "NAME":{"start_byte":START,"end_byte":END}
     Py_ssize_t name  # first byte after the opening quote
-    Py_ssize_t size  # of the name as it is spelled
+    Py_ssize_t size  # bytes of the name as it is spelled, escapes included
     int64_t start
     int64_t end
     Py_ssize_t after  # one past the closing brace
-    bint escaped
+    bint escaped  # whether the name has escapes
     bint ascii
 
 cdef const char* CAF_START = b'":{"start_byte":'
@@ -18,63 +18,66 @@ cdef const char* CAF_END = b',"end_byte":'
 
 
 cdef inline bint caf_hex(unsigned char byte) noexcept nogil:
-    return 48 <= byte <= 57 or 65 <= byte <= 70 or 97 <= byte <= 102
+    return c"0" <= byte <= c"9" or c"A" <= byte <= c"F" or c"a" <= byte <= c"f"
 
 
 cdef inline Py_ssize_t caf_offset(const unsigned char* text, Py_ssize_t at, Py_ssize_t size, int64_t* out) noexcept nogil:
     """A plain decimal of at most 18 digits; returns the position after it, or -1."""
     cdef int64_t value = 0
     cdef Py_ssize_t first = at
-    while at < size and 48 <= text[at] <= 57:
-        value = value * 10 + (text[at] - 48)
+    while at < size and c"0" <= text[at] <= c"9":
+        value = value * 10 + (text[at] - c"0")
         at += 1
         if at - first > 18:
             return -1
-    if at == first or (text[first] == 48 and at - first > 1):
+    if at == first or (text[first] == c"0" and at - first > 1):  # no digits, or a leading zero
         return -1
     out[0] = value
     return at
 
 
 cdef bint caf_entry(const unsigned char* text, Py_ssize_t at, Py_ssize_t size, CafEntry* out) noexcept nogil:
-    """The entry whose opening quote is at `at`; False when it is in another form or not all there."""
+    """Parse the entry whose opening quote is at `at`; False if its form differs or it is not complete."""
     cdef Py_ssize_t i, stop
     cdef unsigned char byte, seen = 0, odd = 0
     cdef const unsigned char* quote
-    if at >= size or text[at] != 34:
+    if at >= size or text[at] != c'"':
         return False
+    # The name, at first as if it had no escapes.
     i = at + 1
     out.name = i
     out.escaped = False
-    quote = <const unsigned char*>memchr(text + i, 34, size - i)
+    quote = <const unsigned char*>memchr(text + i, c'"', size - i)
     if quote == NULL:
         return False
     stop = quote - text
     for i in range(out.name, stop):  # without a branch, so that it becomes vector code
         byte = text[i]
         seen |= byte
-        odd |= (byte < 0x20) | (byte == 92)
+        odd |= (byte < 0x20) | (byte == c"\\")
+    # With escapes (or control characters, which are not allowed), byte by byte to the quote that ends it.
     i = stop if not odd else out.name
     while odd:
         if i >= size:
             return False
         byte = text[i]
-        if byte == 34:
+        if byte == c'"':
             break
         if byte < 0x20:
             return False
-        if byte == 92:
+        if byte == c"\\":
             out.escaped = True
             if i + 1 >= size:
                 return False
             byte = text[i + 1]
-            if byte == 117:
+            if byte == c"u":
                 if i + 5 >= size or not (
                     caf_hex(text[i + 2]) and caf_hex(text[i + 3]) and caf_hex(text[i + 4]) and caf_hex(text[i + 5])
                 ):
                     return False
                 i += 6
-            elif byte == 34 or byte == 92 or byte == 47 or byte == 98 or byte == 102 or byte == 110 or byte == 114 or byte == 116:
+            elif (byte == c'"' or byte == c"\\" or byte == c"/" or byte == c"b" or byte == c"f" or byte == c"n"
+                    or byte == c"r" or byte == c"t"):
                 i += 2
             else:
                 return False
@@ -83,13 +86,14 @@ cdef bint caf_entry(const unsigned char* text, Py_ssize_t at, Py_ssize_t size, C
         i += 1
     out.ascii = seen < 0x80
     out.size = i - out.name
+    # The range.
     if size - i < 16 or memcmp(text + i, CAF_START, 16) != 0:
         return False
     i = caf_offset(text, i + 16, size, &out.start)
     if i < 0 or size - i < 12 or memcmp(text + i, CAF_END, 12) != 0:
         return False
     i = caf_offset(text, i + 12, size, &out.end)
-    if i < 0 or i >= size or text[i] != 125:
+    if i < 0 or i >= size or text[i] != c"}":
         return False
     out.after = i + 1
     return True
@@ -105,12 +109,13 @@ def caf_walk(const unsigned char[::1] text not None, Py_ssize_t at, bytes name n
     cdef list escaped = []
     while at < size and caf_entry(base, at, size, &entry):
         if entry.after >= size:
-            break  # what follows is not there yet
-        if base[entry.after] != 44:
-            if size - entry.after == 2 and base[entry.after] == 125 and base[entry.after + 1] == 125:
+            break  # the byte that follows is not read yet
+        if base[entry.after] != c",":
+            if size - entry.after == 2 and base[entry.after] == c"}" and base[entry.after + 1] == c"}":
                 ended = True
             else:
                 break
+        # Compare the name.  One with escapes is left to the caller, and so is then whether it comes after the hit.
         ascii = ascii and entry.ascii
         if entry.escaped:
             escaped.append((entry.name, entry.name + entry.size, entry.start, entry.end))
@@ -120,7 +125,7 @@ def caf_walk(const unsigned char[::1] text not None, Py_ssize_t at, bytes name n
                 start, end = entry.start, entry.end
                 if escaped:
                     escaped.append((entry.name, entry.name + entry.size, entry.start, entry.end))
-            elif base[entry.name + want] == 47:
+            elif base[entry.name + want] == c"/":
                 below = True
         at = entry.after + 1
         stop = at
@@ -154,9 +159,9 @@ def caf_entries(bytes text not None, Py_ssize_t at):
                 table[count] = entry
                 count += 1
                 at = entry.after + 1
-                if entry.after < size and base[entry.after] == 44:
+                if entry.after < size and base[entry.after] == c",":
                     continue
-                done = size - entry.after == 2 and base[entry.after] == 125 and base[entry.after + 1] == 125
+                done = size - entry.after == 2 and base[entry.after] == c"}" and base[entry.after + 1] == c"}"
                 break
         if not done:
             return None
@@ -179,6 +184,7 @@ cdef caf_fill(
     cdef CafEntry* entry
     for i in range(count):
         entry = &table[i]
+        # Offset and size of the key include its quotes.
         name = PyUnicode_DecodeUTF8(<const char*>base + entry.name, entry.size, NULL)
         Py_INCREF(name)
         PyList_SET_ITEM(names, i, name)

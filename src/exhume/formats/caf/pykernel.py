@@ -32,24 +32,25 @@ Range = tuple[int, int]
 
 
 class IndexWalk(NamedTuple):
-    """The result of `caf_walk`.
-
-    Entries are whole up to `stop` (the end of the text, if `ended`); `ascii` says whether their names are ASCII.
-    `found` is the range of the last entry with the wanted name, `below` whether an entry's name continues it with `/`.
-    `escaped` has `(name start, name end, start, end)` of every entry whose name contains a backslash, and of those with
-    the wanted name after the first of them; the caller has to decode these names.
-    """
+    """The result of `caf_walk`."""
 
     stop: int
+    """Offset after the entries that were read: the end of the text, if `ended`."""
     ended: bool
+    """Whether the last entry of the index was read."""
     ascii: bool
+    """Whether all names are ASCII."""
     found: Range | None
+    """Range of the last entry with the wanted name."""
     below: bool
+    """Whether a name continues the wanted one with `/`, so that this is a directory."""
     escaped: list[tuple[int, int, int, int]]
+    """(name start, name end, start, end) of each entry whose name has escapes, which the caller has to decode, and of
+    later entries with the wanted name: the last one counts."""
 
 
 def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> IndexWalk:
-    """Walks over the entries in `text[at:]`, each with the comma after it, the last one with the final `}}`."""
+    """Walk over the entries in `text[at:]`, each with the comma after it, the last one with the final `}}`."""
     data = bytes(text)
     # A run of entries as both known writers write them.
     run = _RUN.match(data, at)
@@ -86,9 +87,10 @@ Entries = tuple[list[str], "array[int]", "array[int]", "array[int]", "array[int]
 
 
 def caf_entries(text: bytes, at: int) -> Entries | None:
-    """All entries in `text[at:]`, the last of them followed by `}}`: names as spelled, starts, ends, offsets and sizes
-    of the quoted names, and which names hold a backslash.  None when any is in another form.  Raises
-    `UnicodeDecodeError`.
+    """Return all entries in `text[at:]`, the last of them followed by `}}`; None if the form of any differs.
+
+    The result has columns: names as spelled, starts, ends, offsets and sizes of the quoted names; and the positions of
+    the names with a backslash.  Raises `UnicodeDecodeError`.
     """
     rows = _ENTRY.findall(text, at)
     if not rows:
@@ -98,7 +100,7 @@ def caf_entries(text: bytes, at: int) -> Entries | None:
     sizes = list(map(len, raw))
     lengths = [a + b + c + PUNCTUATION for a, b, c in zip(sizes, map(len, starts), map(len, ends), strict=True)]
     if at + sum(lengths) - 1 + 2 != len(text) or not text.endswith(b"}}"):
-        return None  # there is something else between the entries, or after them
+        return None  # the matches do not cover all of the text
     names = b"\n".join(raw).decode("utf-8").split("\n")  # no JSON string holds a raw newline
     keys = array("q", accumulate(lengths, initial=at))[:-1]
     key_sizes = array("q", [size + 2 for size in sizes])

@@ -204,7 +204,7 @@ class CafWriter(Writer):
         self._check(member_name(name, self.order), size)
 
     def _check(self, name: MemberName, size: int | None) -> Chunk:
-        """The chunk that a member of a known size goes to, after a roll-over if it needs one."""
+        """Return the current chunk; raise `WriterError` if the member cannot be added to it or to a new chunk."""
         if self._done:
             raise WriterError("the writer is finished", format="caf")
         chunk = self._chunk
@@ -227,6 +227,7 @@ class CafWriter(Writer):
         return chunk
 
     def _fits_alone(self, name: MemberName, size: int) -> bool:
+        """Whether a chunk with this member alone is within the limits."""
         index = MIN_INDEX + entry_size(name.spelled, 0, size) - 1
         return index <= self._max_index and size + index + FOOTER_SIZE <= self.chunk_size
 
@@ -310,7 +311,10 @@ class CafWriter(Writer):
         return size
 
     def _move_on(self, chunk: Chunk, name: MemberName, start: int, size: int) -> tuple[Chunk, int]:
-        """Move the bytes of a member that were written so far to the next chunk."""
+        """Move the bytes of a member that were written so far to the next chunk; return it and their offset there.
+
+        `size` is that of the member so far, which may include bytes that are not written yet.
+        """
         if not self._fits_alone(name, size):
             self._check(name, size)
         if name.text in chunk.files:

@@ -2,8 +2,8 @@
 # with the documentation.
 
 cdef enum:
-    BUNDLE_MOST_PATH = 4096
-    BUNDLE_NUMBERS = 6  # numbers of fields, from 0: more than any row has that holds nothing but numbers
+    BUNDLE_MOST_PATH = 4096  # bytes; longer paths are left to Python
+    BUNDLE_NUMBERS = 6  # field numbers below this are read here; a row with others is left to Python
 
 
 cdef extern from "Python.h":
@@ -11,7 +11,10 @@ cdef extern from "Python.h":
 
 
 cdef int bundle_numbers(const uint8_t *p, int64_t end, uint64_t *found) noexcept nogil:
-    """Puts the numbers of a message into `found`, by field; returns which there are as bits, -1 if it has others."""
+    """Put the numbers of a Protobuf message into `found`, by field number.
+
+    Returns a bit for each field that is present, or -1 if a field is not a number, or not one of these.
+    """
     cdef int64_t at = 0
     cdef uint64_t key
     cdef int seen = 0
@@ -43,8 +46,9 @@ def bundle_file_row(
         return None
     if bundle_numbers(value, len(value), found) < 0 or found[DATA_BUNDLE_FILE_METADATA_NAMES_CRC32C] >> 32:
         return None
+    # The path: directory, without slashes at its beginning, and name.
     start = directory.text_start
-    while start < directory.text_end and p[start] == 47:
+    while start < directory.text_end and p[start] == c"/":
         start += 1
     size = directory.text_end - start
     memcpy(path, p + start, size)
@@ -80,7 +84,7 @@ def bundle_record_row(
     if seen < 0 or seen >> DATA_BUNDLE_RECORD_METADATA_NAMES_ALL_ZEROS > 1:
         return None
     if placed == (seen >> DATA_BUNDLE_RECORD_METADATA_NAMES_ALL_ZEROS):
-        return None  # there are both, and the last one counts, or neither
+        return None  # neither, or both (then the last one counts): left to Python
     if not placed and not found[DATA_BUNDLE_RECORD_METADATA_NAMES_ALL_ZEROS]:
         return None
     if end < 1 or p[0] != DATA_BUNDLE_KEY_TABLES_RECORDS:

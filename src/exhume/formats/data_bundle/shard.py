@@ -291,12 +291,13 @@ class Shard:
         except LimitExceededError:
             if self.known_length(index) is not None:
                 raise
-            return b"".join(self._large_slice(index, start, stop))  # nothing stated how large it is
+            return b"".join(self._large_slice(index, start, stop))  # the last record, whose size is not stated
         if len(data) < stop:
             raise self._too_short(index, stop, len(data))
         return data if start == 0 and stop == len(data) else data[start:stop]
 
     def _too_short(self, index: int, stop: int, size: int) -> ExhumeError:
+        """Return the error for the last record if it has fewer bytes than members need."""
         return checks.RECORD_LENGTH.error(
             "the last record is too short", span=self.record_span(index), expected=f"at least {stop}", actual=size
         )
@@ -326,7 +327,7 @@ class Shard:
             raise self._too_short(index, stop, at)
 
     def _check_zeros(self, index: int, stop: int) -> None:
-        """Limit a record of zeros to the size of a record, because claiming one costs no stored bytes."""
+        """Raise the error of `ZERO_RECORD` for too large a record of zeros, since it costs no stored bytes."""
         length = self.known_length(index) or stop
         most = max(self.header.record_size, self.limits.payload_size)
         if length > most:
@@ -359,8 +360,9 @@ class Shard:
         )  # fmt: skip
 
     def measure(self, index: int) -> tuple[int, int]:
-        """The size of a stored record's content, and the end of its stored bytes; raises as `decode` does, but for the
-        limit `payload_size`.
+        """Return the size of a stored record's content, and the offset of the end of its stored bytes.
+
+        Raises as `decode` does, but without regard to the limit `payload_size`.
         """
         found = self._measured.get(index)
         if found is None:
@@ -370,22 +372,22 @@ class Shard:
         return found
 
     def note(self, index: int, size: int, end: int) -> None:
-        """Keep what `measure` returns for the last record, which was decoded meanwhile."""
+        """Keep the result of `measure` for a record that was decoded."""
         self._measured[index] = size, end
 
     def _measure(self, index: int) -> tuple[int, int]:
-        """Return the size of a record's data, and where its stored bytes end."""
+        """Compute the result of `measure`: by decoding the record, or in chunks if it is large."""
         if not self.is_large(index, 1 << 64):
             try:
                 record = self.decode(index)
                 return len(record.data), record.end
             except LimitExceededError:
-                pass  # its size is not known in advance
+                pass  # it is large: the size of the last record is not stated
         stream = self.stream(index)
         return stream.measure(), stream.end
 
     def _stored_place(self, index: int) -> tuple[int, int]:
-        """Where the stored bytes of a record start, and end at the latest."""
+        """Return the offset where the stored bytes of a record start, and the last one where they may end."""
         place, bound = self.places[index], self.bounds[index]
         if place is None:
             raise ValueError("a record of zeros stores nothing")

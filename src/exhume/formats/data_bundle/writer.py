@@ -68,7 +68,7 @@ METHODS: Final[dict[CompressionName, Compression]] = {
 
 @dataclass(slots=True)
 class _Member:
-    """A queued file: where its bytes are, and values that are found while packing."""
+    """A queued file.  Its bytes are `data`, or at `path`, or returned by `read(start, stop)`."""
 
     name: str
     size: int
@@ -76,7 +76,7 @@ class _Member:
     path: str | None
     read: Callable[[int, int], bytes] | None
     user_data: UserData | None
-    key: bytes = b""
+    key: bytes = b""  # in the index; like the next ones, set while packing
     shard: int = 0
     offset: int = 0
     crc: int = 0
@@ -92,7 +92,7 @@ class _MemberRange(NamedTuple):
 
 @dataclass(slots=True)
 class _Record:
-    """A planned record: its place in the stream and what it is made of."""
+    """A planned record: its shard, its offset in the shard's stream, and the ranges of members in it."""
 
     shard: int
     offset: int
@@ -281,7 +281,7 @@ class DataBundleWriter(Writer):
 
     def _assign(self, members: list[_Member]) -> None:
         """Assign each member to the shard with the fewest bytes (the first of equals), back to back in its stream."""
-        loads = [(0, number) for number in range(self.shards)]
+        loads = [(0, number) for number in range(self.shards)]  # (bytes so far, shard), sorted
         for member in members:
             load, number = loads.pop(0)
             member.shard, member.offset = number, load
@@ -332,7 +332,7 @@ class DataBundleWriter(Writer):
                 file.write(head)
                 ends.append(len(head))
             for record, data, stored in map_ordered(self._encode, self._plan(members), self.jobs):
-                at = 0
+                at = 0  # in the record, where the ranges of members follow each other
                 for member, start, stop in record.pieces:
                     part = data[at : at + stop - start]
                     member.crc = crc32c(part, member.crc) if start else crc32c(part)
@@ -355,7 +355,7 @@ class DataBundleWriter(Writer):
         return rows
 
     def _encode(self, record: _Record) -> tuple[_Record, memoryview, bytes | None]:
-        """Read and compress one record; None for a record of zeros, which stores nothing."""
+        """Read and compress one record; return it, its content, and its stored bytes (None for a record of zeros)."""
         data = _read_pieces(record.pieces)
         if self.is_flat:
             return record, data, bytes(data)
@@ -399,7 +399,7 @@ def _file_row(member: _Member) -> bytes:
 
 
 def _read_pieces(pieces: list[_MemberRange]) -> memoryview:
-    """The bytes of a record; whole files on disk are read in one go, without the interpreter."""
+    """Return the bytes of a record; complete files on disk are read in one call of the kernel."""
     if len(pieces) == 1:
         return memoryview(_read(pieces[0]))
     paths = [member.path for member, start, stop in pieces if member.path and not start and stop == member.size]
@@ -407,7 +407,7 @@ def _read_pieces(pieces: list[_MemberRange]) -> memoryview:
         return memoryview(b"".join(map(_read, pieces)))
     sizes = [piece.stop for piece in pieces]
     data, whole = read_files([os.fsencode(path) for path in paths], sizes)
-    if not all(whole):  # one of them changed, or cannot be read: the slower way says which
+    if not all(whole):  # one of them changed, or cannot be read: `_read` raises the error for it
         return memoryview(b"".join(map(_read, pieces)))
     return memoryview(data)[: sum(sizes)]
 

@@ -47,16 +47,19 @@ from exhume.tuples import NamedTuple
 T = TypeVar("T")
 
 MOST_KEPT = 64 << 20
-"""Bytes of tables that are kept while these are surveyed: most databases are then read once."""
+"""Most bytes of tables that are kept in memory from `is_sound` on, so that most databases are read only once."""
 
 
 class LiveState(NamedTuple):
-    """The live logs, the last sequence number, all range deletions, and the column families that have entries."""
+    """Facts about all live files, which the status of any version depends on."""
 
     logs: list[LoadedLog]
     last_sequence: int
+    """The highest sequence number of the state."""
     ranges: list[RangeDeletion]
+    """Range deletions of tables and logs."""
     families: list[int]
+    """Numbers of the column families that have entries."""
 
 
 class Database(LiveDatabase):
@@ -72,12 +75,11 @@ class Database(LiveDatabase):
     def versions(
         self, report: Report = checks.ignore, *, unreferenced: bool = True, older: bool = True
     ) -> Iterator[Version]:
-        """Every version of every key that can be read, with its status.
+        """Yield every version of every key that can be read, with its status; report damage to `report`.
 
-        Live files first, merged by column family and key, newest version first; then, if wanted, the entries of files
-        that the database no longer uses, file by file.  What cannot be read is reported to `report`.  Versions that are
-        not live have their values too, wherever these are stored, or say in `unresolved` that they cannot be read;
-        without `older` they have the stored reference or delta.
+        Versions of live files come first, merged by column family and key, newest first; then, with `unreferenced`, the
+        entries of files that the database no longer uses, file by file.  With `older`, versions that are not live have
+        their values too, or the reason in `unresolved`; otherwise they have the stored reference or delta.
         """
         return itertools.chain.from_iterable(
             self.map_versions(versions_of, report, unreferenced=unreferenced, older=older)
@@ -141,12 +143,13 @@ class Database(LiveDatabase):
         """Yield the versions in live files that can be read, past any damage."""
         for family in state.families:
             order = self.order(family)
-            if not order.is_bytewise:
+            if not order.is_bytewise:  # all items in memory, to be sorted by the comparator
                 tables = [f for f in self.tables(Role.LIVE) if f.column_family == family]
                 items = [item for log in state.logs for item in log.items.get(family, ())]
                 items += [item for part in self._table_items(tables, report) for item in part]
                 yield sources.ordered(family, items, order)
                 continue
+            # Sorted runs, merged; each batch has all versions of its keys.
             logs = [log.items[family] for log in state.logs if family in log.items]
             runs: list[Iterable[list[Item]]] = [parts_of(items) for items in logs]
             runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
@@ -182,10 +185,11 @@ class Database(LiveDatabase):
             yield unused_rows(0, items, Status.UNREFERENCED, milder, lean=lean)
 
     def _forensic_runs(self, files: list[DbFile], report: Report) -> list[Iterable[list[Item]]]:
-        """The readable items of tables as sorted runs: tables that follow one another share one, and a table that is
-        not in order is sorted in memory.
+        """Return the readable items of tables as sorted runs, as few as possible.
+
+        Tables whose keys do not overlap share a run; a table that is not in order is sorted in memory.
         """
-        chains: list[tuple[tuple[bytes, int], list[DbFile]]] = []
+        chains: list[tuple[tuple[bytes, int], list[DbFile]]] = []  # the last key of a run, and its tables
         runs: list[Iterable[list[Item]]] = []
         sound: list[tuple[tuple[bytes, int], tuple[bytes, int], DbFile]] = []
         for file in files:
@@ -195,7 +199,7 @@ class Database(LiveDatabase):
             elif survey.first is not None and survey.last is not None:
                 sound.append((survey.first, survey.last, file))
             else:
-                runs.append(self._table_items([file], report))  # nothing readable, but something to report
+                runs.append(self._table_items([file], report))  # no readable items; reading reports the damage
         for first, last, file in sorted(sound, key=lambda entry: entry[:2]):
             for number, (end, chain) in enumerate(chains):
                 if end < first:
@@ -214,10 +218,12 @@ class Database(LiveDatabase):
         return found
 
     def _table_items(self, files: list[DbFile], report: Report) -> Iterator[list[Item]]:
+        """Yield the readable items of tables in batches, one table after the other."""
         for file in files:
             yield from forensic_items(self.table(file), file.number, report)
 
     def _sorted_items(self, file: DbFile, report: Report) -> list[Item]:
+        """Return the readable items of a table whose order is wrong, sorted."""
         table = self.table(file)
         items = [item for part in self._table_items([file], report) for item in part]
         self.limits.check("entries", len(items), table.source.span(0, table.source.size))
@@ -240,6 +246,7 @@ class Database(LiveDatabase):
             versions = iter(sorted(versions, key=self.version_key))
         ranges = list(self.live_state(checks.ignore).ranges)
         for (family, *_), group in itertools.groupby(versions, lambda version: self.version_key(version)[:3]):
+            # The newest version up to `sequence`; if it is a merge operand, also the older ones down to a base value.
             chain: list[Version] = []
             for version in group:
                 key = version.key
@@ -249,7 +256,7 @@ class Database(LiveDatabase):
                     ranges.append(RangeDeletion(key, version.value, version.sequence, family))
                     continue
                 if version.value_type == ValueTypes.MERGE and version.status in CURRENT_STATE:
-                    continue  # the value that its operands make, and they follow
+                    continue  # the computed value: its operands follow, and those up to `sequence` are used
                 if chain and version.sequence == chain[-1].sequence:
                     continue  # another copy
                 if version.value_type in DELETIONS or any(
@@ -264,7 +271,7 @@ class Database(LiveDatabase):
                 yield self._resolved_version(chain)
 
     def _resolved_version(self, chain: list[Version]) -> Version:
-        """The newest of the versions that make the value of a key, with that value."""
+        """Return the newest version of a chain with the value that the chain makes: operands and a base value."""
         head = chain[0]
         if head.part[0] == ValueTypes.VALUE:
             return head

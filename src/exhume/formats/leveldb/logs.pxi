@@ -4,30 +4,32 @@ cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void* object)
 
 cdef inline object kept_apart(object found):
-    """An object that refers to none which refers back: there may be millions, so they are not searched for garbage."""
+    """Exempt an object from garbage collection: there may be millions, and it is in no cycle of references."""
     PyObject_GC_UnTrack(<void*>found)
     return found
 
 
 cdef struct LdbItem:    # of a log
-    int64_t data        # where the key begins in the arena; its value follows
+    int64_t data        # offset of the key in `LogItems.data`; its value follows
     uint64_t inverted   # 2^64 - 1 minus sequence and type
-    int64_t at          # of the fragment of a single write in the file, or of the operation in its batch
+    int64_t at          # offset in the file of the fragment of a single write, or of the operation in its batch
     int64_t rank
     uint32_t key_size
     uint32_t value_size
-    int32_t other       # -1: a single write; others have a place, and perhaps a value, that is listed
+    int32_t other       # index in `LogItems.others`; -1: a single write, whose place is made on request
 
-cdef struct LdbSorted:  # which item has a key, and eight bytes of it as a number that has the same order
-    uint64_t head
-    int64_t number
+cdef struct LdbSorted:  # an item while it is sorted
+    uint64_t head       # eight bytes of its key, after those that all keys share, as a number of the same order
+    int64_t number      # of the item in `LogItems.rows`
 
 cdef enum:
     LDB_FEW = 12        # items that are sorted by insertion
 
 
 cdef inline int64_t ldb_stop(int64_t at, int64_t key_size, int64_t value_size, bint is_put) noexcept nogil:
-    """Where the fragment at `at` of a single write ends: its head, that of the batch, a type, and sizes in shortest form."""
+    """The end of the fragment at `at` of a single write: fragment header, batch header, type, sizes in shortest form,
+    key and value.
+    """
     cdef char[16] written
     cdef int64_t stop = at + LEVELDB_LOG_FRAGMENT_AT_FRAGMENT_TYPE + 1 + LEVELDB_WRITE_BATCH_END_NUM_OPERATIONS + 1
     stop += put_length(written, key_size) + key_size
@@ -36,12 +38,12 @@ cdef inline int64_t ldb_stop(int64_t at, int64_t key_size, int64_t value_size, b
 
 cdef class LogItems:
     cdef LdbItem* rows
-    cdef Py_ssize_t count
-    cdef Py_ssize_t room
-    cdef Out data
-    cdef object made
-    cdef tuple place    # the constant fields of the places of single writes
-    cdef list others    # (place, value) of other items; the value is None if it is in the arena
+    cdef Py_ssize_t count   # items
+    cdef Py_ssize_t room    # items for which there is memory
+    cdef Out data           # bytes of all keys and values
+    cdef object made        # the type of places
+    cdef tuple place        # the constant fields of the places of single writes
+    cdef list others        # (place, value) of other items; the value is None if it is in `data`
 
     def __init__(self, type made, tuple place not None):
         if len(place) != 5:
@@ -68,7 +70,7 @@ cdef class LogItems:
         return self.rows + self.count
 
     cdef int hold(self, const void* bytes, int64_t size) except -1:
-        """Add bytes to the arena, which grows by half: there may be many that are small."""
+        """Append bytes to `data`, which grows by half, as there may be many small keys and values."""
         cdef Py_ssize_t room = self.data.capacity
         cdef char* data
         if self.data.size + size > room or room == 0:
@@ -82,7 +84,7 @@ cdef class LogItems:
         return 0
 
     cdef object item(self, const LdbItem* row):
-        """A row as `table.Item`; it and its place refer to nothing that refers back."""
+        """Make the `table.Item` of a row."""
         cdef chars key = <chars>self.data.data + row.data
         cdef object where, value = None, at = row.at
         if row.other >= 0:
@@ -94,7 +96,7 @@ cdef class LogItems:
         return kept_apart((PyBytes_New(<const char*>key, row.key_size), row.inverted, row.rank, at, value, where))
 
     cdef object where(self, const LdbItem* row):
-        """The place of a single write."""
+        """Make the `Place` of a single write: its 12 fields, in their order."""
         cdef object where = kernel_alloc(<PyTypeObject*>self.made, 12)
         cdef uint64_t packed = ~row.inverted
         cdef bint is_put = (packed & 0xFF) == LEVELDB_WRITE_BATCH_OPERATION_TYPES_VALUE
@@ -136,9 +138,11 @@ cdef class LogItems:
         if at < 0:
             raise ValueError("an offset outside the block")
         while at < end:
+            # A fragment that is a complete record,
             stop = read_leveldb_log_fragment(data, at, end, &fragment)
             if stop < 0 or fragment.fragment_type != LEVELDB_LOG_FRAGMENT_TYPES_FULL:
                 break
+            # with a batch of one put or deletion in the column family 0,
             begin = fragment.data_bytes_start
             if stop - begin <= LEVELDB_WRITE_BATCH_END_NUM_OPERATIONS:
                 break
@@ -154,6 +158,7 @@ cdef class LogItems:
                 break
             key_size = operation.key_data_end - operation.key_data_start
             value_size = operation.value_data_end - operation.value_data_start
+            # in the shortest form, from which its place can be made again, and intact.
             if ldb_stop(at, key_size, value_size, kind == LEVELDB_WRITE_BATCH_OPERATION_TYPES_VALUE) != stop:
                 break
             checked = at + LEVELDB_LOG_FRAGMENT_AT_FRAGMENT_TYPE
@@ -215,7 +220,7 @@ cdef class LogItems:
         self.count += other.count
 
     cdef int order(self, const LdbItem* left, const LdbItem* right) noexcept nogil:
-        """As LevelDB orders versions; of those that are equal, by their place."""
+        """Compare as LevelDB orders versions; equal ones by rank and offset."""
         cdef chars data = <chars>self.data.data
         cdef int found = compare(data + left.data, left.key_size, data + right.data, right.key_size)
         if found:
@@ -227,6 +232,7 @@ cdef class LogItems:
         return (left.at > right.at) - (left.at < right.at)
 
     cdef bint precedes(self, const LdbSorted* left, const LdbSorted* right) noexcept nogil:
+        """Whether an item sorts before another; mostly the heads decide."""
         cdef int found
         if left.head != right.head:
             return left.head < right.head
@@ -234,7 +240,7 @@ cdef class LogItems:
         return found < 0 or (found == 0 and left.number < right.number)
 
     cdef void sift(self, LdbSorted* found, Py_ssize_t at, Py_ssize_t count) noexcept nogil:
-        """Has an item of a heap sink to where it belongs."""
+        """Move the item at `at` of a heap down to where it belongs."""
         cdef Py_ssize_t child
         cdef LdbSorted moved = found[at]
         while 2 * at + 1 < count:
@@ -248,11 +254,11 @@ cdef class LogItems:
         found[at] = moved
 
     cdef void arrange(self, LdbSorted* found, Py_ssize_t count, int depth) noexcept nogil:
-        """Sorts in place; no order of the items makes it slow, since parts that stay large become a heap."""
+        """Sort in place: quicksort, with heapsort for parts that are still large after `depth` divisions."""
         cdef Py_ssize_t low, high, middle
         cdef LdbSorted pivot, swap
         while count > LDB_FEW:
-            if depth == 0:
+            if depth == 0:  # heapsort
                 for low in range(count // 2 - 1, -1, -1):
                     self.sift(found, low, count)
                 for high in range(count - 1, 0, -1):
@@ -260,6 +266,7 @@ cdef class LogItems:
                     found[0] = swap
                     self.sift(found, 0, high)
                 return
+            # The pivot is the median of the first, the middle and the last item.
             depth -= 1
             low, middle, high = 0, count // 2, count - 1
             if self.precedes(found + middle, found + low):
@@ -279,6 +286,7 @@ cdef class LogItems:
                     break
                 swap, found[low] = found[low], found[high]
                 found[high] = swap
+            # Sort the smaller part by recursion, the larger one in this loop.
             high += 1  # less than `count`, for the pivot was not the largest
             if high < count - high:
                 self.arrange(found, high, depth)
@@ -286,6 +294,7 @@ cdef class LogItems:
             else:
                 self.arrange(found + high, count - high, depth)
                 count = high
+        # Insertion sort of a small part.
         for low in range(1, count):
             swap, high = found[low], low
             while high > 0 and self.precedes(&swap, found + high - 1):
@@ -303,12 +312,13 @@ cdef class LogItems:
         cdef LdbItem moved
         while number < self.count and self.order(self.rows + number - 1, self.rows + number) <= 0:
             number += 1
-        if number >= self.count:
+        if number >= self.count:  # they are sorted already
             return
         found = <LdbSorted*>malloc(self.count * sizeof(LdbSorted))
         if found == NULL:
             raise MemoryError
         with nogil:
+            # How many bytes at their beginning all keys share; then the head of each.
             first, shared = <chars>self.data.data + self.rows.data, self.rows.key_size
             for number in range(self.count):
                 key, at = <chars>self.data.data + self.rows[number].data, 0
@@ -324,11 +334,12 @@ cdef class LogItems:
                     if byte < <int64_t>self.rows[number].key_size:
                         found[number].head |= key[byte]
             number = self.count
-            while number:
+            while number:  # twice the logarithm
                 number >>= 1
                 depth += 2
             self.arrange(found, self.count, depth)
-            for number in range(self.count):  # each item of a circle of moves goes to its place
+            # Move the rows to their places, cycle by cycle of the permutation.
+            for number in range(self.count):
                 if found[number].number == number:
                     continue
                 moved, at = self.rows[number], number
