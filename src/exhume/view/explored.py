@@ -30,13 +30,13 @@ from exhume.view.parts import ATTENTION, is_bad, more_values, node_values, note_
 MOST_FINDINGS = 500
 MOST_SECTIONS = 1000
 MOST_BYTES = 1 << 20
-"""The most sections, and the most bytes, that one request is answered with."""
+"""Most findings, sections and bytes in the response to one request."""
 
 PATIENCE = 3.0
-"""Seconds that a request reads on in a large section."""
+"""Seconds that a request may spend on reading a large section."""
 
 CACHES = 4
-"""Sections whose parsed arrays stay for the next request."""
+"""Sections whose parsed arrays are kept for the next request."""
 
 CLOSING = 5.0
 """Seconds that closing waits for a thread; an archive that one still reads stays open until the process ends."""
@@ -72,8 +72,8 @@ class ExploredContent(Protocol):
 class ExploredArchive:
     """One archive, or one file by a foreign specification, while it is explored.
 
-    `rows` finds its records.  `verifies` says whether its rules are checked without being asked: that of a remote
-    archive would download it.  It is None where there are no rules.
+    `rows` finds its records.  `verifies` is whether its rules are checked without a request by the user: not for a
+    remote archive, which would be downloaded.  The attribute is None if there are no rules.
     """
 
     kind = "archive"

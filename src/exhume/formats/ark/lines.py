@@ -56,6 +56,7 @@ def json_schema(registry: Registry, type_name: str) -> dict[str, Any]:
 
 
 def _object(registry: Registry, name: str, inside: tuple[str, ...]) -> dict[str, Any]:
+    """Return the JSON Schema of an object type; without properties for a type within itself."""
     fields = () if name in inside else tuple(registry.schema(name).visible_fields())
     known = {f.name: _field(registry, f, (*inside, name)) for f in fields}
     return {"type": "object", "properties": {key: schema for key, schema in known.items() if schema is not None}}
@@ -122,10 +123,9 @@ Values = tuple[list[tuple[str, int, bytes]], int]
 
 
 def lines_of(log: ArkLog, query: dict[str, Any], *, findings: list[Finding], jobs: int = 1) -> Iterator[Lines]:
-    """The lines of all messages of a query, in order; `jobs` share the work (0: one per core).
+    """Yield the lines of all messages of a query, in order, made by `jobs` threads (0: one per core).
 
-    They are threads.  Skipped messages add to `findings`.  Raises the
-    error of a damaged message after the lines of those before it.
+    Skipped messages add to `findings`.  The error of a damaged message is raised after the lines of those before it.
     """
     for part in read_each(log, LineQuery, query, findings=findings, jobs=jobs):
         if isinstance(part, LargeLine):
@@ -174,6 +174,7 @@ class LargeLine(NamedTuple):
         yield TAIL, 1
 
     def _value(self) -> Iterator[str]:
+        """Return the JSON of the value in chunks."""
         if self.registry is None:
             return large_pieces(self.data)
         return value_pieces(decoder_for(self.registry, self.type), self.data, self.data.span)
@@ -197,10 +198,10 @@ class KernelBatch:
         ]
         for number, cursor in enumerate(self.cursors):
             if cursor.unpack is not None and sum(pieces[number].size) > LARGE:
-                self.stored[number] = None  # read again for what the kernel does not take
+                self.stored[number] = None  # to save memory; messages that the kernel does not accept are read again
 
     def decoded(self, source: int, here: int) -> Iterator[ArkMessage]:
-        """One message of a piece, or none, where it was skipped."""
+        """Return entry number `here` of a cursor as a message; nothing if it is skipped."""
         one = self.pieces[source].part(here, here + 1)
         cursor, stored = self.cursors[source], self.stored[source]
         found = [stored[here]] if stored is not None else cursor.split.read_messages(one.offset, one.size)
@@ -217,7 +218,10 @@ class LineQuery(Query):
             yield from self._lines(message)
 
     def _lines(self, message: ArkMessage) -> Iterator[Lines | LargeLine]:
-        """The line of a message; none if it is large, damaged, and skipped."""
+        """Yield the line of a message; nothing if it is large, damaged and skipped.
+
+        A large message is read completely first, so that damage is found before any of it is printed.
+        """
         data = large_data(message)
         if data is None:
             yield counted_lines([message])
@@ -256,7 +260,7 @@ class LineQuery(Query):
             return
         # Print the odd ones here, in between; `at` counts the messages passed of each cursor.
         at = [0] * len(pieces)
-        before = shown = 0
+        before = shown = 0  # messages and bytes of the text that are in `lines` or printed
         lines: list[bytes | memoryview] = []
         count = 0
         try:

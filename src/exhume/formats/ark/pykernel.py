@@ -64,7 +64,7 @@ def ark_scan(index: Buffer, last: int) -> tuple[bool, int, int, int]:
 
 
 def ark_statistics(index: Buffer, low: int, high: int) -> list[tuple[int, int, int, int, int]]:
-    """Return, for entries with `low <= time <= high`: short identifier, count, stored bytes, lowest and highest time."""
+    """Return (short identifier, count, stored bytes, lowest and highest time) for times in `[low, high]`."""
     found: dict[int, list[int]] = {}
     for time, _, size, short, _ in iter_entries(index):
         if low <= time <= high:

@@ -62,7 +62,7 @@ class DbFile(NamedTuple):
 
 
 def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None:
-    """The manifest that CURRENT names; where there is none (and that was reported) the newest one, or None."""
+    """Return the manifest that CURRENT names; if that fails, which is reported, the newest one; None without any."""
     names = plain_names(tree)
     chosen = obvious_manifest(tree) or named_manifest(tree, report)
     if chosen is None:
@@ -104,7 +104,7 @@ def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:
 
 
 def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int], bool], report: Report) -> list[DbFile]:
-    """Every file with its role, sorted by kind and number; files that are missing or exist twice are reported.
+    """Return every file with its role, sorted by kind and number; report missing files and two of the same number.
 
     `was_named`: whether any manifest ever named the table of a number.
     """
@@ -173,7 +173,7 @@ def _missing_blobs(found: set[int], manifest: Manifest | None, report: Report) -
             report(checks.MISSING_FILE, "a blob file", span=Span(name, 0, 0))
             out.append(DbFile(name, "blob", number, Role.MISSING, None, None, family))
     for number in manifest.unnamed_blobs if manifest else ():
-        if number in found:  # what the old BlobDB kept elsewhere, no manifest names
+        if number in found:  # a blob file of the old BlobDB, which are in no manifest
             detail = "tables refer to it, and the manifest does not name it"
             report(checks.BLOB_FILE, detail, span=Span(f"{number:06d}.blob", 0, 0))
     return out
@@ -200,6 +200,7 @@ def _blob_role(number: int, manifest: Manifest | None) -> tuple[Role, int]:
 
 
 MOST_OPEN = 128
+"""Files of a directory that are open at the same time, as systems allow a process about a thousand."""
 
 
 class SourcePool:

@@ -66,7 +66,7 @@ def data_handles(table: Table, report: Report) -> Handles | None:
 
 
 def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Item]]:
-    """The entries of each block that can be read and has any."""
+    """Yield the entries of each block that can be read and has any; `rank` is that of the table (see `Item`)."""
     last: Item | None = None
     for number, block in enumerate(readable_blocks(table, report)):
         items, _ = table.block_items(block, (rank << 33) + 2 * number, report)
@@ -96,6 +96,7 @@ def survey_table(table: Table) -> TableSurvey:
     troubled = False
 
     def note(*args: object, **kwargs: object) -> None:
+        """Note that a block has a finding."""
         nonlocal troubled
         troubled = True
 
@@ -171,29 +172,33 @@ def _follows(one: Handle, other: Handle) -> bool:
 
 
 _SCAN_WINDOW = 4 << 20
+"""Bytes that are searched at a time for blocks with CRC-32C."""
 _SCAN_OVERLAP = 1 << 20
+"""Bytes that two windows share, so that a block of up to this size is completely in one of them."""
 _LONGEST = 16 << 20
-"""Bytes in which the end of a block is searched from where the block before it ended."""
+"""Most bytes of a block that starts where the block before it ended."""
 _LONGEST_AFTER_DAMAGE = 64 << 10
+"""Most bytes of a block whose start is guessed."""
 _FIRST = 256 << 10
-"""Bytes at the start of a table that say of what kind its checksums are."""
+"""Bytes at the start of a table from which `_guessed` finds out the kind of its checksums."""
 _MOST_GUESSED = 100_000
-"""Likely blocks that are tried for that."""
+"""Likely blocks that `_guessed` tries."""
 _MOST_ENDS = 1_000_000
-"""Ends of blocks that are examined for that: a second or two, also among zeros, each of which may be an end."""
+"""Ends of blocks that `_guessed` examines: a second or two, also among zeros, each of which may be an end."""
 _LEAST_COMPRESSED = 16
+"""Fewest bytes of a compressed block that `_guessed` tries."""
 _MOST_TRIED = 10_000_000
-"""Ends that are tried in one table: some seconds."""
+"""Ends that a `_Chain` tries in one table: some seconds."""
 _KINDS = ("xxh3", "xxhash64", "xxhash32", "crc32c", "none")
 """Kinds of checksums that are tried in turn where no footer names one; CRC-32C without context comes first."""
 _CODES = bytes(kind for kind in Compressions if kind != Compressions.EARLY_ZSTD)
 _FAMILIES = (("rocksdb", 5), ("leveldb", 0))
-"""What the bytes of a block may mean, for they do not say whose they are."""
+"""(family, version) by which a block is decompressed in turn if no footer states them."""
 _U32 = 0xFFFFFFFF
 
 
 class FoundBlock(NamedTuple):
-    """A block that ends where its checksum says: its place, compression byte, and verdict."""
+    """A block found by its checksum: position, stored bytes, compression byte, and verdict."""
 
     handle: Handle
     stored: bytes
@@ -214,15 +219,15 @@ def find_blocks(table: Table) -> Iterator[TableBlock]:
 
 
 def _guessed(table: Table) -> Iterator[FoundBlock]:
-    """The blocks of a table that does not say what kind of checksums it has, nor their context.
+    """Yield the blocks of a table without a readable footer, so that the kind and context of its checksums are unknown.
 
-    The first bytes that decompress to entries decide, if the checksum after them, in one of the supported kinds, has a
-    context in which the checksum of a following block matches, too.
+    Bytes that decompress to entries are taken for a block.  For each kind of checksum, there is a context in which the
+    value stored after them would match; it is the right one if a following block matches in that context too.
     """
     head = table.source.read_up_to(0, _FIRST)
     alone: FoundBlock | None = None
     looked = 0
-    left = [_MOST_ENDS]
+    left = [_MOST_ENDS]  # a list, as `_likely` counts it down
     for start in range(len(head)):
         if start and bytes(head[start - BLOCK_TRAILER : start - BLOCK_TRAILER + 1]) not in _CODE_BYTES:
             continue

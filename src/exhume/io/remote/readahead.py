@@ -48,23 +48,24 @@ class AdaptiveConcurrency:
         self.width = 1
         self._most, self._clock = most, clock
         self._lock = threading.Lock()
-        self._under_way = 0
+        self._in_flight = 0
         self._round = 0
         self._pause = 0
+        """Rounds for which the width stays."""
         self._before = 0.0
         """Bytes a second at half the width, while more is being tried; else 0."""
         self._begin_round()
 
     def begin(self) -> RequestToken:
-        """A range is requested."""
+        """Count a range that is requested; pass the result to `end`."""
         with self._lock:
-            self._under_way += 1
-            return RequestToken(self._round, self._clock(), self._under_way >= self.width)
+            self._in_flight += 1
+            return RequestToken(self._round, self._clock(), self._in_flight >= self.width)
 
     def end(self, ticket: RequestToken, size: int) -> None:
-        """The range is there, `size` bytes of it; 0: it failed."""
+        """Count a range that arrived with `size` bytes; 0: it failed."""
         with self._lock:
-            self._under_way -= 1
+            self._in_flight -= 1
             if ticket.round != self._round:  # it began at a different width, so it does not count for this one
                 return
             if not size:
@@ -89,6 +90,7 @@ class AdaptiveConcurrency:
             self._become(min(self._most, 2 * self.width), 0, rate)
 
     def _become(self, width: int, pause: int, before: float = 0.0) -> None:
+        """Continue with another width."""
         self.width, self._pause, self._before = width, pause, before
         self._begin_round()
 
@@ -102,13 +104,13 @@ PREFETCH_SIZE = 8 << 20
 """Largest number of bytes per prefetch."""
 
 SMALL_READ = 512 << 10
-"""Reads of this size and more are worth a request of their own."""
+"""Reads below this size are prefetched together; a larger one gets a request of its own."""
 
 PREFETCH_BUDGET = 128 << 20
 """Bytes of prefetched data that all objects together may keep or have in flight."""
 
 RUNS = 4
-"""Places of one object that may be read in sequence at the same time."""
+"""Most sequential reads of one object at the same time."""
 
 
 class PendingFetch:
@@ -158,14 +160,16 @@ class SequentialRead:
     def __init__(self, position: int, length: int, stop: int | None) -> None:
         """Begin a run at `position`, after `length` bytes that were read in sequence; `stop` is None for a guess."""
         self.position: int = position
-        """Where the last read ended."""
+        """End of the last read."""
         self.length: int = length
         """Bytes read in sequence so far, without the gaps between them."""
         self.stop: int | None = stop
         self.read: int = 0
-        """Of these, bytes since the last that were passed over."""
+        """Bytes read in sequence since the last gap that was too large."""
         self.at: int = 0
+        """Offset of `data` in the object."""
         self.data: bytes = b""
+        """Prefetched bytes."""
         self.coming: tuple[PendingFetch, ...] = ()
         """The chunks in flight after `data`, in order; replaced, never changed."""
         self.lock: threading.Lock = threading.Lock()
@@ -226,7 +230,7 @@ class ReadAhead:
         self._lock = threading.Lock()
 
     def will_read(self, start: int, stop: int) -> SequentialRead:
-        """The bytes `[start, stop)` will be read in small pieces, mostly in order."""
+        """Announce that the bytes `[start, stop)` will be read in small reads, mostly in order."""
         with self._lock:
             for run in self._runs:
                 if run.stop is not None and run.position <= start and stop <= run.stop:
@@ -293,7 +297,7 @@ class ReadAhead:
         return None
 
     def read(self, run: SequentialRead, start: int, end: int) -> bytes:
-        """The bytes of a read in a run."""
+        """Return the bytes `[start, end)` for a read that belongs to a run; prefetch what follows."""
         with run.lock:
             at, data = run.at, run.data
             kept = data[start - at : end - at] if at <= start < at + len(data) else b""
@@ -303,7 +307,7 @@ class ReadAhead:
                 else:
                     self._prefetch_next(run, at + len(data), 0)
                 return kept
-            if run.coming and start < at:  # another thread was faster, and is further on
+            if run.coming and start < at:  # another thread has read further in this run
                 return self._fetch(start, end, end)
             if run.stop is None and data and start > at + len(data):
                 run.length = end - start  # the prefetched data was skipped: begin small again
@@ -321,7 +325,8 @@ class ReadAhead:
             return data[: end - start]
 
     def _next(self, run: SequentialRead, first: int, end: int) -> bytes:
-        """Bytes from `first`: those of a read up to `end` that one fetch returns, and the bytes after them."""
+        """Return bytes from `first` on: those of one fetch, which may end before `end` or prefetch bytes after it."""
+        # A chunk in flight, unless the bytes before it are needed.
         while run.coming and run.coming[0].stop <= first:
             run.coming = run.coming[1:]
         if run.coming and run.coming[0].start <= first:
@@ -331,10 +336,12 @@ class ReadAhead:
             if data is not None:
                 return data[first - piece.start :]
             return self._fetch(first, min(end, piece.stop), piece.stop)
+        # A guessed run: fetch in this thread as many bytes more as were read in sequence.
         run.coming = ()
         if self._ahead is None or run.stop is None or end > run.stop:
             stop = self._size if run.stop is None or end > run.stop else run.stop
             return self._fetch(first, end, min(stop, end + min(run.length, PREFETCH_SIZE)))
+        # An announced range: fetch a chunk in this thread, and the next ones in others.
         end = min(end, first + PREFETCH_SIZE)
         stop = end + PREFETCH_SIZE if end - first < SMALL_READ else max(end, first + min(run.read, PREFETCH_SIZE))
         stop = min(run.stop, stop)
@@ -348,14 +355,17 @@ class ReadAhead:
             self._pace.end(ticket, size)
         return data
 
-    def _prefetch_next(self, run: SequentialRead, at: int, under_way: int) -> None:
-        """Starts to fetch the next chunks of an announced range, from `at` or after those in flight."""
+    def _prefetch_next(self, run: SequentialRead, at: int, in_flight: int) -> None:
+        """Start to fetch the next chunks of an announced range, from `at` or after those in flight.
+
+        `in_flight` is the number of chunks that the caller waits for itself.
+        """
         if self._ahead is None or run.stop is None:
             return
         while run.read:
             at = run.coming[-1].stop if run.coming else at
             size, width = min(PREFETCH_SIZE, run.stop - at), self._pace.width
-            busy = under_way + sum(not piece.is_there for piece in run.coming)
+            busy = in_flight + sum(not piece.is_there for piece in run.coming)
             full = busy >= width or len(run.coming) >= width or run.ahead + size > run.read or size > _held.room
             fetch = None if full or size <= 0 else self._ahead(at, at + size)
             if fetch is None:

@@ -27,16 +27,18 @@ from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, NETWORK_COST, Cost, So
 from exhume.redaction import redact
 
 FREE_BYTES = 16 << 20
-"""Bytes of any remote object that may be read without asking; see `RemoteSource`."""
+"""Bytes of a remote object that may be read without `allow_full_download`; see `RemoteSource`."""
 
 HEAD = 64 << 10
 TAIL = 256 << 10
-"""The first and last bytes of an object are fetched in one piece each and kept: formats are recognized there."""
+"""Bytes at the start and at the end of an object that are fetched in one request each and kept, as they identify the
+format."""
 
 SMALL = 4 << 10
 """Reads below this size fetch the whole head or tail that contains them; larger ones only their range."""
 
 _BLOCK = 1 << 20
+"""Unit in which `RequestedSpans` counts requested bytes."""
 
 _IDENTITY_KEYS = (
     "ETag",
@@ -52,7 +54,10 @@ _IDENTITY_KEYS = (
 
 
 class RequestedSpans:
-    """The megabytes of an object that were requested, as disjoint spans in order: the object's size may be a claim."""
+    """The megabytes of an object that were requested, as disjoint spans in order.
+
+    Their memory depends on the requests alone, as the size that a server states may be wrong.
+    """
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -134,7 +139,7 @@ class RemoteSource(Source):
         self._touched = RequestedSpans()
         self._lock = threading.Lock()
         self._edge_locks = (threading.Lock(), threading.Lock())
-        # Of other file systems it is not known whether two threads may read at the same time.
+        # Other file systems may not allow two threads to read at the same time.
         ahead = self._fetch_ahead if getattr(fs, "async_impl", False) else None
         self._ahead = ReadAhead(self._size, COALESCE_GAP, self._fetch_further, ahead, pace)
 
@@ -180,13 +185,14 @@ class RemoteSource(Source):
             return kept
 
     def _read_whole(self) -> bytes:
+        """Fetch a small object completely, without the head if that is there already, and keep it as its only edge."""
         head = self._cached_edge(0, HEAD) or b"" if self._size > HEAD else b""
         whole = head + self._fetch_checked([(len(head), self._size)])[0]
         self._edges[:] = [(0, whole)]
         return whole
 
     def _fetch_further(self, start: int, end: int, stop: int) -> bytes:
-        """`[start, stop)`; only `[start, end)` if more would be too much to read unasked."""
+        """Fetch `[start, stop)`; only `[start, end)` if the rest would exceed what may be read."""
         if self._may_read(start, stop):
             end = stop
         return self._fetch_checked([(start, end)])[0]
@@ -194,7 +200,7 @@ class RemoteSource(Source):
     def _fetch_ahead(self, start: int, stop: int) -> Callable[[], bytes] | None:
         """Return a function that fetches `[start, stop)` in another thread, tried once.
 
-        None if that would be too much without a request, or if an observer has to be notified of all fetched bytes.
+        None if that would exceed what may be read, or if an observer has to be notified of all fetched bytes.
         """
         if activity.current is not None:
             return None
@@ -209,7 +215,7 @@ class RemoteSource(Source):
         """Announce a read of `[start, stop)`, and fetch its first chunk now, in one request."""
         if stop <= start or self._cached_edge(start, stop) is not None:
             return
-        if self._size <= HEAD + TAIL:  # every read of it reads all of it
+        if self._size <= HEAD + TAIL:  # any read fetches the whole object
             self._read(start, 1)
         else:
             self._ahead.load(start, stop)
@@ -236,8 +242,8 @@ class RemoteSource(Source):
         """
         for start, end in ranges:
             if not 0 <= start <= end <= self._size:
-                self.read_at(start, end - start)  # raises, in the usual words
-        if self._size <= HEAD + TAIL:  # every read of it reads all of it
+                self.read_at(start, end - start)  # raises the error
+        if self._size <= HEAD + TAIL:  # any read fetches the whole object
             return [self._read(start, end - start) if end > start else b"" for start, end in ranges]
         out = [self._cached_edge(start, end) or b"" if end > start else b"" for start, end in ranges]
         wanted = [i for i, (start, end) in enumerate(ranges) if end > start and not out[i]]
@@ -287,7 +293,7 @@ class RemoteSource(Source):
 
     @property
     def _free_bytes(self) -> int:
-        """Bytes of the object, in whole megabytes, that may be read without leave."""
+        """Bytes of the object that may be read without `allow_full_download`."""
         return max(FREE_BYTES, self._size // 2)
 
     def _may_read(self, start: int, stop: int) -> bool:
@@ -354,6 +360,7 @@ class RemoteSource(Source):
 
 
 def identity_of(info: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values of an object's entry that change when it is written."""
     return {key: str(info[key]).strip('"') for key in _IDENTITY_KEYS if info.get(key) is not None}
 
 
