@@ -19,7 +19,7 @@ import exhume
 from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c, mask_crc32c
 from exhume.errors import ExhumeError, LimitExceededError
-from exhume.formats.leveldb import large, log, replay, table, table_blocks
+from exhume.formats.leveldb import large, log, replay, table, table_blocks, table_index
 from exhume.formats.leveldb.layout_facts import FRAGMENT, FragmentTypes
 from exhume.formats.leveldb.ranges import json_parts
 from exhume.formats.leveldb.table_writer import build_batch, build_log
@@ -29,8 +29,9 @@ from exhume.io.tree import MemoryTree
 from exhume.io.values import LargeValue
 from exhume.layout.sections import SectionKind
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.native import kernel
 from tests.leveldb.crafted import MERGE
-from tests.leveldb.make_samples import PUT, build_database, write_files
+from tests.leveldb.make_samples import PUT, build_database, build_table, write_files
 from tests.leveldb.test_damage import blob_file, blobs
 from tests.sizes import some
 
@@ -414,3 +415,19 @@ def test_a_large_index_names_no_blocks_and_the_rest_is_unread() -> None:
         assert {one.code for one in archive.verify()} == {"LDB-401", "LDB-503"}
     with exhume.open(MemoryTree(files, "db"), format="leveldb") as archive:
         assert not any(one.kind is SectionKind.UNREAD for one in archive.sections())
+
+
+def test_an_index_is_not_split_to_see_that_its_keys_have_sequence_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its first keys are: a command that prints rows reads each index of a million keys once, in the kernel."""
+    ends = []
+    whole = kernel.block_entries
+
+    def block_entries(block: bytes, end: int, budget: int) -> tuple[list[tuple[bytes, bytes, int]], int, int]:
+        ends.append(end)
+        return whole(block, end, budget)
+
+    data, _ = build_table([(f"{number:06}".encode(), number + 1, PUT, b"v") for number in range(4_000)])
+    monkeypatch.setattr(kernel, "block_entries", block_entries)
+    with exhume.open(BytesSource(data), format="leveldb") as archive:
+        assert len(list(archive.entries())) == 4_000
+    assert max(ends) == table_index.HEAD

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import chain
 
 from exhume.errors import FormatError
 from exhume.findings import Check, CheckOutcome
@@ -22,6 +22,7 @@ from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table_blocks import BlockFile, TableBlock, rule_of
 from exhume.formats.leveldb.wire import BlockIndex, Handle
 from exhume.io.caching import cached_property
+from exhume.native import kernel
 from exhume.tuples import NamedTuple
 
 
@@ -49,7 +50,8 @@ STAMPED_VERSION = 2
 GLOBAL_SEQUENCE = "rocksdb.external_sst_file.global_seqno"
 TIMESTAMPS_KEPT = "rocksdb.user.defined.timestamps.persisted"
 LOOKED_AT = 64
-"""Keys of an index that are examined for sequence numbers."""
+"""Keys of an index that are examined for sequence numbers, if they are within `HEAD` bytes."""
+HEAD = 16384
 
 _FEATURES = {
     "rocksdb.separate.key.value.in.data.block": "keys and values are stored apart",
@@ -281,8 +283,12 @@ class IndexedFile(BlockFile):
         """Whether the first keys of an index are too short for sequence numbers: an application made the table."""
         if self.footer is None or self.footer.family != "leveldb":
             return False
-        found = islice(self.split_block(block, checks.ignore), LOOKED_AT)
-        return any(len(key) < KEY_TAIL.size for key, _, _ in found)
+        try:
+            end = block.entries_end
+        except FormatError:
+            return False
+        found, _, _ = kernel.block_entries(block.data, min(end, HEAD), self.limits.structure_size)
+        return any(len(key) < KEY_TAIL.size for key, _, _ in found[:LOOKED_AT])
 
     @cached_property
     def strict_index(self) -> BlockIndex:
