@@ -33,6 +33,7 @@ from exhume.compiler import refusal
 from exhume.compiler.emit.classes import ClassEmitter
 from exhume.compiler.emit.columns import scan_text
 from exhume.compiler.emit.ends import ends_text
+from exhume.compiler.emit.packed import PackedReader
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.scan import flat_text
 from exhume.compiler.emit.shared import Module, UntracedReaders, untraced_readers
@@ -356,8 +357,8 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
         yield ClassEmitter(module, type).text()
     stops = module.paused is not None and module.paused.owner is type
     yield (PausedReader if stops else Reader)(module, type).text()
-    if module.foreign and type in module.packed:
-        yield Reader(module, type).many_text()
+    for rows in module.packed.get(type, ()) if module.foreign else ():
+        yield PackedReader(module, rows).text()
     if type.raw.get("-columns") or type.raw.get("-tabled"):
         yield scan_text(module, type)
     if type.raw.get("-element"):

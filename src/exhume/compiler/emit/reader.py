@@ -21,13 +21,11 @@ from exhume.compiler.ir.fixed import (
     varint,
 )
 from exhume.compiler.ir.needs import HERE, expressions, inherits_order, is_position, keeps_order, keeps_run, words
+from exhume.compiler.ir.packed import LONG
 from exhume.compiler.refusal import UnsupportedError
 
 MOST_AT_ONCE = 100
 """Fields of fixed sizes that are read at once."""
-
-LONG = 64
-"""Bytes at once that are worth counting; less is part of a step."""
 
 
 def _looks(field: Field) -> bool:
@@ -43,6 +41,8 @@ class Reader(Statements):
 
     def __init__(self, module: Module, type: Type) -> None:
         super().__init__(module, type)
+        self.value = "value"
+        """The variable that the structure is in."""
         self.met: ex.Expr | None = None
         """The condition that is met where reading is."""
         self.read: set[str] = set()
@@ -74,8 +74,8 @@ class Reader(Statements):
         opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"
         weigh = self.begin_run() if self.module.foreign else None
         if not scalar:
-            lines.add(f"value = {self._maker() if self.foreign and not self.traces else type.class_name}()")
-            lines.add(*self._unasked())
+            lines.add(f"value = {self.maker() if self.foreign and not self.traces else type.class_name}()")
+            lines.add(*self.unasked())
             if self.foreign:
                 with lines.block("if io is None:"):
                     lines.add(f"io = {self.module.helper('stream_of')}(view, at, end)")
@@ -85,7 +85,7 @@ class Reader(Statements):
             if needs.root and type.inside and type.parent is None:
                 with lines.block("if root is None:"):
                     lines.add("root = value")
-            lines.add(*self._around())
+            lines.add(*self.enclosing())
             lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in type.params))
         self._decide_order()
         if keeps_order(type):
@@ -118,47 +118,25 @@ class Reader(Statements):
             weigh()
         return "\n".join([opening, *written_doc(self._about()), *lines.lines])
 
-    def _maker(self) -> str:
+    def maker(self) -> str:
         """The name of what makes an empty object: called by a name of its own, it takes half of the time."""
         return self.type.reader_name.replace("read_", "make_", 1)
 
-    def _unasked(self) -> Iterator[str]:
+    def unasked(self) -> Iterator[str]:
         """Statements for instances that were not requested yet."""
         if self.foreign and self.type.instances and not self.traces:
-            yield f"{' = '.join(f'value.{kept_as(one)}' for one in self.type.instances.values())} = ..."
+            yield f"{' = '.join(f'{self.value}.{kept_as(one)}' for one in self.type.instances.values())} = ..."
 
-    def _around(self) -> Iterator[str]:
+    def enclosing(self, parent: str = "parent") -> Iterator[str]:
         """Yield statements that store the budget, stream, parent and root in the object, as its type needs them."""
         if keeps_run(self.type):
-            yield "value._run = run"
+            yield f"{self.value}._run = run"
         if self.needs.keeps_stream:
-            yield f"value._io = {self.above('_io')}"
+            yield f"{self.value}._io = {self.above('_io')}"
         if self.needs.keeps_parent:
-            yield "value._parent = parent"
+            yield f"{self.value}._parent = {parent}"
         if self.needs.keeps_root and self.type.inside:
-            yield "value._root = root"
-
-    def many_text(self) -> str:
-        """The function that adds many structures of fixed size to a list, all of which are there."""
-        type, lines = self.type, self.lines
-        name, fields = type.reader_name.replace("read_", "fill_", 1), type.seq
-        size, kinds = sum(map(stored_size, fields)), [one.one for one in fields]
-        into = ", ".join(map(self.local, fields)) if len(fields) > 1 else f"({self.local(fields[0])},)"
-        each = self.unpacker(struct_format(kinds, fields), kinds, rows=True)
-        lines.add("add_row = rows.append")
-        with lines.block(f"for {into} in {each}(memoryview(view)[at : at + many * {size}]):"):
-            lines.add(f"value = {self._maker()}()", *self._unasked(), *self._around())
-            if keeps_order(type):
-                lines.add("value._big = big")
-            self.keep(fields)
-            lines.add("add_row(value)")
-        about = f"Adds `many` `{type.where}` from `at` on to a list; all of them are there."
-        given = (
-            "rows: list[object], view: View, at: int, many: int, io: object, parent: object, root: object, big: bool"
-        )
-        opening = f"def {name}({given}, run: Run) -> None:"
-        self.module.helper("Run")
-        return "\n".join([opening, *written_doc(about), *lines.lines])
+            yield f"{self.value}._root = root"
 
     def begin_run(self) -> Callable[[], None]:
         """Emit statements that create the budget `run` if the caller gave none, and charge a step; see `step`."""

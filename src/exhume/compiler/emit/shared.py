@@ -13,11 +13,11 @@ from functools import cached_property
 from exhume.compiler.audit import PLAIN
 from exhume.compiler.emit.text import annotation
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import Kind, Sequence, Structure, combined, family, structures
+from exhume.compiler.front.kinds import Kind, Sequence, combined, family, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.needs import ReaderNeeds, deciding, expressions, words
-from exhume.compiler.ir.rows import packed_size
+from exhume.compiler.ir.packed import PackedRows, packed_rows
 
 _SCANS = re.compile(r"^def (scan_\w+)\([^)]*run: Run \| None = None\)", re.MULTILINE)
 """Readers of columns that are given nothing from outside of the rows."""
@@ -195,11 +195,15 @@ class Module:
         return self.formats.setdefault(format, f"_unpack{len(self.formats)}")
 
     @functools.cached_property
-    def packed(self) -> frozenset[Type]:
-        """Types of the specification whose structures are unpacked together in some list."""
-        every = (one for type in self.schema.model.types() for one in type.fields())
-        lists = (one for one in every if packed_size(one) is not None)
-        return frozenset(one.one.type for one in lists if isinstance(one.one, Structure))
+    def packed(self) -> dict[Type, list[PackedRows]]:
+        """The lists of structures of the specification that are unpacked together, by the type of their elements."""
+        found: dict[Type, list[PackedRows]] = {}
+        for type in self.schema.model.types():
+            for rows in filter(None, map(packed_rows, type.fields())):
+                alike = found.setdefault(rows.row.type, [])
+                if rows not in alike:
+                    alike.append(rows)
+        return found
 
     def name_of(self, type: Type, name: str) -> str:
         """The local name of a class or reader, which is imported if it belongs to another specification."""

@@ -13,7 +13,8 @@ from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Structu
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import fixed_size, number_code, number_of, type_size
 from exhume.compiler.ir.needs import inherits_order
-from exhume.compiler.ir.rows import packed_size, takes_bytes
+from exhume.compiler.ir.packed import packed_rows
+from exhume.compiler.ir.rows import takes_bytes
 from exhume.compiler.refusal import UnsupportedError
 
 
@@ -161,26 +162,30 @@ class Statements(SingleValue):
         """Emit statements that read elements of one fixed size all at once, as many as are there; return whether they
         have one.
         """
-        if not self.foreign or self.traces or self.counts or self.loose or (size := packed_size(field)) is None:
+        if not self.foreign or self.traces or self.counts or self.loose or (rows := packed_rows(field)) is None:
             return False
-        kind, count = field.one, field.expr("repeat-expr")
-        assert isinstance(kind, Structure)
-        type, lines = kind.type, self.lines
-        needs = self.module.needs[type]
+        from exhume.compiler.emit.packed import PackedReader  # which makes readers itself
+
+        type, count, lines = rows.row.type, field.expr("repeat-expr"), self.lines
+        needs, packed = self.module.needs[type], PackedReader(self.module, rows)
         root = needs.root and type.inside and type.root is self.type.root
-        fill = self.module.name_of(type, type.reader_name.replace("read_", "fill_", 1))
         around = [
             "io",
             self._parent_of(field, type) if needs.parent else "None",
             self.above("_root") if root else "None",
+            "big" if inherits_order(type) else "False",
         ]
+        fits = [f"(end - at) // {rows.size}"]
         if count is not None:
             lines.add(f"many = {self.code(count)}")
-        with lines.block(f"if {'many > 0 and ' if count is not None else ''}end - at >= {size}:"):
-            many = "many, " if count is not None else ""
-            lines.add(f"fits = min({many}(end - at) // {size}, run.steps)", "run.steps -= fits")
-            big = "big" if inherits_order(type) else "False"
-            lines.add(f"{fill}({into}, view, at, fits, {', '.join(around)}, {big}, run)", f"at += fits * {size}")
+            fits.insert(0, "many")
+        paid = {name: many for name, many in (("steps", packed.steps), ("held", rows.held)) if many}
+        fits += [f"run.{name} // {many}" if many > 1 else f"run.{name}" for name, many in paid.items()]
+        with lines.block(f"if {'many > 0 and ' if count is not None else ''}end - at >= {rows.size}:"):
+            lines.add(f"fits = min({', '.join(fits)})")
+            lines.add(*(f"run.{name} -= fits{f' * {many}' if many > 1 else ''}" for name, many in paid.items()))
+            lines.add(f"{self.module.name_of(type, packed.name)}({into}, view, at, fits, {', '.join(around)}, run)")
+            lines.add(f"at += {f'len({into})' if rows.texts else 'fits'} * {rows.size}")
         return True
 
     def _element(self, field: Field, into: str, path: str, nested: bool, skips: bool) -> None:

@@ -26,7 +26,7 @@ _MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "
 _MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits", "joined", "shifted", "multiplied", "number"}
 _MODULES |= {"taken", "all_taken", "weighed", "word", "stream_of"}
 _OURS = re.compile(
-    r"(read|make|scan|at|end|rest|add|f|names|there|case|base)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|why|run|turn|element|each|found|index|last|rows|above|fits)$"
+    r"(read|make|scan|fill[0-9]*|at|end|rest|add|f|names|there|case|base)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|why|run|turn|element|each|found|index|last|rows|above|fits)$"
 )
 
 

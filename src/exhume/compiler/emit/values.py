@@ -242,19 +242,29 @@ class Values(Rules):
 
         `paid`: its memory was charged already. Raises `UnsupportedError` without an encoding.
         """
-        encoding = field.raw.get("encoding") or field.owner.encoding
-        if encoding is None:
-            raise UnsupportedError("text has no encoding")
         lines = self.lines
+        code = self.decoded(field, into)
         if not paid:
             self.charge(f"len({into})", path)
-        code = f'str({into}, "{encoding}")'
-        if self.foreign and encoding.upper() in ("UTF-8", "UTF8"):  # five times as fast
-            code = f"{into}.decode() if isinstance({into}, bytes) else {code}"
+        encoding = field.raw.get("encoding") or field.owner.encoding
         with lines.block("try:"):
             lines.add(f"{into} = {code}")
         with lines.block("except UnicodeDecodeError as error:"):
             lines.add(f'raise LayoutError({path}, {at}, {at} + len({into}), "text in {encoding}", {into}) from error')
+
+    def decoded(self, field: Field, code: str, *, is_bytes: bool = False) -> str:
+        """The text of bytes, as Python; `is_bytes`: they are never a memoryview.
+
+        Raises `UnsupportedError` without an encoding.
+        """
+        encoding = field.raw.get("encoding") or field.owner.encoding
+        if encoding is None:
+            raise UnsupportedError("text has no encoding")
+        text = f'str({code}, "{encoding}")'
+        if not self.foreign or encoding.upper() not in ("UTF-8", "UTF8"):
+            return text
+        fast = f"{code}.decode()"  # five times as fast
+        return fast if is_bytes else f"{fast} if isinstance({code}, bytes) else {text}"
 
     def _read_loose_bits(self, kind: Bits, into: str, path: str) -> None:
         """Bits that are not read together with those around them: repeated, or there on a condition."""

@@ -12,7 +12,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.front.kinds import BYTES, DECIDED, Bits, Integer, Kind, SimpleKind, Structure, Switch, structures
+from exhume.compiler.front.kinds import (
+    BYTES,
+    DECIDED,
+    TEXT,
+    Bits,
+    Integer,
+    Kind,
+    SimpleKind,
+    Structure,
+    Switch,
+    structures,
+)
 from exhume.compiler.front.model import Field, Type
 
 CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -36,14 +47,23 @@ _AS_STORED = frozenset(("terminator", "pad-right", "process", "contents"))
 
 def fixed_bytes(field: Field) -> bool:
     """Whether a field is a fixed number of bytes, at least one."""
+    return field.one == BYTES and _is_as_stored(field)
+
+
+def fixed_text(field: Field) -> bool:
+    """Whether a field is a text of a fixed number of bytes, at least one, that are all decoded."""
+    return field.one == TEXT and field.raw.get("type") == "str" and _is_as_stored(field)
+
+
+def _is_as_stored(field: Field) -> bool:
     size = field.size
     literal = isinstance(size, ex.Literal) and isinstance(size.value, int) and size.value > 0
-    return literal and field.one == BYTES and _AS_STORED.isdisjoint(field.raw)
+    return literal and _AS_STORED.isdisjoint(field.raw)
 
 
 def stored_size(field: Field) -> int:
     """Return the bytes that a field of fixed size takes."""
-    if fixed_bytes(field):
+    if field.one in (BYTES, TEXT):
         assert isinstance(field.size, ex.Literal)
         return int(field.size.value)
     assert isinstance(field.one, (Integer, SimpleKind))

@@ -15,13 +15,10 @@ from exhume.compiler.front.specs import Model
 from exhume.compiler.ir.fixed import (
     CODES,
     Numbers,
-    byte_order,
     contents,
     ends_with_a_byte,
-    fixed_bytes,
     numbers_of,
     scalar_of,
-    stored_size,
 )
 from exhume.compiler.ir.needs import words
 from exhume.compiler.refusal import UnsupportedError
@@ -190,43 +187,6 @@ def _takes_bytes(field: Field, kind: Kind, around: tuple[Type, ...]) -> bool:
 def always_takes_bytes(type: Type, around: tuple[Type, ...] = ()) -> bool:
     """Whether a structure takes at least one byte."""
     return any(one.condition is None and not one.repeat and takes_bytes(one, around or (type,)) for one in type.seq)
-
-
-PACKED = 64
-"""Bytes of a structure at most that is unpacked together with those after it."""
-
-
-def packed_size(field: Field) -> int | None:
-    """Bytes of an element of a list of structures that are unpacked together, in third-party specifications.
-
-    They are structures of numbers and bytes of fixed sizes, all in one byte order.  None for all other fields.
-    """
-    if field.repeat not in ("expr", "eos") or not isinstance(field.one, Structure):
-        return None
-    type = field.one.type
-    if field.size is not None or field.to_end or not _ALONE.isdisjoint(field.raw) or type.root.model.moving is not None:
-        return None
-    if type.params or type.decides is not None or type.opaque or type.scalar is not None:
-        return None
-    if not all(_is_packed(one) for one in type.seq) or len({byte_order(one.one) for one in type.seq} - {None}) > 1:
-        return None
-    size = sum(map(stored_size, type.seq))
-    return size if 0 < size <= PACKED else None
-
-
-_ALONE = frozenset(("valid", "process", "terminator", "pad-right"))
-"""Keys of a field that apply to each element."""
-
-
-def _is_packed(field: Field) -> bool:
-    """Whether a field is a number or bytes of one size, and always there."""
-    if field.repeat or field.condition is not None or not _RULED.isdisjoint(field.raw):
-        return False
-    kind = field.one
-    return (isinstance(kind, (Integer, SimpleKind)) and kind.size > 0 and field.size is None) or fixed_bytes(field)
-
-
-_RULED = frozenset(("valid", "process", "terminator", "contents"))
 
 
 def rows_are_plain(type: Type) -> bool:

@@ -56,7 +56,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
     found = {
         (id, name): f"f{number}"
         for number, (id, name) in enumerate(
-            (id, name) for id, source in every.items() for name in source.functions if not name.startswith("fill_")
+            (id, name) for id, source in every.items() for name in source.functions if not name.startswith("fill")
         )
     }
     while True:  # a reader that stays interpreted is one that others cannot call as compiled code

@@ -100,8 +100,8 @@ class Statements(TextStatements):
                 lines.add(f"{self.variable(id)}.append({self.object(one)})")
             case ast.Expr(value=value):
                 lines.add(self.object(value))
-            case ast.If(body=[_, _, ast.Expr(value=ast.Call(ast.Name(name) | ast.Attribute(attr=name))), _]) if (
-                name.startswith("fill_")
+            case ast.If(body=[*_, ast.Expr(value=ast.Call(ast.Name(name) | ast.Attribute(attr=name))), _]) if (
+                name.startswith("fill")
             ):
                 return  # the loop that follows reads those as well, as fast
             case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]):

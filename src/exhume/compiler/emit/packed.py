@@ -1,0 +1,114 @@
+"""The function that makes all structures of a list of packed rows, which one loop unpacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exhume.compiler.emit.code import LINES_OF_A_STEP
+from exhume.compiler.emit.reader import Reader
+from exhume.compiler.emit.shared import Module
+from exhume.compiler.emit.text import Lines, local_name, safe, written_doc
+from exhume.compiler.front.kinds import TEXT
+from exhume.compiler.ir.fixed import struct_format
+from exhume.compiler.ir.needs import keeps_order
+from exhume.compiler.ir.packed import Packed, PackedRows
+
+
+class PackedReader:
+    """Emits `fill_<type>`, which adds rows to a list; all of their bytes are there, and they are paid for.
+
+    It ends early where a text is not valid in its encoding: the reader of one row then says which.
+    """
+
+    def __init__(self, module: Module, rows: PackedRows) -> None:
+        self.module = module
+        self.rows = rows
+        self.reader = Reader(module, rows.row.type)
+        self.lines: Lines = Lines()
+        self.locals: set[str] = {"value"}
+        self.values: list[str] = []
+        """The variables that a row is unpacked into, in sequence."""
+
+    @property
+    def name(self) -> str:
+        """The name of the function; that of rows with a size has it in its name."""
+        own = str(self.rows.size) if self.rows.own else ""
+        return self.rows.row.type.reader_name.replace("read_", f"fill{own}_", 1)
+
+    @property
+    def steps(self) -> int:
+        """Steps of the budget that a row is charged for."""
+        made = PackedReader(self.module, self.rows)
+        made._structure(self.rows.row, "value", "parent", "")
+        return sum(1 for _ in self.rows.row.structures()) + sum(map(len, made.lines.lines)) // LINES_OF_A_STEP
+
+    def text(self) -> str:
+        """The whole function."""
+        rows, type = self.rows, self.rows.row.type
+        self._structure(rows.row, "value", "parent", "")
+        made, self.lines = self.lines.lines, Lines()
+        fields = rows.row.fields()
+        kinds = [one.one for one in fields]
+        padding = f"{rows.size - rows.used}x" if rows.size > rows.used else ""
+        each = self.reader.unpacker(struct_format(kinds, fields) + padding, kinds, rows=True)
+        into = ", ".join(self.values) if len(self.values) > 1 else f"({self.values[0]},)"
+        loop = Lines()
+        loop.depth += rows.texts
+        with loop.block(f"for {into} in {each}(memoryview(view)[at : at + many * {rows.size}]):"):
+            if rows.own:
+                loop.add(f"io = {self.module.helper('stream_of')}(view, at, at + {rows.size})")
+                loop.add(f"io.at = at + {rows.used}", f"at += {rows.size}")
+            loop.add(*(line[4:] for line in made), "add_row(value)")
+        self.lines.add("add_row = rows.append")
+        if rows.texts:
+            with self.lines.block("try:"):
+                self.lines.lines += loop.lines
+            with self.lines.block("except UnicodeDecodeError:"):
+                self.lines.add("return")
+        else:
+            self.lines.lines += loop.lines
+        given = (
+            "rows: list[object], view: View, at: int, many: int, io: object, parent: object, root: object, big: bool"
+        )
+        self.module.helper("Run")
+        fewer = "  It stops at one whose text is not valid." if rows.texts else ""
+        about = f"Adds `many` `{type.where}` from `at` on to a list; all of them are there.{fewer}"
+        return "\n".join([f"def {self.name}({given}, run: Run) -> None:", *written_doc(about), *self.lines.lines])
+
+    def _structure(self, packed: Packed, value: str, parent: str, prefix: str) -> None:
+        """Statements that make a structure in the variable `value`."""
+        reader = Reader(self.module, packed.type)
+        reader.value = value
+        self.lines.add(f"{value} = {reader.maker()}()", *reader.unasked(), *reader.enclosing(parent))
+        if keeps_order(packed.type):
+            self.lines.add(f"{value}._big = big")
+        for part in packed.parts:
+            field = part.field
+            kept = f"{value}.{safe(field.id)}"
+            if part.inner:
+                names = list(self._inner(part.inner, field.id, value, prefix, repeated=field.repeat is not None))
+                made = ", ".join(names)
+                self.lines.add(f"{kept} = {made if field.repeat is None else f'[{made}]'}")
+                continue
+            local = self._local(prefix + field.id)
+            self.values.append(local)
+            code = reader.named_value(field, local)
+            if field.one == TEXT:
+                code = reader.decoded(field, local, is_bytes=True)
+            self.lines.add(f"{kept} = {code}")
+
+    def _inner(self, inner: tuple[Packed, ...], id: str, value: str, prefix: str, *, repeated: bool) -> Iterator[str]:
+        """Statements that make the structures of a field; yields the variables that they are in."""
+        for number, one in enumerate(inner):
+            name = f"{prefix}{id}_{number}" if repeated else f"{prefix}{id}"
+            local = self._local(name)
+            self._structure(one, local, value, f"{name}_")
+            yield local
+
+    def _local(self, name: str) -> str:
+        """A variable that nothing else is in."""
+        local = local_name(name, foreign=True)
+        while local in self.locals:
+            local += "_"
+        self.locals.add(local)
+        return local

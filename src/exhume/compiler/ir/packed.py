@@ -1,0 +1,142 @@
+"""Which lists of structures of one size are unpacked together, and what a row of them consists of.
+
+Only third-party specifications have such lists.  A row is packed if nothing in it has to be decided while it is read:
+it consists of numbers, bytes and texts of fixed sizes, all in one byte order, and of structures of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import TEXT, Integer, SimpleKind, Structure
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.ir.fixed import byte_order, fixed_bytes, fixed_text, stored_size
+from exhume.compiler.ir.rows import FEW
+
+LONG = 64
+"""Bytes at once that are worth counting; less is part of a step."""
+
+MOST_VALUES = 100
+"""Values of a row that are unpacked together."""
+
+_CHECKED = frozenset(("valid", "process", "terminator", "contents", "pad-right", "parent"))
+"""Keys of a field that apply to each value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A field of a packed structure: `inner` is one structure, or those of a list; of numbers and bytes it is empty."""
+
+    field: Field
+    inner: tuple[Packed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A structure whose fields have fixed places."""
+
+    type: Type
+    parts: tuple[Part, ...]
+
+    def structures(self) -> Iterator[Packed]:
+        """Itself, and all that are in it."""
+        yield self
+        for part in self.parts:
+            for one in part.inner:
+                yield from one.structures()
+
+    def fields(self) -> list[Field]:
+        """The numbers, bytes and texts of it and of all that are in it, in sequence."""
+        return [
+            field
+            for part in self.parts
+            for field in ([one for inner in part.inner for one in inner.fields()] or [part.field])
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRows:
+    """The elements of a list: what each consists of, and the bytes that it is given, `size` of the specification.
+
+    With `own`, each is a stream of its own.
+    """
+
+    row: Packed
+    size: int
+    own: bool
+
+    @property
+    def used(self) -> int:
+        """Bytes of a row that its fields take."""
+        return sum(map(stored_size, self.row.fields()))
+
+    @property
+    def texts(self) -> bool:
+        """Whether there are texts, which may not be valid in their encoding."""
+        return any(one.one == TEXT for one in self.row.fields())
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that a row is charged for: as much as by the reader of one row, or more."""
+        texts = sum(2 * stored_size(one) for one in self.row.fields() if one.one == TEXT)
+        return texts + (self.size if self.size > LONG else 0)
+
+
+def packed_rows(field: Field) -> PackedRows | None:
+    """The rows of a list whose elements are unpacked together; None for all other fields."""
+    kind = field.one
+    if field.repeat not in ("expr", "eos") or not isinstance(kind, Structure) or field.to_end:
+        return None
+    if not _CHECKED.isdisjoint(field.raw) or kind.type.root.model.moving is not None:
+        return None
+    row = _packed(kind.type)
+    if row is None or (kind.type.parent is None and any(part.inner for part in row.parts)):  # which have it as root
+        return None
+    fields = row.fields()
+    orders = {byte_order(one.one) for one in fields} - {None}
+    if len(orders) > 1 or len(fields) > MOST_VALUES:
+        return None
+    rows = PackedRows(row, 0, own=field.size is not None)
+    size = _number(field.size) if rows.own else rows.used
+    if size is None or size < rows.used or (size == rows.used and kind.type.raw.get("-columns")):  # read as columns
+        return None
+    return PackedRows(row, size, rows.own)
+
+
+def _packed(type: Type, depth: int = 4) -> Packed | None:
+    """What a structure consists of; None if something in it has to be decided, or is deeper than `depth` levels."""
+    if type.params or type.decides is not None or type.opaque or type.scalar is not None or not depth or not type.seq:
+        return None
+    parts = []
+    for field in type.seq:
+        if field.condition is not None or not _CHECKED.isdisjoint(field.raw):
+            return None
+        if not isinstance(field.one, Structure):
+            if field.repeat or not _is_plain(field):
+                return None
+            parts.append(Part(field))
+            continue
+        many = 1 if not field.repeat else _number(field.expr("repeat-expr")) if field.repeat == "expr" else None
+        own = field.size is not None or field.to_end or field.one.type.root is not type.root
+        if own or many is None or not 0 < many <= FEW or field.one.type.parent is None:
+            return None
+        inner = _packed(field.one.type, depth - 1)
+        if inner is None:
+            return None
+        parts.append(Part(field, (inner,) * many))
+    return Packed(type, tuple(parts))
+
+
+def _is_plain(field: Field) -> bool:
+    """Whether a field is a number, or bytes or a text of one size."""
+    kind = field.one
+    return (isinstance(kind, (Integer, SimpleKind)) and kind.size > 0 and field.size is None) or (
+        fixed_bytes(field) or fixed_text(field)
+    )
+
+
+def _number(expr: ex.Expr | None) -> int | None:
+    """The number that an expression is; None for all other expressions."""
+    return expr.value if isinstance(expr, ex.Literal) and type(expr.value) is int else None
