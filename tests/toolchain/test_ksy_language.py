@@ -902,6 +902,22 @@ def test_imports_lead_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 # Names.
 
 
+def test_instances_may_be_named_as_what_structures_keep(tmp_path: Path) -> None:
+    (tmp_path / "one.ksy").write_text("meta: {id: one}\nseq: [{id: a, type: u1}]\n", encoding="utf-8")
+    kind = compile_ksy(tmp_path / "one.ksy").module.One
+    ours = sorted({name[1:] for name in (*dir(kind), *dir(type(kind))) if name[0] == "_" and name[1] != "_"})
+    assert {"fields", "from", "io", "native", "parent", "reader", "root"} <= set(ours)
+    instances = "".join(f"  {name}: {{value: a + {number}}}\n" for number, name in enumerate(ours))
+    text = f"meta: {{id: named}}\nseq: [{{id: a, type: u1}}]\ninstances:\n{instances}"
+    (tmp_path / "named.ksy").write_text(text, encoding="utf-8")
+    value = compile_ksy(tmp_path / "named.ksy").module.Named.from_bytes(b"\x07")
+    assert [getattr(value, f"{name}_" if name == "from" else name) for name in ours] == [
+        7 + number for number in range(len(ours))
+    ]
+    assert value._root is value
+    assert repr(value) == "Named(a=7)"
+
+
 @pytest.mark.parametrize(("id", "types"), [("none", "None_"), ('"true"', "True_"), ("tag", "Tag"), ("tag_", "Tag")])
 def test_types_and_enums_of_one_name_are_two_classes(tmp_path: Path, id: str, types: str) -> None:
     """Kaitai's compiler makes Python that does not run of the first two, and of the others loses the enum."""

@@ -218,6 +218,7 @@ class Structure(metaclass=Kind):
     __slots__ = ()
     _fields: tuple[str, ...] = ()
     _native: Any = None
+    _alone: Any = None
     _reader: Any = None
     _accepts: tuple[Any, ...] = ()
     _inside = True
@@ -229,6 +230,8 @@ class Structure(metaclass=Kind):
     @classmethod
     def from_bytes(cls, data: View, *arguments: Any) -> Any:
         """Reads it from bytes; `arguments` are its parameters.  Raises `LayoutError`."""
+        if cls._alone is not None and not arguments and len(data) < SMALL:
+            return cls._alone(data)
         return cls._from(stream_of(data, 0, len(data)), arguments)
 
     @classmethod
@@ -461,6 +464,8 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: 
             if isinstance(one, type) and issubclass(one, Structure) and one is not Structure:
                 native.owns(one, "_parent", "_root")
                 one._native = readers.get(one._reader)
+                if one._native is not None and not Called(one._reader).names:
+                    one._alone = one._native.alone
             elif isinstance(one, type) and issubclass(one, Table) and one is not Table:
                 native.owns(one, "parent", "root")
                 if one._scan in readers:

@@ -38,9 +38,14 @@ def local_name(id: str, foreign: bool) -> str:
     return f"f_{id}" if ours else id
 
 
+_STRUCTURES = frozenset(("accepts", "alone", "fields", "from", "inside", "make", "native", "parameters", "reader"))
+_STRUCTURES |= {"io", "parent", "root", "big", "run"}
+"""Names that structures have an attribute for which begins with an underscore."""
+
+
 def kept_as(field: Field) -> str:
     """The slot that keeps what an instance gave."""
-    return f"_{field.id}_" if field.id in ("io", "parent", "root", "big", "run") else f"_{field.id}"
+    return f"_{field.id}_" if field.id in _STRUCTURES else f"_{field.id}"
 
 
 class Lines:

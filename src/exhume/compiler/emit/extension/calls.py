@@ -152,10 +152,16 @@ cdef class Reader:
 
     def whole(self, Stream io, object parent, object root, tuple given):
         """What the stream holds from where it is on, and moves it; `given` are the parameters in their order."""
+        return self.read(io, parent, root, given)
+
+    def alone(self, object data):
+        """What bytes hold, of a type without parameters."""
+        return self.read(stream_of(data, 0, len(data)), None, None, ())
+
+    cdef object read(self, Stream io, object parent, object root, tuple given):
         cdef Call call
         cdef const uint8_t *p = NULL
         cdef Py_ssize_t n = 0, after = 0
-        cdef list around = []
         look_again(False)
         if enter(&call, io.view, &p, &n, io, None):
             try:
@@ -165,8 +171,10 @@ cdef class Reader:
                 return found
             except BaseException as error:
                 fail(&call, io, None, error)
-        for name in self.names[: len(self.names) - len(given)]:
-            around.append({"io": io, "parent": parent, "root": root, "big": False}.get(name))
+        around = [
+            {"io": io, "parent": parent, "root": root, "big": False}.get(name)
+            for name in self.names[: len(self.names) - len(given)]
+        ]
         found, io.at = interpreted(self.python, (io.view, io.at, io.end, *around, *given), {})
         return found
 
