@@ -668,20 +668,20 @@ _WORD = 1 << 64
 
 
 def multiplied(one: Any, other: Any) -> Any:
-    """A product, to the same bound."""
-    if isinstance(one, int) and isinstance(other, int):
-        if -_WORD < one < _WORD and -_WORD < other < _WORD:
-            return one * other
-        if one.bit_length() + other.bit_length() > MOST_BITS:
-            raise BudgetError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
-    return one * other
+    """A product, to the same bound; so are its factors."""
+    made = one * other
+    if -_WORD < made < _WORD:
+        return made
+    if isinstance(made, int) and made.bit_length() > MOST_BITS:
+        raise BudgetError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
+    return made
 
 
-def joined(run: Run, first: Any, *others: Any) -> Any:
+def joined(run: Run, first: Any, second: Any, *others: Any) -> Any:
     """Concatenated strings, or a sum, to a bound."""
-    if type(first) is int and -_WORD < first < _WORD and len(others) == 1:
-        return first + others[0]
-    for other in others:
+    if type(first) is int and -_WORD < first < _WORD and not others:
+        return first + second
+    for other in (second, *others):
         if isinstance(first, str):
             if len(first) + len(other) > MOST_TEXT:
                 raise BudgetError("", 0, 0, f"at most {MOST_TEXT} characters put together", "more")

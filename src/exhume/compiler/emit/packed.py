@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exhume.compiler.emit.code import LINES_OF_A_STEP
 from exhume.compiler.emit.reader import Reader
 from exhume.compiler.emit.shared import Module
+from exhume.compiler.emit.statements import fill_name
 from exhume.compiler.emit.text import Lines, local_name, safe, written_doc
 from exhume.compiler.front.kinds import TEXT
 from exhume.compiler.ir.fixed import struct_format
@@ -28,19 +28,6 @@ class PackedReader:
         self.locals: set[str] = {"value"}
         self.values: list[str] = []
         """The variables that a row is unpacked into, in sequence."""
-
-    @property
-    def name(self) -> str:
-        """The name of the function; that of rows with a size has it in its name."""
-        own = str(self.rows.size) if self.rows.own else ""
-        return self.rows.row.type.reader_name.replace("read_", f"fill{own}_", 1)
-
-    @property
-    def steps(self) -> int:
-        """Steps of the budget that a row is charged for."""
-        made = PackedReader(self.module, self.rows)
-        made._structure(self.rows.row, "value", "parent", "")
-        return sum(1 for _ in self.rows.row.structures()) + sum(map(len, made.lines.lines)) // LINES_OF_A_STEP
 
     def text(self) -> str:
         """The whole function."""
@@ -73,7 +60,7 @@ class PackedReader:
         self.module.helper("Run")
         fewer = "  It stops at one whose text is not valid." if rows.texts else ""
         about = f"Adds `many` `{type.where}` from `at` on to a list; all of them are there.{fewer}"
-        return "\n".join([f"def {self.name}({given}, run: Run) -> None:", *written_doc(about), *self.lines.lines])
+        return "\n".join([f"def {fill_name(rows)}({given}, run: Run) -> None:", *written_doc(about), *self.lines.lines])
 
     def _structure(self, packed: Packed, value: str, parent: str, prefix: str) -> None:
         """Statements that make a structure in the variable `value`."""

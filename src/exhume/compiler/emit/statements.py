@@ -13,7 +13,7 @@ from exhume.compiler.front.kinds import Bits, Integer, Kind, SimpleKind, Structu
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.ir.fixed import fixed_size, number_code, number_of, type_size
 from exhume.compiler.ir.needs import inherits_order
-from exhume.compiler.ir.packed import packed_rows
+from exhume.compiler.ir.packed import PackedRows, packed_rows
 from exhume.compiler.ir.rows import takes_bytes
 from exhume.compiler.refusal import UnsupportedError
 
@@ -164,10 +164,8 @@ class Statements(SingleValue):
         """
         if not self.foreign or self.traces or self.counts or self.loose or (rows := packed_rows(field)) is None:
             return False
-        from exhume.compiler.emit.packed import PackedReader  # which makes readers itself
-
         type, count, lines = rows.row.type, field.expr("repeat-expr"), self.lines
-        needs, packed = self.module.needs[type], PackedReader(self.module, rows)
+        needs = self.module.needs[type]
         root = needs.root and type.inside and type.root is self.type.root
         around = [
             "io",
@@ -179,12 +177,12 @@ class Statements(SingleValue):
         if count is not None:
             lines.add(f"many = {self.code(count)}")
             fits.insert(0, "many")
-        paid = {name: many for name, many in (("steps", packed.steps), ("held", rows.held)) if many}
+        paid = {name: many for name, many in (("steps", rows.steps), ("held", rows.held)) if many}
         fits += [f"run.{name} // {many}" if many > 1 else f"run.{name}" for name, many in paid.items()]
         with lines.block(f"if {'many > 0 and ' if count is not None else ''}end - at >= {rows.size}:"):
             lines.add(f"fits = min({', '.join(fits)})")
             lines.add(*(f"run.{name} -= fits{f' * {many}' if many > 1 else ''}" for name, many in paid.items()))
-            lines.add(f"{self.module.name_of(type, packed.name)}({into}, view, at, fits, {', '.join(around)}, run)")
+            lines.add(f"{self.module.name_of(type, fill_name(rows))}({into}, view, at, fits, {', '.join(around)}, run)")
             lines.add(f"at += {f'len({into})' if rows.texts else 'fits'} * {rows.size}")
         return True
 
@@ -311,6 +309,12 @@ class Statements(SingleValue):
             inside = f".{field.one.type.seq[0].id}" if isinstance(field.one, Structure) else ""
             path = f"{self.above_path}{field.id}[{{many}}]{inside}"
             lines.add(f'raise short(f"{path}", at + many * {size}, end, {size})')
+
+
+def fill_name(rows: PackedRows) -> str:
+    """The name of the function that adds packed rows to a list; that of rows with a size has it in its name."""
+    own = str(rows.size) if rows.own else ""
+    return rows.row.type.reader_name.replace("read_", f"fill{own}_", 1)
 
 
 def nested_in(kind: Kind) -> Iterator[Structure]:

@@ -155,7 +155,6 @@ class Values(Rules):
         else:
             stop = self.sized_end(field, path)
             size = stop.removeprefix("at + ")
-            whole = whole and mark is None and "pad-right" not in field.raw
             self.charge(size if not whole else str(2 * int(size)) if size.isdigit() else f"2 * {size}", path)
             lines.add(f"{into} = view[at : {stop}]")
             self._cut(field, into, mark)
@@ -218,7 +217,10 @@ class Values(Rules):
             self.lines.add(f"{into} = bytes({into}).rstrip({bytes([int(pad)])!r})")
         if mark is not None:
             include = ", include=True" if field.raw.get("include") else ""
-            self.lines.add(f"{into} = {self.module.helper('ended')}(run, {into}, {mark!r}{include})")
+            call = f"{self.module.helper('ended')}(run, {into}, {mark!r}{include})"
+            if len(mark) == 1 and field.one == TEXT:  # most have none
+                call = f"{into} if isinstance({into}, bytes) and {mark!r} not in {into} else {call}"
+            self.lines.add(f"{into} = {call}")
 
     def _process(self, field: Field, into: str, path: str) -> None:
         """Emit statements that decode bytes by the routine in `process`."""

@@ -21,6 +21,9 @@ LONG = 64
 MOST_VALUES = 100
 """Values of a row that are unpacked together."""
 
+VALUES_OF_A_STEP = 16
+"""Values of a row that are one more step of the budget."""
+
 _CHECKED = frozenset(("valid", "process", "terminator", "contents", "pad-right", "parent"))
 """Keys of a field that apply to each value."""
 
@@ -76,6 +79,11 @@ class PackedRows:
     def texts(self) -> bool:
         """Whether there are texts, which may not be valid in their encoding."""
         return any(one.one == TEXT for one in self.row.fields())
+
+    @property
+    def steps(self) -> int:
+        """Steps of the budget that a row is charged for."""
+        return sum(1 for _ in self.row.structures()) + len(self.row.fields()) // VALUES_OF_A_STEP
 
     @property
     def held(self) -> int:

@@ -145,6 +145,8 @@ class Expressions:
                 return self._either(" and " if isinstance(op, ast.And) else " or ", values)
             case ast.Compare(left, ops, others):
                 return self._compare(left, ops, others), TRUTH
+            case ast.IfExp(orelse=ast.Call(func=ast.Name("ended")) as call):
+                return self.expr(call)  # which finds out as fast
             case ast.IfExp(test, body, other):
                 (one, two), kind = self._unified([body, other])
                 return f"({one} if {self.truth(test)} else {two})", kind
@@ -426,8 +428,7 @@ class Expressions:
 
     def _member_of(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
         """The code of `left in right`, or `not in`: comparisons for a number in a tuple or a `range`, Python's else."""
-        text, kind = self.expr(left)
-        word = OPERATORS[type(op)]
+        (text, kind), word = self.expr(left), OPERATORS[type(op)]
         match right:
             case ast.Tuple(items) if isinstance(kind, MachineWord) and all(
                 isinstance(self.expr(one)[1], MachineWord) for one in items

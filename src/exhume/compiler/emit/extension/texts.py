@@ -119,7 +119,11 @@ class TextStatements(Expressions):
         match nodes:
             case [
                 ast.Assign([ast.Name(name)], ast.Subscript()) as cut,
-                ast.Assign([ast.Name(again)], ast.Call(ast.Name("ended"), [_, ast.Name(of), end], keywords=more)),
+                ast.Assign(
+                    [ast.Name(again)],
+                    ast.Call(ast.Name("ended"), [_, ast.Name(of), end], keywords=more)
+                    | ast.IfExp(orelse=ast.Call(ast.Name("ended"), [_, ast.Name(of), end], keywords=more)),
+                ),
                 *rest,
             ] if name == again == of and (mark := _byte(end)) is not None:
                 return [cut, *rest], [(mark, bool(more))]
