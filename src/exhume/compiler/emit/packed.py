@@ -17,7 +17,7 @@ from exhume.compiler.ir.packed import Packed, PackedRows
 class PackedReader:
     """Emits `fill_<type>`, which adds rows to a list; all of their bytes are there, and they are paid for.
 
-    It ends early where a text is not valid in its encoding: the reader of one row then says which.
+    It ends early where a string is not valid in its encoding: the reader of one row then says which.
     """
 
     def __init__(self, module: Module, rows: PackedRows) -> None:
@@ -58,7 +58,7 @@ class PackedReader:
             "rows: list[object], view: View, at: int, many: int, io: object, parent: object, root: object, big: bool"
         )
         self.module.helper("Run")
-        fewer = "  It stops at one whose text is not valid." if rows.texts else ""
+        fewer = "  It stops at one with a string that is not valid." if rows.texts else ""
         about = f"Adds `many` `{type.where}` from `at` on to a list; all of them are there.{fewer}"
         return "\n".join([f"def {fill_name(rows)}({given}, run: Run) -> None:", *written_doc(about), *self.lines.lines])
 

@@ -51,7 +51,7 @@ def fixed_bytes(field: Field) -> bool:
 
 
 def fixed_text(field: Field) -> bool:
-    """Whether a field is a text of a fixed number of bytes, at least one, that are all decoded."""
+    """Whether a field is a string of a fixed number of bytes, at least one, that are all decoded."""
     return field.one == TEXT and field.raw.get("type") == "str" and _is_as_stored(field)
 
 

@@ -1,7 +1,7 @@
 """Which lists of structures of one size are unpacked together, and what a row of them consists of.
 
 Only third-party specifications have such lists.  A row is packed if nothing in it has to be decided while it is read:
-it consists of numbers, bytes and texts of fixed sizes, all in one byte order, and of structures of these.
+it consists of numbers, bytes and strings of fixed sizes, all in one byte order, and of structures of these.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Packed:
                 yield from one.structures()
 
     def fields(self) -> list[Field]:
-        """The numbers, bytes and texts of it and of all that are in it, in sequence."""
+        """The numbers, bytes and strings of it and of all that are in it, in sequence."""
         return [
             field
             for part in self.parts
@@ -77,7 +77,7 @@ class PackedRows:
 
     @property
     def texts(self) -> bool:
-        """Whether there are texts, which may not be valid in their encoding."""
+        """Whether there are strings, which may not be valid in their encoding."""
         return any(one.one == TEXT for one in self.row.fields())
 
     @property
@@ -138,7 +138,7 @@ def _packed(type: Type, depth: int = 4) -> Packed | None:
 
 
 def _is_plain(field: Field) -> bool:
-    """Whether a field is a number, or bytes or a text of one size."""
+    """Whether a field is a number, or bytes or a string of one size."""
     kind = field.one
     return (isinstance(kind, (Integer, SimpleKind)) and kind.size > 0 and field.size is None) or (
         fixed_bytes(field) or fixed_text(field)
