@@ -1,4 +1,4 @@
-"""Payloads of zstd frames that are too large for memory: decompressed again for each window, and not kept."""
+"""Access to zstd payloads that are too large for memory: each use decompresses what it needs again."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from exhume.codecs.zstd import ZSTD_WINDOW_MAX
 from exhume.errors import CodecError
 
 STEP = 1 << 20
-"""Bytes that are decompressed at a time to get to a place."""
+"""Bytes that are decompressed at a time to reach the start of a range."""
 
 
 class _StoredFile:
-    """The stored bytes as a file."""
+    """The stored bytes as a file object, for the decompressor."""
 
     def __init__(self, read: Reading, size: int) -> None:
         self._read, self._left, self._at = read, size, 0
@@ -69,27 +69,31 @@ class Cursor:
 
 
 class Serial:
-    """A payload in one frame: `stored` bytes, which `read` returns by range.
+    """A payload in one frame of `stored` bytes, which `read` returns by range.
 
-    `max_size` bounds the bytes that are in memory at once. Each use decompresses everything before the requested range.
+    A range can only be decompressed by decompressing everything before it, too.  `max_size` bounds the bytes that are
+    in memory at once.
     """
 
     is_small = False
-    """All of it may be in memory at once."""
+    """Whether all of the payload may be in memory at once."""
 
     def __init__(self, read: Reading, stored: int, size: int, max_size: int) -> None:
-        """Reserve the buffer of a payload of one frame, which is decompressed from its start as far as needed."""
+        """Reserve address space for a payload of `size` bytes; only the ranges that are taken use memory."""
         self.size = size
         self._max_size = max_size
         self._buffer = reserve(size)
         self.view: memoryview = self._buffer.toreadonly()
-        """All of it; what was not taken yet is not there."""
+        """The payload; only the ranges that were taken have their bytes."""
         self._cursor = Cursor(read, stored)
         self._lock = threading.Lock()
         self._held = 0
 
     def take(self, start: int = 0, stop: int | None = None) -> memoryview:
-        """The bytes `[start, stop)`, or all.  Raises `CodecError`, and `LimitExceededError` for too many in all."""
+        """Decompress `[start, stop)` (default: all) into `view`, and return that part.
+
+        Raises `CodecError` for damage, `LimitExceededError` if the sizes of all ranges exceed the limit.
+        """
         stop = self.size if stop is None else min(stop, self.size)
         with self._lock:
             self._held += max(0, stop - start)
@@ -104,16 +108,16 @@ class Serial:
 
 
 class FrameReader(abc.ABC):
-    """Reads ranges of a payload and keeps nothing else of it; see `frames.FrameCache`."""
+    """Reads ranges of a payload without keeping frames; it has the interface of `frames.FrameCache`."""
 
     @contextmanager
     def stop(self, *, keep: bool = False) -> Iterator[LeanPinnedFrames]:
-        """A place for what is gathered."""
+        """Begin a use, as `FrameCache.stop`; `keep` has no effect, because no frames are kept."""
         yield LeanPinnedFrames(self)
 
     @abc.abstractmethod
     def finish(self, start: int, stop: int) -> None:
-        """Decompress what of these bytes was not requested.  Raises `CodecError`."""
+        """Check the frames of `[start, stop)` that no request decompressed.  Raises `CodecError`."""
 
     @abc.abstractmethod
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
@@ -121,15 +125,15 @@ class FrameReader(abc.ABC):
 
 
 class IndexedFrameReader(FrameReader):
-    """Decompresses each frame that contains a part of a range, each time."""
+    """Reads payloads with an index of their frames: each request decompresses the frames that it needs."""
 
     def __init__(self, places: FrameIndex) -> None:
         self._places = places
-        self._seen: set[int] = set()
+        self._seen: set[int] = set()  # numbers of the frames that were decompressed
 
     def finish(self, start: int, stop: int) -> None:
         for number in self._places.within(start, stop):
-            if number not in self._seen:
+            if number not in self._seen:  # read one byte of it
                 begin = self._places.ends[number]
                 self.gather([(begin, begin + 1, 0)], memoryview(bytearray(1)))
 
@@ -149,7 +153,7 @@ class IndexedFrameReader(FrameReader):
 
 
 class SerialFrameReader(FrameReader):
-    """Decompresses the payload from its beginning, in one pass for all ranges that are requested together."""
+    """Reads payloads of one frame: each request decompresses it from the beginning, once for all its ranges."""
 
     def __init__(self, cursor: Cursor, lock: threading.Lock) -> None:
         self._cursor, self._lock = cursor, lock

@@ -28,7 +28,7 @@ ZSTD_WINDOW_MAX = 1 << 27
 
 
 AT_ONCE = 1 << 20
-"""Bytes of content from which a frame of known size is decoded in one call, into memory of its size."""
+"""Size of the content from which on a frame that states it is decoded in one call."""
 
 
 def zstd_frame_size(data: Buffer, max_size: int, dictionary: int = 0) -> int | None:
@@ -107,10 +107,10 @@ def is_plausible(size: int, stored: int) -> bool:
 
 
 def zstd_sized(data: Buffer, size: int) -> bytes | None:
-    """The one zstd frame at the start of `data`, decoded in one call; faster than `zstd_frames`, for readers whose
-    container states the decompressed size and who ignore what follows.
+    """Decode the zstd frame at the start of `data` in one call, for containers that state its decompressed size.
 
-    None when that fails (another size, several frames, damage, an implausible size): `zstd_frames` then reports why.
+    This is faster than `zstd_frames`; bytes after the frame are ignored.  None when it fails (a different size, several
+    frames, damage, an implausible size): `zstd_frames` then finds out why.
     """
     if not is_plausible(size, len(data)):
         return None
@@ -125,8 +125,9 @@ def zstd_sized(data: Buffer, size: int) -> bytes | None:
 
 
 def zstd_start(data: Buffer, size: int) -> bytes:
-    """The first `size` bytes that the frames at the start of `data` decompress to; fewer where there is no more, where
-    the data ends, and nothing where they are damaged.
+    """Return the first `size` bytes of content of the frames at the start of `data`.
+
+    Fewer if the frames have fewer, or `data` ends within them; none if they are damaged.
     """
     engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
     try:
@@ -137,7 +138,7 @@ def zstd_start(data: Buffer, size: int) -> bytes:
 
 
 def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
-    """The single zstd frame that fills `data`, decoded in one call where that is safe; None otherwise.
+    """Decode the single zstd frame that fills `data` in one call; None if there are others, or that is not safe.
 
     Other threads can run during the whole call, while `zstd_frames` takes the interpreter back for every piece.  The
     decoder writes into one buffer of 16 times the stored size; only its used pages occupy memory.
@@ -146,7 +147,7 @@ def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
     if frame_end(data) != len(data):  # the decoder reports this only for frames that state their size
         return None
     try:
-        if zstd_frame_size(memoryview(data)[:18], room) == 0:  # the library would believe it, and decode nothing
+        if zstd_frame_size(memoryview(data)[:18], room) == 0:  # the library would decode nothing
             return None
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
         return engine.decompress(data, max_output_size=room, allow_extra_data=False)
@@ -183,20 +184,20 @@ FRAME_HEADER_MOST = 18
 """Bytes of the longest header of a frame, with its magic number."""
 
 STREAM_STEP = 1 << 12
-"""Stored bytes that are decompressed at a time: their content is in memory, at most 128 MiB."""
+"""Stored bytes that are decompressed at a time; their content, at most 128 MiB, is in memory."""
 
 
 def zstd_stream(pieces: Iterable[Buffer], step: int = STREAM_STEP) -> Iterator[tuple[int, bytes, bool]]:
     """Decompress the concatenated zstd frames of the pieces, `step` stored bytes at a time.
 
-    Yield how many stored bytes were used so far, the content of the last of them, and whether a frame ends there.
+    Yield the number of stored bytes that were used so far, the content since the last yield, and whether a frame ends.
     Raises `CodecError` for damage and as `zstd_frame_size` does.
     """
     views = (memoryview(piece) for piece in pieces)
     small = (bytes(view[start : start + step]) for view in views for start in range(0, len(view), step))
     engine: Any = None
     at, held = 0, b""
-    for piece in chain(small, (b"",)):  # the last: nothing follows
+    for piece in chain(small, (b"",)):  # the empty piece marks the end
         held += piece
         while held and (engine is not None or len(held) >= FRAME_HEADER_MOST or not piece):
             if engine is None:
@@ -215,7 +216,7 @@ def zstd_stream(pieces: Iterable[Buffer], step: int = STREAM_STEP) -> Iterator[t
 
 
 def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
-    """Yield for each concatenated zstd frame of the pieces where it ends, and the size of its content.
+    """Yield the end of each concatenated zstd frame of the pieces, and the size of its content.
 
     No content is kept.  Raises `CodecError` as `zstd_stream` does.
     """
@@ -228,7 +229,7 @@ def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
 
 
 def zstd_checksum(stored: Iterable[Buffer], max_size: int) -> tuple[int, int]:
-    """The checksum at the end of a frame, as stored and as computed: the low half of the content's XXH64.
+    """Return the checksum at the end of a frame, stored and computed: the low half of the content's XXH64.
 
     `stored` is the frame in chunks; one is held at a time.  The content is decoded as if the frame had no checksum,
     so that a wrong one is a result and not an error.  Raises `CodecError` for damage, which a frame without a checksum
@@ -286,9 +287,9 @@ def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
 
 
 def zstd_survivors(data: Buffer, *, max_size: int) -> Iterator[tuple[int, bytes, bool]]:
-    """Decode the frames at the start of `data` as `zstd_partial` does; yields end, output and whether it is whole.
+    """Decode the frames at the start of `data` as `zstd_partial` does; yield end, output, and whether it is complete.
 
-    The last one is the first that is damaged, or is followed by bytes that are not a frame.
+    Stops after the first damaged frame, or before bytes that are not a frame.
     """
     view, at, whole = memoryview(data), 0, True
     while whole and (not at or view[at : at + len(ZSTD_MAGIC)] == ZSTD_MAGIC):
@@ -305,10 +306,10 @@ def zstd_all(data: Buffer, max_size: int, size: int | None) -> Decoded:
 
 
 def zstd_frame(data: Buffer, level: int) -> bytes:
-    """One frame that states its size, compressed as if that were not known.
+    """Compress data to one frame that states its size, with the parameters that zstd uses for an unknown size.
 
-    What zstd chooses for up to 256 KiB makes dictionaries larger, by up to 10 %.
+    Those that it chooses for up to 256 KiB make dictionaries up to 10 % larger.
     """
     how = zstandard.ZstdCompressionParameters.from_level(level, write_content_size=True)
     made = zstandard.ZstdCompressor(compression_params=how).compress(data)
-    return bytes(memoryview(made))  # its result keeps the memory reserved for the worst case
+    return bytes(memoryview(made))  # a copy: the result keeps the memory for the worst case

@@ -1,5 +1,10 @@
-# The KV-IR part of the kernel: the units of a stream in sequence, and the content of their events.
-# `exhume.formats.kv_ir.pykernel` is the pure-Python implementation and has the documentation.
+# The KV-IR part of the kernel: reads the units of a stream in sequence, and turns their events into lines of JSON,
+# Python objects, records of a clp-s archive or columns.  `exhume.formats.kv_ir.pykernel` is the pure-Python
+# implementation and has the documentation.
+#
+# Conventions of the functions that read tokens: `at` or `place` is the offset of the current token and `after` its end.
+# `place` is moved to the token with the fault, if there is one.  The result is 0, a fault (`IR_...`), or -1 if the
+# token does not end in the data.
 
 from cpython.dict cimport PyDict_SetItem
 from cpython.list cimport PyList_GET_ITEM
@@ -12,7 +17,7 @@ cdef extern from "Python.h":
     char* PyOS_double_to_string(double, char, int, int, int*) except NULL
 
 cdef enum:
-    # What `run` reports, and how it works; the same numbers as in units.py.
+    # The status that `run` returns, as in `Status` of units.py, where each is explained.
     IR_MORE = 0
     IR_END = 1
     IR_FULL = 2
@@ -45,11 +50,13 @@ cdef enum:
     IR_MAX_DEPTH = 1000
 
 cdef enum:
-    # What a token is for
+    # Classes of tokens: a declaration of a key (C_NODE) and its parent, a key or a value of an event, a part of encoded
+    # text (C_APART marks its beginning), and others.
     C_NONE, C_END, C_OFFSET, C_NODE, C_PARENT, C_KEY, C_INTEGER, C_REAL, C_BOOLEAN, C_TEXT, C_APART, C_EMPTY, C_NULL
     C_VARIABLE, C_VARIABLE_TEXT, C_LOG_TYPE
 
 cdef uint8_t[256] ir_class
+"""Class of a token, by its tag."""
 cdef uint8_t[256] ir_mark
 """Whether a byte of a log type is a placeholder."""
 cdef uint8_t[256] ir_size
@@ -106,42 +113,41 @@ cdef const char* IR_MESSAGE = b'"message":'
 
 cdef struct IrNode:
     int32_t parent
-    int32_t slot            # shared by the nodes of one name below one parent
+    int32_t slot            # shared by the nodes of one name below one parent, which differ by type
     int32_t depth
-    uint8_t type            # the tag that made it known
-    int64_t opened          # the event in which an object was opened last
-    int32_t name            # of the archive in progress: the name, -1 where it is not yet there
-    int32_t encoded[2]      # and its nodes: of the type that values mostly have, and of the other
-    size_t key              # its name as JSON, with the colon
+    uint8_t type            # the tag of its declaration
+    int64_t opened          # the last event (see `stamp`) in which it was opened as an object
+    int32_t name            # number of its name in the archive that is being written; -1: not yet looked up
+    int32_t encoded[2]      # its nodes in that archive: of the usual type of its values, and of the other type
+    size_t key              # offset in `names` of its name as JSON, with the colon
     size_t key_size
-    int64_t offset
+    int64_t offset          # of its declaration in the stream
 
 cdef struct IrSlot:
-    int64_t stamp           # the event that used it last
-    int32_t node            # by which of its nodes
-    bint leaf
+    int64_t stamp           # the last event that used it
+    int32_t node            # the node that was used then
+    bint leaf               # whether it had a value then, else it was an object with members
 
-cdef struct IrLeaf:
+cdef struct IrLeaf:         # a key and its value in the current event
     int32_t node
-    uint8_t kind
-    uint8_t wide
-    int64_t number
+    uint8_t kind            # class of the value's token
+    uint8_t wide            # encoded text: whether variables have eight bytes, else four
+    int64_t number          # an integer or a boolean
     double real
-    const uint8_t* text
+    const uint8_t* text     # a string, or the log type of encoded text
     Py_ssize_t size
-    Py_ssize_t variable     # the first of its variables
+    Py_ssize_t variable     # index of its first variable
     Py_ssize_t num_variables
 
-cdef struct IrStop:
-    # What `run` returns.
+cdef struct IrStop:         # the result of `run`, see there
     int status
     int64_t unit
     int64_t place
     int64_t after
 
 cdef struct IrVariable:
-    const uint8_t* text     # NULL: a number
-    int64_t number          # or the size of the text
+    const uint8_t* text     # NULL if it is a number
+    int64_t number          # the number, or the size of the text
 
 
 cdef int ir_stop(IrStop* stop, int status, int64_t unit, int64_t place, int64_t after) noexcept nogil:
@@ -166,7 +172,7 @@ cdef bint ir_is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
             p += 1
             continue
         left = end - p
-        if left < 4:  # what follows is not ours to examine
+        if left < 4:  # the bytes after the end must not be examined
             memset(last, 0, 4)
             memcpy(last, p, left)
             step = enc_utf8_length(last)
@@ -208,14 +214,14 @@ cdef int ir_reserve(Out* out, Py_ssize_t size) except -2 nogil:
 
 
 cdef int ir_put_escaped(Out* out, const uint8_t* text, Py_ssize_t size) except -2 nogil:
-    """A string as JSON."""
+    """Append a string as JSON."""
     ir_add(out, b'"', 1)
     ir_add_escaped(out, text, size)
     return ir_add(out, b'"', 1)
 
 
 cdef inline int ir_add_escaped(Out* out, const uint8_t* text, Py_ssize_t size) except -2 nogil:
-    """Bytes within a string of JSON."""
+    """Append bytes as content of a JSON string."""
     if not add_escaped(out, <const char*>text, size):
         with gil:
             raise MemoryError
@@ -223,7 +229,7 @@ cdef inline int ir_add_escaped(Out* out, const uint8_t* text, Py_ssize_t size) e
 
 
 cdef int ir_put_real(Out* out, double value) except -2 nogil:
-    """A float as JSON, in the shortest form that reads back the same, and those that JSON does not have."""
+    """Append a float as JSON, in the shortest form that reads back the same; infinities and NaN by name."""
     if isnan(value):
         return ir_add(out, b"NaN", 3)
     if isinf(value):
@@ -281,7 +287,7 @@ cdef inline void ir_copy(char* to, const char* text, Py_ssize_t size) noexcept n
 
 
 cdef enum:
-    IR_NUMBER_ROOM = 24     # bytes that a number takes at most
+    IR_NUMBER_ROOM = 24     # most bytes of a printed number
 
 
 cdef inline bint ir_put_variable(Out* out, IrVariable* variable, uint8_t mark, bint wide) noexcept nogil:
@@ -308,7 +314,7 @@ cdef inline bint ir_put_variable(Out* out, IrVariable* variable, uint8_t mark, b
 
 
 cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
-    """Add an encoded string; False when its variables do not fit its log type."""
+    """Append an encoded string, decoded; False when its variables do not fit its log type."""
     cdef IrVariable* last
     cdef const uint8_t* p = leaf.text
     cdef const uint8_t* end = p + leaf.size
@@ -325,6 +331,7 @@ cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
     variable = last - leaf.num_variables
     to = out.data + out.size
     while p < end:
+        # Copy static text, eight bytes at a time; stop at a placeholder or escape.
         if end - p >= 8:
             memcpy(&word, p, sizeof(word))
             memcpy(to, &word, sizeof(word))
@@ -361,11 +368,11 @@ cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
 
 
 cdef enum:
-    IR_LARGE = 1 << 20      # bytes of a string from which on it is printed, and taken apart, without a copy of it
+    IR_LARGE = 1 << 20      # size from which on a string is printed and encoded without a copy of it
 
 
 cdef bint ir_is_large(IrLeaf* leaf, IrVariable* variable) noexcept nogil:
-    """Whether an encoded string has many bytes."""
+    """Whether an encoded string is large when decoded (`IR_LARGE`)."""
     cdef int64_t size = leaf.size
     cdef Py_ssize_t i
     variable += leaf.variable
@@ -376,7 +383,7 @@ cdef bint ir_is_large(IrLeaf* leaf, IrVariable* variable) noexcept nogil:
 
 
 cdef bint ir_join_escaped(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
-    """The same as `ir_join`, but as JSON; the string is nowhere as a whole."""
+    """Append an encoded string as JSON, without decoding all of it first; False as `ir_join`."""
     cdef IrVariable* last
     cdef const uint8_t* p = leaf.text
     cdef const uint8_t* end = p + leaf.size
@@ -413,17 +420,17 @@ cdef bint ir_join_escaped(Out* out, IrLeaf* leaf, IrVariable* variable) except -
 
 cdef class IrTree:
     """One of the two trees of keys."""
-    cdef EncBuf nodes
-    cdef EncBuf slots
-    cdef EncBuf names
-    cdef EncBuf sound       # nodes of leaves with a valid order: those of the event before
-    cdef size_t count
-    cdef dict known         # (parent, type, name) of every node
-    cdef dict slot_of       # (parent, name) to slot
-    cdef list keys          # names as text
-    cdef list held          # the objects of the current event
-    cdef list texts         # the value that each key had last, if it is a string
-    cdef list raw
+    cdef EncBuf nodes       # an `IrNode` for each key; the first is the root
+    cdef EncBuf slots       # `IrSlot`s
+    cdef EncBuf names       # the names of all keys as JSON
+    cdef EncBuf sound       # i32 by leaf: the nodes of the last event that was checked; most events have the same
+    cdef size_t count       # of nodes
+    cdef dict known         # (parent, type, name) -> number of the node
+    cdef dict slot_of       # (parent, name) -> number of the slot
+    cdef list keys          # by node: the name as `str`
+    cdef list held          # by node: its object in the current event
+    cdef list texts         # by node: its last value, if that was a string
+    cdef list raw           # by node: the name as `bytes`
 
     def __cinit__(self, bytes root):
         """`root`: the name of the root in an archive."""
@@ -444,7 +451,7 @@ cdef class IrTree:
         enc_buf_free(&self.sound)
 
     cdef int insert(self, int64_t parent, uint8_t type, bytes name, int64_t offset) except -1:
-        """0, or the problem."""
+        """Declare a key.  Return 0 or the fault."""
         cdef IrNode node
         cdef IrSlot slot
         cdef Out text
@@ -490,28 +497,28 @@ cdef class KvIrDecoder:
     cdef public int64_t events
     cdef public int64_t utc_offset
     cdef public int64_t utc_changes
-    cdef public int64_t encodings
-    cdef public bint hold
+    cdef public int64_t encodings   # bits: 1 if four-byte variables were met, 2 if eight-byte ones
+    cdef public bint hold           # whether to stop at declarations of keys (IR_HELD)
     cdef public object print_event
-    cdef readonly tuple event
-    cdef readonly int64_t start
+    cdef readonly tuple event       # the last event as objects
+    cdef readonly int64_t start     # and its offset in the stream
     cdef readonly tuple stopped
-    cdef int64_t stamp          # counts the events that were examined
-    cdef EncBuf keys            # the bytes of the keys of the user in the last event that has any
-    cdef int64_t num_keys
-    cdef Out out
-    cdef Out text
-    cdef EncBuf leaves[2]
-    cdef EncBuf variables
-    cdef EncBuf order
+    cdef int64_t stamp          # number of events that were checked
+    cdef EncBuf keys            # the bytes of the user's keys in the last event that has any
+    cdef int64_t num_keys       # and their number
+    cdef Out out                # lines that were not yet taken
+    cdef Out text               # scratch space: a decoded string
+    cdef EncBuf leaves[2]       # `IrLeaf`s of the current event, of the logger and of the user
+    cdef EncBuf variables       # and the `IrVariable`s of its encoded text
+    cdef EncBuf order           # indices of the leaves in the order of clp-s, see `put_in_order`
     cdef EncBuf buckets
-    cdef EncBuf arena
+    cdef EncBuf arena           # decoded strings of the record that is being encoded
     cdef ClpsEncoder encoder
-    cdef bint exact
+    cdef bint exact             # see `Ingest`
     cdef IrColumns columns
-    cdef readonly int refused   # why the encoder did not take a record
-    cdef int32_t open[IR_MAX_DEPTH + 1]
-    cdef uint8_t digits[400]    # of the current number, in case it is a time
+    cdef readonly int refused   # why the encoder rejected a record
+    cdef int32_t open[IR_MAX_DEPTH + 1]     # nodes of the open objects
+    cdef uint8_t digits[400]    # text of the current number, in case it is a time
     cdef bint busy
     cdef dict arrays
     cdef object loads
@@ -537,7 +544,7 @@ cdef class KvIrDecoder:
         enc_buf_free(&self.keys)
 
     def take(self):
-        """The lines since the last call."""
+        """Return the lines since the last call."""
         return moved(&self.out)
 
     def nodes(self, bint auto):
@@ -560,7 +567,7 @@ cdef class KvIrDecoder:
         return stop.status, stop.unit, stop.place, stop.after
 
     cdef int begin(self, int how) except -1:
-        """Keeps other threads out: they could get in, for the lock of the interpreter is released."""
+        """Keep other threads out, which could enter because `walk` runs without the GIL.  Raises `RuntimeError`."""
         if self.busy or (how & IR_ENCODE and self.encoder.busy):
             raise RuntimeError("one decoder serves one thread at a time")
         if how & IR_COLUMNS and self.columns is None:
@@ -578,7 +585,7 @@ cdef class KvIrDecoder:
         return 0
 
     def each(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base):
-        """The events one by one; `stopped` is then what `run` would return."""
+        """Yield the events one by one; afterwards, `stopped` is what `run` would have returned."""
         if not 0 <= at <= end <= data.shape[0]:
             raise ValueError("outside of the data")
         cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
@@ -593,7 +600,7 @@ cdef class KvIrDecoder:
 
     cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
                   IrStop* stop) except -2 nogil:
-        """Take units until something stops it; the reason is then in `stop`."""
+        """Process units until something stops it, as documented for `run`; the reason is then in `stop`."""
         cdef ClpKvIrToken token
         cdef int64_t after, place, size
         cdef int fault, what
@@ -602,7 +609,7 @@ cdef class KvIrDecoder:
             if after < 0:
                 return ir_stop(stop, IR_MORE, at, at, -1)
             what = ir_class[token.tag]
-            if what == C_KEY or what == C_EMPTY:
+            if what == C_KEY or what == C_EMPTY:  # an event
                 place = at
                 fault = self.tokens(p, &place, end, &token, after)
                 if fault:
@@ -651,7 +658,7 @@ cdef class KvIrDecoder:
 
     cdef int node(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* first, int64_t at,
                   int64_t offset) except -2 nogil:
-        """The declaration of a key; sets `place` to the position of the fault, or to the end of the unit."""
+        """Read the declaration of a key.  `place` becomes the end of the unit, or the token with the fault."""
         cdef ClpKvIrToken token
         cdef int64_t after, parent
         cdef bint auto
@@ -677,13 +684,14 @@ cdef class KvIrDecoder:
             return self.user.insert(parent, first.tag, name, offset)
 
     cdef int tokens(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t after) except -2 nogil:
-        """The tokens of an event, into `leaves`; `place` becomes where the trouble is, or where the event ends."""
+        """Read an event into `leaves`.  `place` becomes the end of the event, or the token with the fault."""
         cdef IrLeaf* leaf
         cdef int64_t at = place[0], key, first
         cdef Py_ssize_t i
         cdef int fault
         cdef EncBuf* auto = &self.leaves[0]
         auto.n = self.variables.n = 0
+        # Pairs of the logger: each key, with a negative number, and its value.
         while ir_class[token.tag] == C_KEY:
             key = <int64_t>token.number1 + token.number2 + token.number4
             if key >= 0:
@@ -709,7 +717,7 @@ cdef class KvIrDecoder:
                 return IR_UNEXPECTED
             place[0] = after
             return 0
-        # Most events have the keys of the one before.
+        # Pairs of the user: all keys, then all values.  Most events have the same keys as the one before.
         first = self.keys.n
         if self.num_keys and end - at > first and memcmp(p + at, self.keys.p, first) == 0 \
                 and ir_class[p[at + first]] != C_KEY:
@@ -737,7 +745,7 @@ cdef class KvIrDecoder:
 
     cdef int user_keys(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token,
                        int64_t* after) except -2 nogil:
-        """The keys of the user in an event, with the given first one, and the token after them."""
+        """Read the keys of the user in an event.  `token` is the first of them, and becomes the first value."""
         cdef EncBuf* user = &self.leaves[1]
         cdef int64_t start = place[0], key
         cdef IrLeaf leaf
@@ -760,7 +768,7 @@ cdef class KvIrDecoder:
 
     cdef int value(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t* after,
                    IrLeaf* leaf) except -2 nogil:
-        """The value whose first token is given."""
+        """Read a value, whose first token is `token`, into `leaf`; `after` becomes its end."""
         cdef IrVariable variable
         cdef int what = ir_class[token.tag]
         cdef uint8_t number
@@ -1392,6 +1400,7 @@ cdef object ir_text(list last, int32_t node, const uint8_t* text, Py_ssize_t siz
     return found
 
 
+# Bucket counts of the hash tables of clp-s, whose order the decoder reproduces: each table has one of these primes.
 cdef int[160] ir_primes
 cdef int ir_num_primes = 0
 
@@ -1417,6 +1426,10 @@ cdef Py_ssize_t ir_buckets(Py_ssize_t wanted) noexcept nogil:
 
 
 cdef void ir_insert(int32_t* next, int32_t* bucket, IrLeaf* leaf, int32_t at, int32_t start, Py_ssize_t size) noexcept nogil:
+    """Insert leaf `at` into a hash table with `size` buckets: one linked list, in which each bucket is a run.
+
+    `next` has the links (`next[start]` leads to the first leaf), and `bucket` the entry before each run; -1: none.
+    """
     cdef Py_ssize_t here = leaf[at].node % size
     if bucket[here] < 0:
         next[at] = next[start]

@@ -1,4 +1,4 @@
-# Buffers that grow, and dictionaries: each value once, numbered in the order of first use.
+# Growing buffers, and dictionaries that contain each value once, numbered in the order of first use.
 
 import os as _os
 
@@ -12,7 +12,7 @@ cdef extern from *:
     #endif
     static void enc_large_pages(void *p, size_t size) {
     #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        /* All of the mapping, the head of the allocator included: one of two kinds of pages cannot be moved to grow. */
+        /* All pages of the mapping, with the allocator's header: a mapping with two kinds of pages cannot grow. */
         uintptr_t start = (uintptr_t)p & ~(uintptr_t)4095;
         uintptr_t end = ((uintptr_t)p + size + 4095) & ~(uintptr_t)4095;
         madvise((void *)start, end - start, MADV_HUGEPAGE);
@@ -22,16 +22,16 @@ cdef extern from *:
     #endif
     }
     """
-    void enc_large_pages(void* p, size_t size) nogil  # new memory comes in few large pages: it is only advice
+    void enc_large_pages(void* p, size_t size) nogil  # advise the system to use few large pages
 
 cdef enum:
-    ENC_LARGE = 4 << 20     # bytes from which on
-    ENC_FIRST = 24          # bytes of a buffer at first: what the smallest allocation holds
+    ENC_LARGE = 4 << 20     # size in bytes from which on memory has large pages
+    ENC_FIRST = 24          # first size of a buffer in bytes: the smallest allocation provides this much anyway
 
-cdef struct EncBuf:
+cdef struct EncBuf:         # a growing buffer; all zeros is an empty one
     unsigned char* p
-    size_t n
-    size_t cap
+    size_t n                # bytes in use
+    size_t cap              # bytes allocated
 
 
 cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
@@ -51,12 +51,14 @@ cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
 
 
 cdef inline int enc_buf_room(EncBuf* b, size_t extra) except -1 nogil:
+    """Reserve space for `extra` more bytes; this may move the buffer.  Raises `MemoryError`."""
     if b.n + extra > b.cap:
         enc_buf_grow(b, extra)
     return 0
 
 
 cdef inline int enc_buf_put(EncBuf* b, const void* data, size_t size) except -1 nogil:
+    """Append bytes.  Raises `MemoryError`."""
     enc_buf_room(b, size)
     if size:
         memcpy(b.p + b.n, data, size)
@@ -65,9 +67,9 @@ cdef inline int enc_buf_put(EncBuf* b, const void* data, size_t size) except -1 
 
 
 cdef inline bint same_bytes(const void* one, const void* other, size_t size) noexcept nogil:
-    """Whether they are; of nothing, either may be NULL, which memcmp does not take.
+    """Whether two strings of `size` bytes are equal.  Unlike in memcmp, either may be NULL if `size` is 0.
 
-    Most strings are short, and a call would take longer than the comparison.
+    Most strings are short, for which a call of memcmp would take longer than the comparison.
     """
     cdef const unsigned char* p = <const unsigned char*>one
     cdef const unsigned char* q = <const unsigned char*>other
@@ -115,16 +117,16 @@ cdef inline bytes enc_buf_bytes(EncBuf* b):
 
 
 cdef struct EncDictionary:
-    uint64_t* slots     # upper half of the hash << 32 | index + 1; 0 is free
-    size_t mask
-    int shift           # the uppermost bits of the hash say where: a table of twice the size is filled from front to end
-    size_t count
+    uint64_t* slots     # hash table: upper half of the hash << 32 | index + 1; 0 is free
+    size_t mask         # number of slots - 1; the number is a power of 2
+    int shift           # the hash shifted right by this is its slot: when the table grows, it is filled in order
+    size_t count        # entries
     EncBuf data            # as stored: u64 length, bytes, ...
     EncBuf starts          # u64 per entry: position of its length in data
 
 
 cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcept nogil:
-    """A hash of some bytes, different in each process: input cannot be made to collide."""
+    """A hash of some bytes with a seed that differs in each process, so that no input can be made to collide."""
     cdef uint64_t h = enc_hash_seed ^ (<uint64_t>size * <uint64_t>0x9E3779B97F4A7C15)
     cdef uint64_t word
     cdef uint32_t low, high
@@ -135,7 +137,7 @@ cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcep
             h ^= h >> 32
             p += 8
             size -= 8
-        memcpy(&word, p + size - 8, sizeof(word))  # the last eight bytes, some of them again
+        memcpy(&word, p + size - 8, sizeof(word))  # the last eight bytes overlap those before
     elif size >= 4:
         memcpy(&low, p, sizeof(low))
         memcpy(&high, p + size - sizeof(high), sizeof(high))
@@ -151,7 +153,7 @@ cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcep
 
 
 cdef inline size_t enc_dictionary_place(const EncDictionary* d, uint64_t h) noexcept nogil:
-    """Where the search for a hash begins."""
+    """The slot at which the search for a hash begins."""
     return <size_t>((h & <uint64_t>0xFFFFFFFF00000000) >> d.shift)
 
 
@@ -179,12 +181,12 @@ cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
 
 
 cdef inline int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, size_t size) except -1 nogil:
-    """The id of a value, which is added if it is new."""
+    """The id of a value; a new value is added."""
     return enc_dictionary_hashed_id(d, p, size, enc_hash_bytes(p, size))
 
 
 cdef int64_t enc_dictionary_hashed_id(EncDictionary* d, const unsigned char* p, size_t size, uint64_t h) except -1 nogil:
-    """The same for a value whose hash is known."""
+    """As `enc_dictionary_id`, for a value whose hash is known."""
     if d.slots == NULL or d.count * 3 >= d.mask * 2:
         enc_dictionary_grow(d)
     cdef uint64_t tag = h & <uint64_t>0xFFFFFFFF00000000
@@ -212,7 +214,7 @@ cdef int64_t enc_dictionary_hashed_id(EncDictionary* d, const unsigned char* p, 
 
 
 cdef void enc_dictionary_clear(EncDictionary* d) noexcept nogil:
-    """Forget all entries, but keep the memory for them."""
+    """Remove all entries, but keep the memory for others."""
     if d.slots != NULL:
         memset(d.slots, 0, (d.mask + 1) * sizeof(uint64_t))
     d.count = d.data.n = d.starts.n = 0

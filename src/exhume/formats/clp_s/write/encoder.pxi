@@ -4,66 +4,65 @@
 # schema tree (undone if the record turns out to be bad), `commit` appends its values to the columns of its schema.
 
 cdef struct EncName:
-    # One key below one parent; its nodes differ by type.
+    # One key below one parent node.  It has a node for each type of its values.
     int32_t parent
-    int32_t next            # the name that followed it last time: a guess that spares the hash table
-    int32_t nodes[N_NODE_TYPES]
-    uint32_t is_timestamp
-    int64_t stamp           # the object (as a serial number) that used it last
-    size_t key
+    int32_t next            # the name that followed it last time: a guess that often saves a search in the hash table
+    int32_t nodes[N_NODE_TYPES]     # by type: the node, or -1
+    uint32_t is_timestamp   # on the path of the timestamp key: 1 within it, 2 its last key, 0 not on it
+    int64_t stamp           # serial number of the last object that used it
+    size_t key              # offset in `keys`
     size_t key_size
     uint64_t hash
 
 cdef struct EncNode:
     int32_t parent
     int32_t name
-    int32_t first           # the name that came first below this node last time
-    int16_t path            # how many keys of the timestamp path lead here; -1: none
+    int32_t first           # the name that came first below this node last time: a guess
+    int16_t path            # number of keys of the timestamp path that lead here; -1: not on it
     uint8_t type
-    uint8_t has_time        # a value of the timestamp key was stored here
-    int64_t stamp           # the record that used it last as an ordered leaf
+    uint8_t has_time        # whether a value of the timestamp key was stored here
+    int64_t stamp           # serial number of the last record that used it as an ordered leaf
 
 cdef struct EncMoved:
-    # What of a column is in the spill already, before what is here.
-    size_t a_size
-    size_t b_size
-    EncBuf a_parts          # u64 offset and size in the spill, for each part of them
+    # The beginning of a column that was moved to a temporary file, the spill.
+    size_t a_size           # bytes of its array `a` there
+    size_t b_size           # and of `b`
+    EncBuf a_parts          # u64 pairs: offset in the spill and size of each part of `a`
     EncBuf b_parts
 
-cdef struct EncColumn:
-    # There may be as many tables as records: few have anything in the spill.
+cdef struct EncColumn:      # small, because there may be as many tables as records
     uint8_t type
-    int64_t last
-    EncBuf a
-    EncBuf b
-    EncMoved* moved         # or NULL
+    int64_t last            # the last value of a column that stores deltas
+    EncBuf a                # words or numbers
+    EncBuf b                # variables of encoded text, formats of floats, or pattern ids
+    EncMoved* moved         # NULL if nothing was moved
 
-cdef struct EncTable:       # its entries are those of the same number among `schemas`
+cdef struct EncTable:       # the table of the schema with the same number in `schemas`
     int32_t num_columns
     int64_t rows
     EncColumn* columns
 
 cdef struct EncShape:
-    # Node ids in document order, and where their values go: saves sorting and searching for every record.
+    # The node ids of a record in document order, with its table: it saves sorting and searching for records like it.
     uint64_t hash
-    size_t ids
+    size_t ids              # offset in `shape_ids`
     int32_t num_ordered
     int32_t num_unordered
     int32_t table
-    size_t sources          # per column of an ordered entry: which ordered value goes there
+    size_t sources          # by column of an ordered entry: index of the ordered value that is stored there
 
-cdef struct EncToken:
-    uint8_t kind
-    uint8_t flags
-    uint8_t type            # node type, once resolved
-    uint16_t word           # float format
-    int32_t node
+cdef struct EncToken:       # a value of a record, or the beginning or end of an object or array
+    uint8_t kind            # T_...
+    uint8_t flags           # F_...
+    uint8_t type            # node type, set by `resolve`
+    uint16_t word           # format word of a float
+    int32_t node            # set by `resolve`
     const unsigned char* key
     size_t key_size
     const unsigned char* text
     size_t size
     int64_t number          # integer, boolean, epoch; for floats the bits of the double
-    int64_t pattern
+    int64_t pattern         # id of the timestamp pattern
 
 cdef enum:
     ENC_FAR = 1 << 15       # slots from which on a dictionary does not fit the near caches: then variables are collected,
@@ -82,19 +81,19 @@ cdef struct EncPending:     # a variable to be looked up in the dictionary, and 
     size_t size
 
 cdef struct EncMaps:
-    # Numbers of an encoder of pieces -> those of the one that takes them over; see absorb.pxi.
-    EncBuf nodes            # i32 per node
-    EncBuf entries[3]       # u32 per entry of the variable, log type and array dictionary
+    # Numbers of an encoder of blocks -> those of the encoder that takes over its records; see absorb.pxi.
+    EncBuf nodes            # i32 by node
+    EncBuf entries[3]       # u32 by entry of the variable, log type and array dictionary
     EncBuf marks[3]         # the placeholders of all log types, back to back (not for variables)
-    EncBuf ends[3]          # u64 per log type: where its placeholders end
+    EncBuf ends[3]          # u64 by log type: end of its placeholders in `marks`
 
-cdef struct EncFrame:
+cdef struct EncFrame:       # an open object or array, for `resolve`
     int32_t node
-    int32_t previous        # last name used in this object
-    int64_t stamp
-    int64_t marker          # position of its marker in `unordered`, or -1
+    int32_t previous        # the last name in this object; -1: none yet
+    int64_t stamp           # serial number of the object
+    int64_t marker          # index of its marker in `unordered`, or -1
     uint8_t kind            # 0 object, 1 array
-    uint8_t in_array
+    uint8_t in_array        # whether it is an array, or anywhere inside one
 
 
 cdef inline bint enc_has_count(const EncColumn* column) noexcept nogil:
@@ -103,21 +102,27 @@ cdef inline bint enc_has_count(const EncColumn* column) noexcept nogil:
 
 
 cdef inline size_t enc_a_moved(const EncColumn* column) noexcept nogil:
+    """Bytes of `a` in the spill."""
     return column.moved.a_size if column.moved != NULL else 0
 
 
 cdef inline size_t enc_b_moved(const EncColumn* column) noexcept nogil:
+    """Bytes of `b` in the spill."""
     return column.moved.b_size if column.moved != NULL else 0
 
 
 cdef inline size_t enc_column_size(const EncColumn* column) noexcept nogil:
+    """Bytes of a column as it is stored: `a`, the number of variables if it has any, and `b`."""
     return enc_a_moved(column) + column.a.n + enc_b_moved(column) + column.b.n \
         + (sizeof(uint64_t) if enc_has_count(column) else 0)
 
 
 cdef unsigned char* enc_copy_part(unsigned char* out, const unsigned char* p, size_t size, size_t at, size_t start,
                                   size_t stop) noexcept nogil:
-    """Copy, of the bytes at position `at`, those between `start` and `stop`; returns where they end."""
+    """Copy the part of a range that is needed: the bytes at offset `at`, as far as they are in `[start, stop)`.
+
+    Return the end of the copy in `out`.
+    """
     cdef size_t first = start - at if start > at else 0
     cdef size_t last = min(size, stop - at) if stop > at else 0
     if first >= last:
@@ -239,7 +244,10 @@ cdef class ClpsEncoder:
     # --- scanning ---
 
     cdef int scan_string(self, const unsigned char** text, size_t* size, uint8_t* flags, bint keep) except -1 nogil:
-        """The string whose opening quote is just before `at`; moves `at` past the closing one."""
+        """Scan the string whose opening quote is just before `at`; `at` moves past the closing one, or to the fault.
+
+        Return 0, or the reason (`E_...`).
+        """
         cdef const unsigned char* p = self.at
         cdef const unsigned char* start = p
         cdef const unsigned char* copied
@@ -1575,7 +1583,7 @@ cdef class ClpsEncoder:
         return [ids[i] for i in range(count)], ids[-1], table.rows, sizes
 
     def sizes(self):
-        """Bytes and records of every table, as uint64 and int64."""
+        """Return the sizes of all tables in bytes, as uint64, and their numbers of records, as int64."""
         cdef bytes sizes = bytes_of(NULL, self.num_tables * sizeof(uint64_t))
         cdef bytes rows = bytes_of(NULL, self.num_tables * sizeof(int64_t))
         cdef uint64_t* size = <uint64_t*>bytes_text(sizes)
@@ -1631,11 +1639,11 @@ cdef class ClpsEncoder:
 
     cdef unsigned char* _copy_spilled(self, unsigned char* out, const EncBuf* parts, size_t at, size_t start,
                                       size_t stop) except? NULL:
-        """What `enc_copy_part` does, of a column that begins at `at`, with its parts in the spill."""
+        """As `enc_copy_part`, for the parts of an array in the spill, which begins at offset `at`."""
         cdef const uint64_t* part = <const uint64_t*>parts.p
         cdef size_t i, first, last
         cdef bytes data
-        for i in range(parts.n >> 4):
+        for i in range(parts.n // (2 * sizeof(uint64_t))):  # pairs of offset and size
             if at < stop and start < at + part[2 * i + 1]:
                 first = start - at if start > at else 0
                 last = min(<size_t>part[2 * i + 1], stop - at)
@@ -1648,7 +1656,7 @@ cdef class ClpsEncoder:
         return out
 
     def columns(self, list indices not None, size_t start, size_t stop):
-        """Bytes of tables that are back to back, each column by column."""
+        """Return the bytes `[start, stop)` of the given tables as they are stored: back to back, column by column."""
         if start > stop:
             raise ValueError("no bytes")
         cdef bytes out = bytes_of(NULL, stop - start)
