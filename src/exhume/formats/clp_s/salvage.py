@@ -1,4 +1,4 @@
-"""Rebuilding a damaged archive: tables are kept, without rows that cannot be decoded; all around them is rebuilt.
+"""Rebuilding of a damaged archive: tables are kept, without rows that cannot be decoded; all else is rebuilt.
 
 Tables are independent of each other, but not of the schema tree, the schema map and the table metadata: without these,
 no table can be read.  Lost dictionary entries become strings that mark them as lost, so that no record shows the value
@@ -143,7 +143,7 @@ class _KeptStream(NamedTuple):
 
 
 class _KeptTables:
-    """The tables that are kept; their streams are held in a scratch file, as they will be stored."""
+    """The tables to write, with their streams, already compressed, in a scratch file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.streams: list[_KeptStream] = []
@@ -152,14 +152,18 @@ class _KeptTables:
         self._file = file
 
     def add(self, tables: list[TableEntry], frames: Iterable[bytes]) -> None:
-        """The tables of one stream, and that stream as it will be stored."""
+        """Add the tables of one stream, and the frames of the stream."""
         if tables:
             at = self._file.seek(0, os.SEEK_END)
             self.streams.append(_KeptStream(tables, at, sum(map(self._file.write, frames))))
 
     def drop(self, bad: Mapping[int, FaultyRows | None], folder: Path) -> None:
-        """Leave out tables (None), or rows of them, by their numbers in order; `folder` is for temporary files."""
-        first = 0
+        """Remove faulty tables and rows, and compress the streams with them again.
+
+        `bad` has the faulty rows of a table, or None for the whole table, by the table's number among all tables.
+        `folder` is for temporary files.
+        """
+        first = 0  # number of the stream's first table
         self.has_damage |= any(rows is not None for rows in bad.values())
         streams, self.streams = self.streams, []
         for stream in streams:
@@ -171,11 +175,13 @@ class _KeptTables:
             with scratch_file(folder) as payload, scratch_file(folder) as file:
                 payload.writelines(part for _, part, _ in zstd_stream(self.chunks(stream), STEP))
                 payload.flush()
+                faulty = [bad.get(number, ...) for number in numbers]  # `...`: the table has no fault
                 with _mapped(payload, stream.size) as data:
-                    tables = list(_without(stream.tables, data, [bad.get(number, ...) for number in numbers], file))
+                    tables = list(_without(stream.tables, data, faulty, file))
                 file.flush()
                 ends = itertools.accumulate((table.end - table.start for table in tables), initial=0)
-                self.add(tables, next(Framing().several([in_file(list(itertools.pairwise(ends)), file)])))
+                frames = next(Framing().several([in_file(list(itertools.pairwise(ends)), file)]))
+                self.add(tables, frames)
 
     def stored(self, stream: _KeptStream) -> bytes:
         """The stored bytes of a stream."""
@@ -190,8 +196,8 @@ class _KeptTables:
 
 @contextlib.contextmanager
 def _mapped(file: BinaryIO, size: int) -> Iterator[memoryview]:
-    """The bytes of a file, without holding them."""
-    if not size:  # which cannot be mapped
+    """Map a file of `size` bytes into memory."""
+    if not size:  # an empty file cannot be mapped
         yield memoryview(b"")
         return
     with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
@@ -201,8 +207,10 @@ def _mapped(file: BinaryIO, size: int) -> Iterator[memoryview]:
 def _without(
     tables: list[TableEntry], data: memoryview, bad: list[FaultyRows | None | EllipsisType], file: BinaryIO
 ) -> Iterator[TableEntry]:
-    """Write the tables of a stream, back to back in `data`, to a file, without those that are None in `bad` and without
-    the rows that it lists (`...`: no fault).  Yields the tables that remain.
+    """Write the tables of a stream to a file, without the faulty ones, and yield the tables that remain.
+
+    `data` has the tables back to back.  `bad` has for each table its faulty rows, None to remove it, or `...` to keep
+    it as it is.
     """
     at = 0
     for table, faulty in zip(tables, bad, strict=True):

@@ -75,7 +75,11 @@ def check_table_list(archive: TableArchive, tables: Sequence[Table]) -> Iterator
 
 
 def check_stream(archive: TableArchive, index: int, quick: bool) -> Iterator[Finding]:
-    """Streams follow each other without gaps, and each is one or more whole frames of the stated size."""
+    """Check that a stream consists of complete zstd frames and has the stated size.  With `quick`, only its place.
+
+    The fast ways (the frames as shared with other checks, or one frame decoded in one call) can only confirm a stream.
+    If they do not, `check_frames` finds the fault.
+    """
     stream = archive.table_metadata.streams[index]
     try:
         place = archive.stream_place(index)

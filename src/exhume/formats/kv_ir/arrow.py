@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from exhume.formats.kv_ir.model import KeyedStream
 
 AT_ONCE: Final = 1 << 20
-"""Bytes of columns, about, that are made at once where one decoder makes them."""
+"""Approximate bytes of columns per batch, when a single decoder fills them."""
 
 MOST_MADE: Final = 1 << 24
-"""Approximate bytes of columns to make of a chunk at once: rows of few bytes can have many columns."""
+"""Approximate bytes of columns per batch, when a chunk is decoded in parallel: short rows can have many columns."""
 
 LOST: Final = (BAD_TEXT, ROUNDED, MIXED)
 """Names of the decoder's counts, in its order."""
@@ -68,8 +68,13 @@ Piece = tuple[Any, Any, Counter[str]]
 
 @dataclass(slots=True)
 class Column:
-    """A column: which of the two trees it is of, the names that lead to its values, the types of the keys of its path,
-    and the numbers of those that values have.
+    """A column of the table: all keys with one path, which may have several types.
+
+    Attributes:
+        space: The tree of the keys: 0 of the logger, 1 of the user.
+        names: The path: names from the root to the key.
+        types: Types of the values (`string`, `integer` and so on).
+        nodes: Numbers of the keys in the tree.
     """
 
     space: int
@@ -79,7 +84,7 @@ class Column:
 
     @property
     def kind(self) -> str:
-        """The letter that the kernel has for it; empty for one that holds nothing but nulls."""
+        """The letter of the column's type for the kernel; empty for a column of nulls."""
         types = self.types
         if not types:
             return ""
@@ -99,12 +104,12 @@ def print_array(value: list[Any]) -> tuple[bytes, bool]:
 
 
 class WantedColumns(NamedTuple):
-    """The columns that are wanted of a stream.
+    """The columns to read from a stream.
 
     Attributes:
         schema: The `pyarrow.Schema`.
-        kinds: The letter of each column that can hold more than nulls.
-        places: Its position in the schema.
+        kinds: The letters (`Column.kind`) of the columns that can have values.
+        places: Their positions in the schema.
         columns: The column of each node of the two trees, as `KvIrDecoder.choose_columns` takes them.
     """
 

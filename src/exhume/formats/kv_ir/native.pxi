@@ -903,8 +903,8 @@ cdef class KvIrDecoder:
         return fault
 
     cdef int log(self) except -2 nogil:
-        """The bytes of the log that the event was made of; what is not just timestamp and message is printed in
-        Python."""
+        """Append the bytes of the log that the event was made from.  Events with other pairs than timestamp and message
+        are printed in Python."""
         cdef IrLeaf* leaf = <IrLeaf*>self.leaves[1].p
         cdef Py_ssize_t i, count = self.leaves[1].n // sizeof(IrLeaf)
         if self.leaves[0].n == 0 and 1 <= count <= 2 and self.is_text(&leaf[count - 1], IR_MESSAGE) \
@@ -925,7 +925,7 @@ cdef class KvIrDecoder:
             and memcmp(self.user.names.p + node.key, key, node.key_size) == 0
 
     cdef int print_other(self) except -2:
-        """What `print_event` makes of the event."""
+        """Append the result of `print_event` for the event.  Return 0 or the fault."""
         cdef int fault = self.objects(IR_BOTH)
         cdef bytes printed
         if not fault:
@@ -934,7 +934,7 @@ cdef class KvIrDecoder:
         return fault
 
     cdef int texts(self, EncBuf* leaves, IrTree tree) except -2 nogil:
-        """Whether every string can be decoded, and every array is a JSON array."""
+        """Check that every string can be decoded, and that every array is a JSON array.  Return 0 or the fault."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i
         for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
@@ -965,7 +965,7 @@ cdef class KvIrDecoder:
         return self.text.size == 2 and self.text.data[0] == c"[" and self.text.data[1] == c"]"
 
     cdef list array(self):
-        """The value of the array in `text`, a new one; None if it is not an array."""
+        """The value of the array in `text`, as a new list; None if it is not an array.  Recent results are cached."""
         cdef list found
         if self.text.size < 2 or self.text.data[0] != c"[":
             return None
@@ -1013,7 +1013,7 @@ cdef class KvIrDecoder:
         return self.columns.take()
 
     cdef int line(self, IrTree tree, EncBuf* leaves) except -2 nogil:
-        """The pairs of one tree as a JSON object."""
+        """Append the pairs of one tree as a JSON object.  Return 0 or the fault."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
         cdef IrNode* node
@@ -1028,7 +1028,7 @@ cdef class KvIrDecoder:
         for i in range(count):
             node = &nodes[leaf[i].node]
             if node.depth - 1 != depth or path[depth] != node.parent:
-                # Close the objects that this is not in, open those that it is in.
+                # The leaf is in another object: close the objects that it is not in, open those that it is in.
                 above = node.parent
                 level = nodes[above].depth
                 while level > depth or path[level] != above:
@@ -1045,7 +1045,7 @@ cdef class KvIrDecoder:
                     above = nodes[above].parent
                     depth -= 1
                 for depth in range(level + 1, node.depth):
-                    if nodes[path[depth]].opened == stamp:
+                    if nodes[path[depth]].opened == stamp:  # opened before: its members are apart, so sort them
                         self.out.size = start
                         with gil:
                             self.gather(tree, leaves)
@@ -1070,7 +1070,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int gather(self, IrTree tree, EncBuf* leaves) except -2:
-        """Brings leaves of one object together, objects in the order in which they are met first."""
+        """Sort the leaves so that those of each object are together, objects in the order of their first leaf."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
         cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf)
@@ -1124,7 +1124,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int objects(self, int how) except -2:
-        """The event as dicts."""
+        """Set `event` to the event as dicts, of the logger and of the user.  Return 0 or the fault."""
         cdef int fault = 0
         auto, user = {}, {}
         if how & IR_AUTO:
@@ -1136,7 +1136,7 @@ cdef class KvIrDecoder:
         return fault
 
     cdef int fill(self, IrTree tree, EncBuf* leaves, dict root) except -2:
-        """The pairs of one tree into a dict."""
+        """Add the pairs of one tree to a dict.  Return 0 or the fault."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
         cdef Py_ssize_t i
@@ -1170,7 +1170,7 @@ cdef class KvIrDecoder:
         return found
 
     cdef object object_value(self, IrLeaf* leaf, uint8_t type):
-        """A value as an object; sets `fault` where text was taken apart wrongly."""
+        """A value as an object; sets `fault` to 0 or, for invalid encoded text, to the fault."""
         self.fault = 0
         if leaf.kind == C_APART:
             if not self.join(leaf):
@@ -1192,12 +1192,12 @@ cdef class KvIrDecoder:
     # -- into a clp-s archive --------------------------------------------------------------------------------------
 
     def encode_into(self, ClpsEncoder encoder, bint exact):
-        """From now on events go, where they are to be encoded, into this archive."""
+        """Set the encoder for `IR_ENCODE`; see `Ingest` for `exact`."""
         self.encoder, self.exact = encoder, exact
         self.forget()
 
     cdef int forget(self) except -2:
-        """Forgets which nodes of the archive keys have."""
+        """Clear the nodes of keys in the archive: it was changed, or its encoder was undone."""
         cdef IrTree tree
         cdef IrNode* node
         cdef size_t i
@@ -1283,7 +1283,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int name_key(self, IrTree tree, int32_t number) except -2:
-        """Finds the name that a key has in the archive, or adds it."""
+        """Set the name of a key in the archive; a new name is added."""
         cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
         cdef bytes name = tree.raw[number]
         cdef int32_t above = self.archive_node(tree, node.parent) if number else -1
@@ -1291,7 +1291,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int32_t archive_node(self, IrTree tree, int32_t number) except -2:
-        """The node of an object that has members."""
+        """The archive's node of an object with members; a new node is added."""
         cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
         if node.encoded[1] < 0:
             if node.name < 0:
@@ -1300,7 +1300,7 @@ cdef class KvIrDecoder:
         return node.encoded[1]
 
     cdef int token_of(self, IrLeaf* leaf, uint8_t type, EncToken* token) except -2 nogil:
-        """A value as the encoder takes it; which of the two types it has that values of its key have."""
+        """Set `token` to a value for the encoder; return 0 if it has the usual type of its key, else 1."""
         cdef Out digits
         cdef int which = 0
         if leaf.kind == C_TEXT or leaf.kind == C_APART:
@@ -1341,17 +1341,17 @@ cdef class KvIrDecoder:
         return which
 
     cdef int put_in_order(self, IrLeaf* leaf, Py_ssize_t count, bint reserved) except -2 nogil:
-        """The places of leaves in the order in which clp-s takes them, which is that of a hash table of theirs; with
-        `exact` as they are.
+        """Set `order` to the indices of the leaves in the order in which clp-s encodes them; with `exact`, unchanged.
 
-        Buckets are ordered with the newest first, and so do the values in a bucket; a larger table is filled from a
-        smaller one in that order.  Those of the user go into one that is large enough from the start.
+        clp-s takes them from a hash table: the newest bucket comes first, and the newest value in a bucket.  A full
+        table is replaced by a larger one, which is filled in that order; for the user's leaves (`reserved`), the table
+        is large enough from the start.
         """
         cdef int32_t* next
         cdef int32_t* bucket
         cdef Py_ssize_t i, size, filled
         cdef int32_t at, after
-        size = ir_buckets(count) if reserved else 13
+        size = ir_buckets(count) if reserved else 13  # the first number of buckets
         self.order.n = 0
         enc_buf_room(&self.order, 2 * (count + 2) * sizeof(int32_t))
         if self.exact:

@@ -19,36 +19,37 @@ if TYPE_CHECKING:
     pass
 
 HEAD = 1 << 10
-"""Bytes of the stream that a preamble mostly takes."""
+"""Bytes of the stream that contain most preambles."""
 
 STEP = 8 << 10
-"""Stored bytes that are decompressed at once, at most: constant bytes become 16,000 times as many."""
+"""Most stored bytes that are decompressed at a time: constant bytes grow by a factor of 16,000."""
 
 AHEAD = 64 << 10
-"""Stored bytes that are read at once."""
+"""Stored bytes that are read at a time."""
 
 FIRST_STEP = 512
-"""Those of the beginning of a frame; twice as many from step to step, half as many where they become `MUCH`."""
+"""Stored bytes of the first step in a frame.  Steps double up to `STEP`, and halve after one that yields `MUCH`."""
 
 MUCH = 1 << 20
+"""Content in bytes after which steps become smaller."""
 
 PIECE = 1 << 18
-"""Bytes of a stream that are worth a look."""
+"""Bytes of an uncompressed stream that are read at a time."""
 
 FINE = 64
-"""Stored bytes that are decompressed at once near damage, so that what comes before it is not lost."""
+"""Stored bytes that are decompressed at a time near damage, so that little of what precedes it is lost."""
 
 
 class Stream:
-    """A stream in a file: as it is, or inside zstd frames.
+    """A stream in a file, either uncompressed or inside zstd frames.
 
     Attributes:
         wrapped: Whether it is inside zstd frames.
         rules: The rules of this kind of stream.
-        size: Bytes of the stream that were read so far.
-        stored: Bytes of the file that this took.
-        short: Whether `head` met damage before it had as many bytes as requested.
-        frame_ends: Where zstd frames end that were read: bytes of the stream and of the file before that.
+        size: Number of bytes of the stream that were read so far.
+        stored: Number of bytes of the file in which these are stored.
+        short: Whether damage kept `head` from returning as many bytes as requested.
+        frame_ends: The end of each zstd frame that was read: its offset in the stream, and that in the file.
     """
 
     stored: int
@@ -57,7 +58,7 @@ class Stream:
     size: int
 
     live = False
-    """Whether more may be appended: then every byte is examined as soon as it is there."""
+    """Whether the file may still grow: then every byte is examined as soon as it is available."""
 
     def __init__(self, source: Source, rules: checks.StreamRules = checks.STREAM) -> None:
         """Read a stream, decompressing it if it starts with a zstd frame. `rules` are those of its format."""
@@ -79,7 +80,7 @@ class Stream:
         """The first bytes of the stream: at least `size`, unless it is shorter or damaged."""
         found = b""
         if self.wrapped:
-            self.source.will_read(0, 1 << 17)  # about what the first block of a frame takes at most
+            self.source.will_read(0, 1 << 17)  # about the largest first block of a frame
         try:
             for piece in self._decompressed() if self.wrapped else self.source.chunks(size=size):
                 found += piece
@@ -92,7 +93,7 @@ class Stream:
         return found
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes from the beginning on.  Raises KVIR-307, KVIR-308 after what could be decompressed."""
+        """Yield the bytes from the beginning on.  Raises KVIR-307, KVIR-308 after the bytes before the damage."""
         self.size = self.stored = 0
         source = self.source
         source.will_read(0, source.size)
@@ -132,8 +133,8 @@ class Stream:
                     return  # `after_frames` reports other bytes
                 raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
             engine = new_engine()
-            # The frame starts at `start`, and gave `done` bytes so far.  Pieces of at most `step` bytes of it are taken
-            # from `ahead`, which was read from `place` on.
+            # `start`: of the frame; `done`: bytes of content so far.  Its next bytes, at most `step` at a time, are
+            # taken from `ahead`, which was read at `place`.
             start, done, step = at, 0, FIRST_STEP
             ahead, place = memoryview(b""), at
             while not engine.eof:
@@ -151,7 +152,7 @@ class Stream:
                     raise self.rules.frame_corrupt.error(span=span, actual=str(error)) from error
                 at += len(piece)
                 done += len(out)
-                # Pieces shrink while they decompress to much, so that the chunks yielded stay small.
+                # Shrink the steps as long as they yield much, so that the chunks stay small.
                 step = min(2 * step, STEP) if len(out) < MUCH else max(step // 2, FINE)
                 if engine.eof:
                     at -= len(engine.unused_data)
@@ -162,12 +163,12 @@ class Stream:
                     yield out
 
     def _read(self, at: int, size: int) -> bytes:
-        """So many stored bytes, and more for the next steps once steps are large."""
+        """Read `size` stored bytes; once steps are large, more for the next ones."""
         if size == STEP:
             try:
                 return self.source.read_up_to(at, AHEAD)
             except SourceError:
-                pass  # not all of these may be damaged
+                pass  # perhaps only the bytes after these are unreadable
         return self.source.read_up_to(at, size)
 
     def _near(self, start: int, stop: int, done: int) -> Iterator[bytes]:

@@ -1,6 +1,8 @@
-"""The value of a literal for a column of each type (which decides what columns a filter can match), and of times.
+"""Values of query literals: what a literal means for columns of each type, and times.
 
-Without a pattern the text of `timestamp("text")`, `timestamp("text", "pattern")` or `date("text")` is read as
+The types for which a literal has a value are those that a filter can match.
+
+Without a pattern the text of `timestamp("text")`, `timestamp("text", "pattern")` or `date("text")` is parsed as
 timestamps are when an archive is written.  Patterns are those of format 0.5.0 on, including the specifiers that only
 reading has: `\\Z` any zone, `\\?` any fraction, `\\s` any second, `\\P` an epoch of guessed unit, `\\O{xy}` one of some
 characters.
@@ -30,7 +32,11 @@ from exhume.formats.clp_s.query.tree import (
 )
 
 INTEGERS, FLOATS, TEXTS, STRINGS, BOOLEANS, ARRAYS, NULLS, TIMES = (1 << i for i in range(8))
+"""Bits of a set of types of columns.  `TEXTS` are encoded strings, `STRINGS` entries of the variable dictionary."""
+
 ALL: Final = 255
+"""The set of all types."""
+
 TYPE_NAMES: Final = ("integer", "float", "text", "string", "boolean", "array", "null", "time")
 
 _INT64_MIN: Final = -(1 << 63)

@@ -47,6 +47,9 @@ LITERAL_TYPES: Final = {
 
 _KNOWN: Final = frozenset(LITERAL_TYPES)
 
+MANY_CHILDREN: Final = 8
+"""Number of children of a node above which they are indexed by key."""
+
 MAX_STEPS: Final = 3_000_000
 """Steps through the tree for one query; real archives take a few for each node and column."""
 
@@ -131,10 +134,13 @@ class Resolver:
         return frozenset(nodes), rest
 
     def _candidates(self, node: int, keys: tuple[Key, ...], at: int) -> Sequence[int]:
-        """The children of a node that key `at` of a path (past its end: only nodes without a key) can accept."""
+        """The children of a node that may match key `at` of a path; past its end, only nodes without a key can.
+
+        The result may have others: it only saves time at nodes with many children, which are indexed by key.
+        """
         children = self.tree.children[node]
         wild = at < len(keys) and keys[at].any
-        if not wild and len(children) > 8:
+        if not wild and len(children) > MANY_CHILDREN:
             named = self._named.get(node)
             if named is None:
                 named = self._named[node] = {}

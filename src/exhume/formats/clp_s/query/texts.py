@@ -60,10 +60,13 @@ class TextQuery:
 
 
 STATIC, INTEGER, FLOAT, DICTIONARY = "static", "integer", "float", "dictionary"
+"""Kinds of a token: static text of a log type, or a variable that is stored as a number or in the dictionary."""
 
 
 @dataclass(slots=True)
 class _Token:
+    """A token `[start, end)` of a pattern, and the kinds (such as `INTEGER`) that it could be stored as."""
+
     start: int
     end: int
     value: bytes
@@ -114,7 +117,7 @@ def stars_for_question_marks(pattern: bytes, *, escaped_too: bool) -> bytes:
 
 
 def split_pattern(pattern: bytes, dialect: TextDialect) -> list[_Token]:
-    """The tokens of a pattern (stars only) that are or may be variables; all between them is static text."""
+    """Return the tokens of a pattern (stars only) that are or may be variables; all else is static text."""
     found: list[_Token] = []
     for match in _TOKENS[dialect].finditer(pattern):
         value = match.group(1)
@@ -122,8 +125,10 @@ def split_pattern(pattern: bytes, dialect: TextDialect) -> list[_Token]:
             continue
         start, end = match.span(1)
         wild = b"*" in value
+        # Certainly a variable: with a digit, all hexadecimal digits, or with a letter after an equals sign.
+        follows_equals = start > 0 and pattern[start - 1 : start] == b"="
         definite = bool(_DIGIT.search(value) or _HEX.match(value)) or (
-            start > 0 and pattern[start - 1] == 0x3D and not wild and bool(_LETTER.search(value))
+            follows_equals and not wild and bool(_LETTER.search(value))
         )
         if definite or wild:
             found.append(_token(value, start, end, definite, dialect))

@@ -44,26 +44,26 @@ if TYPE_CHECKING:
     from exhume.findings import Finding
 
 STRUCTURES_TOGETHER = 8 << 20
-"""Stored bytes up to which the structures of a remote archive are one request; larger ones are read one by one."""
+"""Largest sum of stored bytes at which all structures of a remote archive are read in one request."""
 
 LARGE_DICTIONARY = 4 << 20
-"""Stored bytes up to which a dictionary is read as a whole where only its first entries are needed."""
+"""Largest stored size at which a dictionary is read completely even if only its first entries are needed."""
 
 DICTIONARY_START = 1 << 16
-"""Bytes of a larger one that are examined first."""
+"""Stored bytes of a larger dictionary that are read first for its first entries."""
 
 WORTHWHILE = 4
-"""The beginning of a file is read alone if the rest is at least this many times as large."""
+"""Only the beginning of a dictionary is read as long as the whole is at least this many times as large."""
 
 FRAME_ROOM = 64
 """Bytes that the headers of a small frame can add to its content."""
 
 SMALL_DICTIONARY = 64 << 10
-"""Stored bytes up to which a dictionary comes along with another one from a remote archive."""
+"""Largest stored size at which a dictionary of a remote archive is read along with another one."""
 
 
 def _header_file(tree: Tree) -> Source:
-    """The file of a directory that says what the others are.  Raises CLPS-101, 105 or 307 where there is none."""
+    """The header file of an archive that is a directory.  Raises CLPS-101, 105 or 307 if there is none."""
     names = files_of(tree)
     if HEADER_FILE in names:
         return tree.source(HEADER_FILE)
@@ -96,15 +96,17 @@ class Container(RecordArchive):
                 expected=int(Compression.ZSTD),
                 actual=self.header.compression_type,
             )
-        self._opened = [self.head] if isinstance(source, Tree) else []
+        self._opened = [self.head] if isinstance(source, Tree) else []  # files to close
+        # Read in advance: stored bytes, and decompressed payloads.  The next use takes them out.
         self._fetched: dict[StoredRange, bytes] = {}
         self._whole: dict[StoredRange, bytes] = {}
-        self._frames: dict[StoredRange, FramedPayload | None] = {}
+        self._frames: dict[StoredRange, FramedPayload | None] = {}  # see `shared_frames`
+        # For a remote archive: whether `_fetch_structures` ran, and stored bytes and counts of dictionaries by name.
         self._has_fetched_structures = False
         self._small_dictionaries: dict[str, bytes] = {}
         self._heads: dict[str, bytes] = {}
         self._lock = threading.Lock()
-        self._locks: dict[StoredRange | int, threading.Lock] = {}
+        self._locks: dict[StoredRange | int, threading.Lock] = {}  # see `lock_of`
 
     @property
     def end(self) -> int:
@@ -216,7 +218,7 @@ class Container(RecordArchive):
         return self.file_entry(name).span
 
     def fetched(self, place: StoredRange) -> bytes:
-        """The stored bytes there, which are read unless they were already, and are the caller's from now on."""
+        """Return the stored bytes of a place: those that were read in advance (they are not kept), or read them now."""
         return self._fetched.pop(place, None) or place.read()
 
     def keep(self, place: StoredRange, payload: bytes) -> None:
@@ -229,7 +231,7 @@ class Container(RecordArchive):
             return self._locks.setdefault(what, threading.Lock())
 
     def shared_frames(self, place: StoredRange) -> FramedPayload | None:
-        """FramedPayload of a place, shared by all threads; None if it cannot be decompressed frame by frame.
+        """The `FramedPayload` of a place, shared by all threads; None if it cannot be decompressed frame by frame.
 
         Propagates errors from reading.
         """
@@ -240,7 +242,7 @@ class Container(RecordArchive):
         return self._frames[place]
 
     def frames(self, place: StoredRange, size: int | None = None) -> FramedPayload | None:
-        """FramedPayload of a place for this caller alone.  The bytes read are kept in case `inflate` must take over.
+        """A new `FramedPayload` of a place.  If there is none, the bytes that were read are kept for `inflate`.
 
         In a large local place, each frame is read when it is decompressed: allocating memory for all frames at once
         takes longer than reading them.  If the `size` of the payload is known from elsewhere, frames are searched for
@@ -269,8 +271,9 @@ class Container(RecordArchive):
     def inflate(self, place: StoredRange, size: int | None = None, *, limit: str = "payload_size") -> Buffer:
         """Decompress the zstd frames at a place; bytes after the frames are left to `verify`.
 
-        `size`, if known from elsewhere, is only a hint for speed: the payload may be larger or smaller.  `limit` is the
-        name of the one that bounds the result.
+        The way of decompression depends on what is known: a payload from before, separate frames, a single frame of
+        known or estimated size in one call, else frame by frame in small steps.  `size`, if known from elsewhere, is
+        only a hint for speed: the payload may be larger or smaller.  `limit` is the name of the limit for the result.
 
         Raises CLPS-302 (past the end of the file), CLPS-309 (damaged frame), CLPS-501 (too large).
         """
@@ -321,16 +324,16 @@ class Container(RecordArchive):
         return data, entry.span.in_payload(0, len(data))
 
     def _fetch_structures(self) -> None:
-        """Read the stored bytes of all structures at once."""
+        """Read the stored bytes of all structures in one request, if they are small."""
         try:
             places = [self.file_entry(name) for name in STRUCTURES]
             if sum(place.size for place in places) <= STRUCTURES_TOGETHER:
                 self._fetched |= zip(places, read_together(places), strict=True)
         except ExhumeError:
-            return  # it is raised again where the damaged one is read
+            return  # raised again when the damaged section is read
 
     def dictionary(self, name: str) -> ClpsStrings:
-        """A dictionary section, read again.  Raises CLPS-350."""
+        """Read a dictionary section.  Raises CLPS-350; propagates errors from `inflate`."""
         entry = self.file_entry(name)
         span = entry.span
         if entry.size < DICTIONARY_HEAD:
@@ -350,7 +353,7 @@ class Container(RecordArchive):
         return self._strings(name, count, payload, steps)
 
     def payload_in_file_or_memory(self, rest: StoredRange) -> tuple[Buffer, Iterable[int]]:
-        """The entries of a dictionary, decompressed, and steps as `ClpsStrings` has them.
+        """Return the decompressed entries of a dictionary, and the steps for `ClpsStrings`.
 
         Above the limit `payload_size` they are in a mapped temporary file.  Propagates errors from `inflate`.
         """
@@ -365,7 +368,7 @@ class Container(RecordArchive):
         return spilled_entries(rest, most)
 
     def _strings(self, name: str, count: int, payload: Buffer, steps: Iterable[int] = ()) -> ClpsStrings:
-        """The entries of a dictionary; `steps` as `ClpsStrings` has them."""
+        """Parse the entries of a dictionary; `steps` are for `ClpsStrings`.  Raises CLPS-350."""
         span = self.section_span(name)
         note_payload(span, len(payload))
         where = span.sub(DICTIONARY_HEAD, span.size).in_payload(0, len(payload))
@@ -381,7 +384,7 @@ class Container(RecordArchive):
         self.limits.check("entries", count, span)
         try:
             return ClpsStrings(payload, count, steps)
-        except CodecError:  # of a step
+        except CodecError:  # raised by a step, see `ClpsStrings`
             raise
         except ValueError as error:
             index, at = error.args
@@ -396,8 +399,9 @@ class Container(RecordArchive):
             ) from error
 
     def dictionary_start(self, name: str, count: int) -> ClpsStrings | None:
-        """The first entries of a dictionary, `count` and those that are decompressed with them; None where there is
-        little to be saved, or something is wrong: then the whole dictionary is to be read.
+        """Return the first entries of a dictionary, at least `count`, read without the rest.
+
+        None if that would save little, or something is wrong: the caller then reads the whole dictionary.
         """
         entry = self.file_entry(name)
         size = DICTIONARY_START
@@ -411,18 +415,19 @@ class Container(RecordArchive):
             try:
                 return ClpsStrings(payload, stated)
             except ValueError as error:
-                held = error.args[0]
+                held = error.args[0]  # number of complete entries
             if held >= count:
                 return ClpsStrings(payload, held)
-            if count * size > held * (entry.size // WORTHWHILE):  # where the others are as long, they take too much
+            # By the average size so far, the entries take too large a part of the section.
+            if count * size > held * (entry.size // WORTHWHILE):
                 return None
             size *= WORTHWHILE
         return None
 
     def dictionary_head(self, entry: StoredRange) -> bytes:
-        """The stored count of a dictionary.
+        """Return the stored count of a dictionary.
 
-        Over a network one request brings a whole dictionary, and the small ones come with it.
+        A remote dictionary is read completely, in one request with the small dictionaries, and kept for `fetched`.
         """
         if not self.source.cost.wait:
             return entry.part(0, DICTIONARY_HEAD).read()

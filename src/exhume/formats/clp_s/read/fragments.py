@@ -35,25 +35,30 @@ from exhume.limits import Limits
 from exhume.recovery import Outcome, SalvageReport
 
 STEP: Final = 256
-"""Stored bytes of large payloads that are decompressed at a time: of these, what comes before damage is lost."""
+"""Stored bytes of large payloads that are decompressed at a time; at damage, the content of one such step is lost."""
 
 WINDOW: Final = 64 << 20
-"""Bytes of the file that are searched at once, and from which one structure is decoded at most."""
+"""Bytes of the file that are searched at a time; also the largest stored size of a structure that is found."""
 
 MAX_DICTIONARY: Final = 1 << ClpWord.shift.ofs_variable
-"""Entries that a dictionary's count may claim before it is taken for damage: more log types cannot be referred to."""
+"""Largest plausible count of a dictionary: a column cannot refer to more log types.  A larger one is damage."""
 
 ENTRIES_PER_BYTE: Final = 4
-"""Entries that a stored byte may stand for, likewise: all differ, so that none compresses to nothing."""
+"""Largest plausible number of entries per stored byte: all entries differ, so that each takes some space."""
 
 FEW_ENTRIES: Final = 1024
-"""Entries that even the smallest dictionary may claim."""
+"""Plausible number of entries for a dictionary of any size."""
 
 
 @dataclass(slots=True)
 class Dictionary:
-    """The entries of a dictionary that survive, as they are stored: how many, and of how many (0 when not even that is
-    known).
+    """The surviving entries of a dictionary.
+
+    Attributes:
+        count: Number of entries before the damage; 0 if unknown.
+        kept: Number of the surviving ones, which are the first.
+        payload: Their decompressed bytes.
+        place: The range of the file that has the stored section.
     """
 
     name: str
@@ -72,7 +77,7 @@ class Dictionary:
 
 @dataclass(slots=True)
 class Fragments:
-    """The parts that were found; `header` is None and `packets` is empty when they are lost."""
+    """The parts of an archive that were found; those that were lost are None or empty."""
 
     header: Header | None = None
     packets: list[Packet] = field(default_factory=list)
@@ -86,8 +91,7 @@ class Fragments:
     streams: StoredRange | None = None
 
     def version(self) -> Version:
-        """The format version: the header's where there is one of that number, else the one that node and log types
-        imply."""
+        """The format version: that of the header if it is known, else one with the node types and log types in use."""
         if self.header is not None and self.header.version in KNOWN_VERSIONS:
             return self.header.version
         types = set(self.parsed_tree.types) if self.parsed_tree is not None else set()
@@ -96,6 +100,7 @@ class Fragments:
         if types & {NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT}:
             return (0, 4, 1)
         texts = (ClpsStrings(d.payload, d.kept) for d in self.dictionaries if d.name != "/var.dict")
+        # A placeholder that only the core dialect has, which began with 0.4.0.
         if any(b"\x13" in entries[index] for entries in texts for index in range(len(entries))):
             return (0, 4, 0)
         return (0, 3, 2) if NodeType.DELTA_INTEGER in types else (0, 3, 1)

@@ -460,7 +460,7 @@ class ClpsEncoder:
             if variable.kind is VariableKind.DICTIONARY or word is None:
                 word = encode_dictionary_id(self._entry(0, variable.text), self._dialect)
             column.b.append(word & MASK64)
-        which = 1 if column.type == NodeType.CLP_STRING else 2
+        which = 1 if column.type == NodeType.CLP_STRING else 2  # the dictionary of log types, or of array types
         known = len(self._dictionaries[which])
         log_type = self._entry(which, encoded.log_type)
         if log_type == known:  # upstream counts the positions of placeholders into the size of a new log type
