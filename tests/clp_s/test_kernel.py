@@ -282,6 +282,36 @@ def test_times(epoch: int, pattern: tuple[bytes, int]) -> None:
     assert one == two == ops.BAD_PATTERN
 
 
+SAME_SECOND = [
+    *(b"%Y-%m-%d %H:%M:%S.%3", b"%Y", b"%T", b"at %3 ms", b"%3 %3", b"%S" + b"x" * 64, b"%F"),
+    *(rb"\Y-\m-\d \H:\M:\S.\6 \z{+01:30}", rb"\H:\M:\S", rb"\9 of \A{a,b,c,d,e,f,g}", rb"\E.\3"),
+]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(range(len(SAME_SECOND))), st.sampled_from([0, 1, -1, 86_400, 1 << 33]),
+                  st.sampled_from([0, 1, 999, 10**6, 123_456_789, 999_999_999])),
+        max_size=30,
+    )
+)  # fmt: skip
+def test_times_after_others_in_the_same_second(wanted: list[tuple[int, int, int]]) -> None:
+    """The text of a second is kept for the next time: of this pattern, and where no other digits depend on the time."""
+    found = [(compile_milli_pattern if b"%" in text else compile_nano_pattern)(text) for text in SAME_SECOND]
+    items = [(number, one.unit, one.shift, one.steps) for number, one in enumerate(found)]
+
+    def printed(kernel: ModuleType) -> list[Any]:
+        known, others = kernel.ClpsPatterns(items), kernel.ClpsPatterns(items[::-1])
+        shown = []
+        for number, second, nanos in wanted:
+            epoch = second * (10**9 // found[number].unit) + nanos // found[number].unit
+            shown += [known.render(number, epoch), others.render(number, epoch)]
+        return shown
+
+    one, two = both(printed)
+    assert one == two
+
+
 @needs_kernel
 @given(st.lists(st.lists(st.integers(0, 50), max_size=20), max_size=5), st.integers(0, 20), st.integers(1, 60))
 def test_merging(keys: list[list[int]], cut: int, size: int) -> None:

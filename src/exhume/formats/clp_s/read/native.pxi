@@ -103,6 +103,8 @@ cdef struct Pattern:  # a timestamp pattern, compiled
     int64_t shift  # seconds to add to UTC for the local time that is printed
     int first  # index of its first step
     int count  # of its steps
+    uint64_t serial  # its number in this process; 0 if times of the same second differ in more than its fraction
+    int digits  # of the fraction of a second
     bint absolute  # sub-second steps print the fraction of the absolute value
 
 cdef struct Op:  # an operation: prints a literal and then the value of a column, see program.py

@@ -1,5 +1,33 @@
 # Times, printed by the patterns of the timestamp dictionary.
 
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #define EXH_THREAD __declspec(thread)
+    #else
+    #define EXH_THREAD __thread
+    #endif
+    #define EXH_TIME_TEXT 64
+    typedef struct {
+        uint64_t serial;
+        int64_t seconds;
+        int64_t size, place;
+        char text[EXH_TIME_TEXT];
+    } ExhTime;
+    static EXH_THREAD ExhTime exh_time;
+    """
+    struct ExhTime:  # the last time that this thread printed
+        uint64_t serial  # of its pattern; 0: none was printed
+        int64_t seconds
+        int64_t size  # of the text
+        int64_t place  # of the fraction of the second, in the text
+        char* text
+    ExhTime exh_time
+    enum: EXH_TIME_TEXT
+
+cdef uint64_t time_patterns = 0  # how many have a serial number
+
+
 cdef class ClpsPatterns:
     cdef Pattern* patterns  # sorted by id
     cdef Step* steps  # those of all patterns
@@ -16,6 +44,7 @@ cdef class ClpsPatterns:
     def __init__(self, patterns):
         cdef Py_ssize_t at = 0
         cdef int step = 0, name = 0
+        global time_patterns
         if self.patterns != NULL:
             raise TypeError("made already")
         # By id as an unsigned number; the last pattern with an id counts.
@@ -35,6 +64,12 @@ cdef class ClpsPatterns:
             self.patterns[self.count].first = step
             self.patterns[self.count].count = len(steps)
             self.patterns[self.count].absolute = any(code >= STEP_EPOCH_S for code, _ in steps)
+            digits = [3 * (code - STEP_MILLI + 1) for code, _ in steps if STEP_MILLI <= code <= STEP_NANO]
+            self.patterns[self.count].serial = 0
+            self.patterns[self.count].digits = sum(digits)
+            if len(digits) <= 1 and all(code <= STEP_NANO for code, _ in steps):
+                time_patterns += 1
+                self.patterns[self.count].serial = time_patterns
             for code, text in steps:
                 self.steps[step].code = code
                 self.steps[step].start = at
@@ -77,6 +112,11 @@ cdef class ClpsPatterns:
             free(out.data)
 
 
+cdef inline void put_fraction(Out* out, int64_t nanos, int digits) noexcept nogil:
+    """Append the first 3, 6 or 9 digits of the fraction of a second."""
+    put_padded(out, nanos // 1000000 if digits == 3 else nanos // 1000 if digits == 6 else nanos, digits, c"0")
+
+
 cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcept nogil:
     """Print an epoch by the pattern with this id.  Return 0 or a fault kind."""
     cdef int low = 0, high = op.num_patterns - 1, middle, i, code
@@ -86,7 +126,7 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
     cdef int64_t per_second, seconds, fraction, nanos, days, era, year, day, month, part, value
     cdef int64_t hour, minute, second, hour12, second_of_day
     cdef uint64_t size
-    cdef Py_ssize_t start = out.size
+    cdef Py_ssize_t start = out.size, place = 0
     cdef char[24] digits
     # Find the pattern.
     while low <= high:
@@ -105,6 +145,16 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
     seconds = epoch // per_second if epoch >= 0 else -((-(epoch + 1)) // per_second) - 1
     fraction = epoch - seconds * per_second if epoch >= 0 else (epoch - (seconds + 1) * per_second) + per_second
     nanos = fraction * pattern.unit
+    # Times mostly come in their order: repeat the text of the last one if only the fraction can differ.
+    if pattern.serial and pattern.serial == exh_time.serial and seconds == exh_time.seconds:
+        if not reserve(out, EXH_TIME_TEXT):
+            return F_MEMORY
+        memcpy(out.data + start, exh_time.text, EXH_TIME_TEXT)
+        if pattern.digits:
+            out.size = start + exh_time.place
+            put_fraction(out, nanos, pattern.digits)
+        out.size = start + exh_time.size
+        return F_NONE
     if pattern.absolute:
         size = <uint64_t>epoch if epoch >= 0 else 0 - <uint64_t>epoch
         nanos = <int64_t>(size % <uint64_t>per_second) * pattern.unit
@@ -174,12 +224,9 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
             put_padded(out, minute, 2, c"0")
         elif code == STEP_SECOND:
             put_padded(out, second, 2, c"0")
-        elif code == STEP_MILLI:
-            put_padded(out, nanos // 1000000, 3, c"0")
-        elif code == STEP_MICRO:
-            put_padded(out, nanos // 1000, 6, c"0")
-        elif code == STEP_NANO:
-            put_padded(out, nanos, 9, c"0")
+        elif STEP_MILLI <= code <= STEP_NANO:
+            place = out.size - start
+            put_fraction(out, nanos, 3 * (code - STEP_MILLI + 1))
         elif code == STEP_TRIM_MILLI:
             if nanos // 1000000 == 0:
                 out.data[out.size] = c"0"
@@ -218,4 +265,8 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
             else:
                 size = (0 - <uint64_t>epoch) // <uint64_t>value
                 put_integer(out, <int64_t>(0 - size))
+    if pattern.serial and out.size - start <= EXH_TIME_TEXT:
+        exh_time.serial, exh_time.seconds = pattern.serial, seconds - pattern.shift
+        exh_time.size, exh_time.place = out.size - start, place
+        memcpy(exh_time.text, out.data + start, out.size - start)
     return F_NONE
