@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
@@ -30,11 +30,12 @@ from exhume.formats.clp_s.write.options import (
 )
 from exhume.formats.clp_s.write.series import BlockEncoders, InputBlock, OpenArchive, Series
 from exhume.formats.clp_s.write.textlog import text_log
-from exhume.formats.kv_ir.ingest import Ingest, StreamPart
-from exhume.formats.kv_ir.units import Status as IrStatus
 from exhume.io.files import keep_freed_memory
 from exhume.io.values import Gathering
 from exhume.limits import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.ingest import Ingest, StreamPart
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 
@@ -232,6 +233,8 @@ class ClpSWriter(Writer):
                 return
             piece, self._lead = self._lead, b""
             if self._kind is InputKind.IR:
+                from exhume.formats.kv_ir.ingest import Ingest  # which logs need not load
+
                 self._events = Ingest(self._series.unit.name if self._series.unit else STDIN, limits=self.limits)
         if self._events is not None:
             self._ingest_events(self._events, piece or b"", final)
@@ -305,6 +308,8 @@ class ClpSWriter(Writer):
 
     def _ingest_events(self, events: Ingest, piece: bytes, final: bool) -> None:
         """Encode the events of a KV-IR stream, which is one ingestion unit; its metadata goes into properties."""
+        from exhume.formats.kv_ir.units import Status as IrStatus  # which logs need not load
+
         if events.ended:
             self._reject_trailing(events, piece)
             return

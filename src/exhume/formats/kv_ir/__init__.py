@@ -11,6 +11,8 @@ ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(Frame.at.magic[1], "little")
 FRAME_STARTS = tuple(kind.to_bytes(Frame.at.magic[1], "little") for kind in FrameKind)
 """The first bytes of frames, also of those that are skipped.  Codecs know them as well, but take time to import."""
 
+MAGICS = tuple(Preamble.magic_start + bytes((one,)) for one in (Encodings.FOUR_BYTE, Encodings.EIGHT_BYTE))
+
 FORMAT = Format(
     id="kv-ir",
     title="CLP key-value pair IR stream",
@@ -20,8 +22,8 @@ FORMAT = Format(
     extensions=(".clp", ".clp.zst"),
     aliases=("kv_ir", "kvir"),
     signatures=(
-        Signature(Preamble.magic_start + bytes((Encodings.FOUR_BYTE,)), note="variables of four bytes"),
-        Signature(Preamble.magic_start + bytes((Encodings.EIGHT_BYTE,)), note="variables of eight bytes"),
+        Signature(MAGICS[0], note="variables of four bytes"),
+        Signature(MAGICS[1], note="variables of eight bytes"),
         Signature(ZSTD_MAGIC, note="a Zstandard frame, looked into"),
     ),
     codecs=("none", "zstd"),

@@ -16,8 +16,6 @@ from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.chunks import ALL, StreamChunks, UnitChunk, Worker
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import (
-    MAGIC_SIZE,
-    MAGICS,
     MAX_PREAMBLE,
     has_preamble,
     misfit,
@@ -29,13 +27,6 @@ from exhume.io.values import Gathering
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 T = TypeVar("T")
-
-
-def is_kv_ir(head: bytes) -> bool | None:
-    """Whether a decompressed input is a stream; None while more bytes are needed to decide."""
-    if len(head) < MAGIC_SIZE and any(magic.startswith(head) for magic in MAGICS):
-        return None
-    return head[:MAGIC_SIZE] in MAGICS
 
 
 @dataclass(slots=True)

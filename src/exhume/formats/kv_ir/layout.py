@@ -21,12 +21,11 @@ from exhume_ksy.fast.clp_kv_ir import flat_token, read_decimal_4, read_decimal_8
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, TruncatedError, WriterError
 from exhume.findings import Rule
-from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir import MAGICS, checks
 from exhume.layout.fast import LayoutError
 
 MAGIC_START: Final = PreambleFacts.magic_start
-MAGICS: Final = tuple(MAGIC_START + bytes((one,)) for one in Encodings)
-"""The first four bytes: variables of four bytes, and of eight."""
+"""The bytes of every magic number but the last, which says how wide variables are."""
 
 LENGTHS: Final = PreambleFacts.format
 NUMBERS: Final = Token.format

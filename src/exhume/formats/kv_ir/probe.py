@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError, Span
-from exhume.formats.kv_ir import FORMAT, FRAME_STARTS
+from exhume.formats.kv_ir import FRAME_STARTS, MAGICS
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
@@ -20,6 +20,13 @@ TOO_SHORT_CONFIDENCE = 0.2
 
 _OF_TEXT = re.compile(rb'"VERSION"\s*:\s*"v?0\.0\.|"TIMESTAMP_PATTERN"')
 _VERSION = re.compile(rb'"VERSION"\s*:\s*"[^"]*"')
+
+
+def is_kv_ir(head: bytes) -> bool | None:
+    """Whether a decompressed input is a stream; None while more bytes are needed to decide."""
+    if any(len(head) < len(magic) and magic.startswith(head) for magic in MAGICS):
+        return None
+    return head.startswith(MAGICS)
 
 
 def is_of_text(head: bytes) -> bool:
@@ -45,11 +52,10 @@ def probe_stream(
     """Identify a stream of key-value events or, with `of_text`, of text messages. `parse` reads its metadata."""
     if isinstance(source, Tree):
         return None
-    starts = tuple(signature.magic for signature in FORMAT.signatures)
-    head = source.read_up_to(0, max(map(len, starts)))
-    if not head.startswith((*starts, *FRAME_STARTS)):
+    head = source.read_up_to(0, len(MAGICS[0]))
+    if not head.startswith((*MAGICS, *FRAME_STARTS)):
         return None
-    from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, has_preamble, parse_preamble
+    from exhume.formats.kv_ir.layout import MAGIC_SIZE, has_preamble, parse_preamble
     from exhume.formats.kv_ir.stream import HEAD, Stream
 
     # Decompress the head, and check the magic number.

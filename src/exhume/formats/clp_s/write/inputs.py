@@ -17,10 +17,9 @@ from typing import Any, BinaryIO, Final
 
 from exhume.codecs.streams import inflate_file
 from exhume.errors import SourceError, SourceNotFoundError, Span, WriterError
-from exhume.formats.clp_ir.keyed import as_key_values
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
 from exhume.formats.clp_s.write.textlog import text_log
-from exhume.formats.kv_ir.ingest import is_kv_ir
+from exhume.formats.kv_ir.probe import is_kv_ir
 from exhume.io.files import open_input
 from exhume.io.opening import is_url, open_stream
 from exhume.io.parallel import iterate_ahead
@@ -167,7 +166,25 @@ def read_pieces(source: Input, *, as_is: bool = False, limits: Limits = DEFAULT_
     Raises `SourceError` and `CodecError`, and the problem with a stream of text.
     """
     pieces = _decompressed(source)
-    return pieces if as_is else as_key_values(name_of(source), pieces, limits)
+    return pieces if as_is else _keyed(name_of(source), pieces, limits)
+
+
+def _keyed(name: str, pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+    """A decompressed input as it is, but an IR stream of text as key-value pairs.  Logs load no reader of streams."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if (is_stream := is_kv_ir(head)) is not None:
+            break
+    else:
+        is_stream = False
+    whole = (piece for piece in chain([head], pieces) if piece)
+    if not is_stream:
+        yield from whole
+        return
+    from exhume.formats.clp_ir.keyed import as_key_values
+
+    yield from as_key_values(name, whole, limits)
 
 
 def _decompressed(source: Input) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import WriterError
 from exhume.formats.clp_s.write.assemble import write_archive
@@ -27,13 +27,14 @@ from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
-from exhume.formats.kv_ir.chunks import LEAST_LIMIT
-from exhume.formats.kv_ir.ingest import StreamPart, cut_stream
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.parallel import map_ordered
 from exhume.limits import Limits
 from exhume.native.compiled import KERNEL
 from exhume.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.ingest import StreamPart
 
 _PENDING: Final = 100
 """Finished archives that wait under temporary names until all are finished; more are put in place one by one."""
@@ -304,6 +305,10 @@ def cut_apart(
             yield from chain([head], rest, [None])
             continue
         if found is InputKind.IR:
+            # Logs need not load these.
+            from exhume.formats.kv_ir.chunks import LEAST_LIMIT
+            from exhume.formats.kv_ir.ingest import cut_stream
+
             yield from cut_stream(rest) if limits.payload_size >= LEAST_LIMIT else rest
             yield None
         elif found is InputKind.TEXT:
@@ -345,12 +350,12 @@ class BlockEncoders:
 
         Without `ENCODES_AHEAD` it is returned as it is.
         """
-        if isinstance(data, StreamPart):
-            into = data.encode(partial(begin, self._options)) if ENCODES_AHEAD else None
-            return InputBlock(data.chunk.data, *into, data) if into else InputBlock(data.chunk.data)
         text = isinstance(data, TextPart)
         if isinstance(data, TextPart):
             data = data.data
+        if not isinstance(data, bytes | None):
+            into = data.encode(partial(begin, self._options)) if ENCODES_AHEAD else None
+            return InputBlock(data.chunk.data, *into, data) if into else InputBlock(data.chunk.data)
         if data is None or not ENCODES_AHEAD:
             return InputBlock(data, text=text)
         try:
