@@ -110,8 +110,7 @@ class Container(RecordArchive):
 
     @property
     def end(self) -> int:
-        """End of the archive in its file: the offset that the header states, or the end of the file if that comes
-        first.
+        """End of the archive in its file: the offset that the header states, or an earlier end of the file.
 
         For a directory, the end of the files that are listed in `header`.
         """
