@@ -150,8 +150,8 @@ class Archive(abc.ABC):
     def outline(self) -> SectionMap:
         """The sections, found as cheaply as the archive's own index allows.
 
-        For an undamaged archive they are the same as those of `sections`, except that sections whose border only
-        decompressing finds are one.
+        For an undamaged archive they are the same as those of `sections`, with one exception: neighbors whose border
+        cannot be found without decompressing are one section here.
         """
         return self.sections()
 

@@ -71,7 +71,7 @@ class VerbOptions:
         raise AttributeError(f"{type(self).__name__} is read-only: {name}")
 
     def replaced(self, **values: Any) -> Self:
-        """The same options with other values."""
+        """Return a copy of these options with some values changed."""
         return type(self)(**(self.__dict__ | values))
 
 

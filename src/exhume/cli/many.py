@@ -56,7 +56,11 @@ def many_options(function: F) -> F:
 
 
 class ManyOptions(NamedTuple):
-    """Where the work is done, and the targets given besides the arguments."""
+    """Options of verbs with many targets: where they run, and a list of targets besides the arguments.
+
+    `jobs` is the number of processes (1: this one), `cluster` a dask scheduler, `targets_from` the file of the list
+    (`-`: standard input), and `retries` how often a unit is repeated whose worker died.
+    """
 
     jobs: int = 1
     cluster: str | None = None

@@ -112,6 +112,7 @@ class ProgressBar:
             self._show()
 
     def _show(self) -> None:
+        """Draw the bar, or update it."""
         if not self._shown:
             return
         if self._bar is None:

@@ -56,21 +56,26 @@ METHODS = frozenset((
 """Methods that generated code may call, of any object."""
 
 TAKEN = frozenset(("_make", "append", "get", "iter_unpack", "unpack_from"))
-"""Methods that it assigns to a name, and then calls."""
+"""Methods that generated code assigns to a variable, and then calls."""
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_accepts", "_big", "_each", "_fields", "_inside", "_io", "_parent", "_reader",
     "_root", "_run", "_scan", "_value2member_map_", "_where", "at", "base", "big", "end", "extent", "held", "io",
     "left", "offset", "parent", "path", "places", "problem", "resume_at", "root", "steps", "stop", "view",
 })  # fmt: skip
-"""Attributes that no specification declares: those of readers' own values, and of errors."""
+"""Attributes that no specification declares: those that readers add to structures, and those of errors."""
 
 KEYWORDS = frozenset(("big", "include", "parent", "root", "run", "short"))
 """Arguments that are given by name."""
 
-IMPORTS = {"struct": {""}, "array": {"array"}, "__future__": {"annotations"}, "collections.abc": {"Callable"}}
-IMPORTS |= {"enum": {"IntEnum"}}
-"""Modules of Python that generated code imports, and what of them."""
+IMPORTS = {
+    "struct": {""},
+    "array": {"array"},
+    "__future__": {"annotations"},
+    "collections.abc": {"Callable"},
+    "enum": {"IntEnum"},
+}
+"""Modules of Python that generated code imports, with the names it imports from each (empty: the module itself)."""
 
 
 GIVEN = frozenset(("PROCESS", "TYPES"))
@@ -80,14 +85,18 @@ BASES = frozenset(("Traced", "_IntEnum", "_Structure", "_Table"))
 """Names of base classes and functions from which readers make their classes."""
 
 OURS = frozenset(("__init__.py", "_layout.py"))
-"""Modules of a package that no specification has a part in."""
+"""Modules of a package whose text is the same for all specifications."""
 
 PLAIN = "_Plain_"
-"""What the names of the modules begin with whose readers take no notes, in those whose readers do."""
+"""Prefix of the names by which modules with traced readers import the modules without tracing."""
 
 
 FAMILIES = ("integer", "enum", "bool", "float", "text", "bytes")
 """Words for numbers, strings and bytes among choices, in the names of columns."""
+
+
+FUNCTIONS = ("fill", "make", "scan", "flat", "ends")
+"""Beginnings of the names of the functions that generated code may have for a type, besides `read`."""
 
 
 def declared(model: Model) -> frozenset[str]:
@@ -105,19 +114,23 @@ def declared(model: Model) -> frozenset[str]:
 
 
 def classes(model: Model) -> frozenset[str]:
-    """The names of classes and readers, as code has them."""
+    """Return the names of the classes and functions of generated code.
+
+    For a type, these are its class, the class of its columns, `read_<type>` and the other functions made for it.
+    """
     found: set[str] = set()
     for type in model.types():
         found |= {type.class_name, f"{type.class_name}Columns", type.reader_name}
-        found |= {type.reader_name.replace("read_", f"{what}_", 1) for what in ("fill", "make", "scan", "flat", "ends")}
+        found |= {type.reader_name.replace("read_", f"{what}_", 1) for what in FUNCTIONS}
         found |= {enum.names for enum in type.enums.values()}
     return frozenset(found)
 
 
 def audited(texts: Mapping[str, str], model: Model) -> None:
-    """Raise `UnsupportedError` for readers of a package, by path, that are not made of what readers are.
+    """Raise `UnsupportedError` unless the readers of a package contain only what generated code may contain.
 
-    The module that they share, and that of the package, are constants of ours.
+    `texts` are the modules by path.  The shared module and `__init__.py` are not checked, as they do not depend on the
+    specification.
     """
     names, readers = declared(model) | {*FAMILIES, *(type.id for type in model.types())}, classes(model)
     modules = frozenset(path.removesuffix(".py") for path in texts)
@@ -344,7 +357,7 @@ _LOOKS: dict[type[ast.AST], Any] = {
 
 
 ENDS = ("_start", "_end", "_case", "_valid", "_until")
-"""How the names of columns end that say more of a field than its value."""
+"""Endings of the names of columns that contain anything but the value of a field, such as its offsets."""
 
 
 def composed(name: str, names: frozenset[str]) -> bool:

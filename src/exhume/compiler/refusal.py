@@ -26,7 +26,7 @@ class UnsupportedError(ValueError):
         self.where = where
 
     def within(self, where: str) -> UnsupportedError:
-        """The same refusal with its place, where it has none yet."""
+        """Return this error with a place in the specification, unless it has one already."""
         return self if self.where else UnsupportedError(self.why, where)
 
 

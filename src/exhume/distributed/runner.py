@@ -47,7 +47,7 @@ class Result:
 
 
 class Backend(Protocol):
-    """Where tasks run.  `submit` does not wait; `next` waits for any task to end."""
+    """Runs tasks: threads, processes or a cluster.  `submit` does not wait; `next` waits for any task to end."""
 
     @property
     def slots(self) -> int:
@@ -137,7 +137,7 @@ def _backend(cluster: Any, jobs: int, workers: Workers) -> Backend:
 
 @dataclass(slots=True)
 class _RunningUnit:
-    """A unit in progress, and the attempts made."""
+    """A unit in progress, with its index and the number of attempts that ended."""
 
     index: int
     unit: Any
@@ -218,7 +218,7 @@ class _RunLoop:
             self._tasks += 1
 
     def _settle(self, group: list[_RunningUnit], answer: list[TaskResult] | WorkerLost) -> Iterator[Result]:
-        """Results of a task's units; the others are queued again."""
+        """Yield the results of a task's units; units that get another attempt are queued instead."""
         if isinstance(answer, WorkerLost):
             if len(group) > 1:  # one of them may be the reason: alone, it cannot harm the others
                 self._again.extend(group)

@@ -1,11 +1,11 @@
-"""Where units run: in the caller, in threads, in processes that may die, or on a dask cluster (extra `dask`).
+"""Backends that run units: the caller itself, threads, processes, or a dask cluster (extra `dask`).
 
-Every worker is given a function and a few units, and turns every failure into an answer.
+Every worker gets a function and a few units, and returns a result for each unit, also if it fails.
 
 `concurrent.futures` abandons a whole pool when one of its processes dies, and cannot say which unit it was working on.
 Here each process has its own pipe, so a death is noticed, costs only one attempt at that unit, and the process is
-replaced.  The scheduler of a cluster reruns what a killed worker had; a unit that keeps killing workers is given up by
-it (`distributed.scheduler.allowed-failures`) and comes back here as lost.
+replaced.  The scheduler of a cluster reruns the tasks of a worker that was killed.  After several workers
+(`distributed.scheduler.allowed-failures`) it reports the task as failed, and the units are lost here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FINAL = frozenset({"EX-602", "EX-605", "EX-606", "EX-607", "EX-612", "EX-614", 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """The outcome of one unit: a value, or the error and whether another attempt may help."""
+    """The outcome of one unit: a value, or an error; `passing`: another attempt may succeed."""
 
     value: Any = None
     error: ExhumeError | None = None
@@ -87,7 +87,7 @@ def _one(function: Callable[[Any], Any], unit: Any) -> TaskResult:
 
 
 def failure(message: str, error: BaseException) -> SourceError:
-    """Any other exception as one of our errors."""
+    """Return any other exception as a `SourceError`; memory that ran out has its own words."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if message == "out of memory":
         return SourceError("out of memory while working on a unit", code="EX-610", actual=text)
@@ -108,10 +108,11 @@ def _portable(error: ExhumeError) -> ExhumeError:
 
 
 Work = tuple[int, Callable[[Any], Any], list[Any], float]
+"""A task: its number, the function, the units, and the delay in seconds before it starts."""
 
 
 class Inline:
-    """Everything in the caller, one unit after the other."""
+    """The backend that runs each task in the caller, when its result is requested."""
 
     slots = 1
 
@@ -130,10 +131,10 @@ class Inline:
 
 
 class Threads:
-    """Threads of this process: for units that wait for storage more than they compute."""
+    """The backend of threads: for units that wait for storage more than they compute."""
 
     def __init__(self, count: int) -> None:
-        self.slots: int = count + max(1, count // 4)
+        self.slots: int = count + max(1, count // 4)  # a few tasks wait, so that no thread is idle between two
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="exhume-unit")
         self._done: queue.SimpleQueue[tuple[int, list[TaskResult]]] = queue.SimpleQueue()
         self._closed = threading.Event()
@@ -146,7 +147,7 @@ class Threads:
         if not self._closed.is_set():
             try:
                 answers = work(function, units, delay)
-            except BaseException as error:  # a thread that ended otherwise would never be heard of again
+            except BaseException as error:  # `next` would wait forever for a thread that ended without a result
                 answers = [TaskResult(error=failure("the work on a unit failed", error)) for _ in units]
             self._done.put((task, answers))
 
@@ -159,7 +160,7 @@ class Threads:
 
 
 class Processes:
-    """Processes of this machine, each on its own pipe; one that dies is replaced."""
+    """The backend of local processes, each on its own pipe; one that dies is replaced."""
 
     def __init__(self, count: int) -> None:
         """Prepare `count` processes; each is started when it is first needed."""
@@ -210,9 +211,9 @@ class Processes:
 
 @contextlib.contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C from processes that are started meanwhile: a terminal sends it to them as well, while they import.
+    """Keep Ctrl-C from processes started within: a terminal sends it to them as well, and they would print a traceback.
 
-    For this one it waits until the end.
+    In this process, it takes effect at the end of the block.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -256,7 +257,7 @@ class _Worker:
 
 
 def serve(pipe: Any) -> None:
-    """The life of a worker process: answers until its pipe closes."""
+    """Serve tasks in a worker process until its pipe closes, or an empty message comes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the run
     while True:
         try:
@@ -270,7 +271,7 @@ def serve(pipe: Any) -> None:
             function, units, delay = pickle.loads(call)  # noqa: S301 - the same
             answers = work(function, units, delay)
             reply = pickle.dumps(answers, pickle.HIGHEST_PROTOCOL)
-        except Exception as error:  # what cannot be unpickled here, or pickled back
+        except Exception as error:  # the call cannot be unpickled here, or the results not pickled
             reply = pickle.dumps([TaskResult(error=failure("the work on a unit failed", error))] * count)
         pipe.send_bytes(reply)
 

@@ -77,10 +77,13 @@ class Scanner:
             progress(stop - start, stop - start, "bytes")
 
     def _stored(self, source: Source, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Where patterns that start in `[start, stop)` have bytes that are not in a hole."""
+        """Return the ranges to search for patterns that start in `[start, stop)`: those that are not in a hole.
+
+        A hole reads as zeros, so all of the range is searched if a pattern consists of zeros.
+        """
         if all(map(any, self._patterns)):
             return source.stored(start, min(stop + self._overlap, source.size))
-        return iter([(start, stop)])  # a pattern of zeros is in holes as well
+        return iter([(start, stop)])
 
     def find(self, data: bytes) -> list[tuple[int, int]]:
         """`(offset, pattern index)` of every occurrence in `data`, in ascending order; offsets count from its start."""
@@ -134,7 +137,7 @@ WINDOW = 1 << 20
 """Bytes of the image that are read and searched at a time: few enough to stay in the processor's cache."""
 
 REMOTE_WINDOW = 8 << 20
-"""The same for an image over a network, where each window is a request."""
+"""Bytes per window of an image over a network, where each window is a request."""
 
 PIECE = 8 << 20
 """Bytes of the image that one of several threads searches at a time.  It also examines the archives found there."""

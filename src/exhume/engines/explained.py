@@ -32,9 +32,9 @@ NARROWED = "elements outside the range were not read: fields that they place ins
 
 @dataclass(slots=True)
 class SectionCache:
-    """What stays between two views of a section of any size; only what is shown is read.
+    """Data kept between two views of one section, of any size; only the shown parts are read.
 
-    `content` returns its payload.  A look takes about `patience` seconds at most; None: as long as it takes.
+    `content` returns its payload.  A view takes about `patience` seconds at most; None: without a limit.
     """
 
     content: Callable[[], bytes | Region] | None = None

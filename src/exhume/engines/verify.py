@@ -91,7 +91,7 @@ class Verification(Iterator[Finding]):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict; takes the findings that are left, and raises as they do."""
+        """The verdict.  Iterates over the remaining findings first, and propagates their errors."""
         for _ in self:
             pass
         return self._verdict_so_far()
@@ -103,7 +103,7 @@ class Verification(Iterator[Finding]):
 
     @property
     def ok(self) -> bool:
-        """Whether everything was checked and no rule is broken; takes the findings that are left."""
+        """Whether everything was checked and no rule is broken.  Iterates over the remaining findings first."""
         return self.verdict is Verdict.OK
 
     @property
@@ -180,11 +180,10 @@ class Verification(Iterator[Finding]):
 
 
 def describe_verdict(format: str, counts: Mapping[Severity, int] | None, codes: Container[str] = ()) -> tuple[str, str]:
-    """What to print as the verdict on an archive with so many findings of each severity (None: it was not verified),
-    and of these codes.
+    """Return the verdict on an archive and the words to print for it.
 
-    Returns the verdict, which is `structure` in place of `ok` if no checksum can confirm the content and empty if the
-    archive was not verified, and the words.
+    `counts` are its findings by severity (None: it was not verified), `codes` those that occurred.  The verdict is
+    empty if the archive was not verified, and `structure` in place of `ok` if no checksum can confirm the content.
     """
     if counts is None:
         return "", NOT_VERIFIED

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from itertools import repeat
 from typing import Any
@@ -25,6 +25,10 @@ from exhume.tabular.report import ExportReport, refuse_options
 
 ZIP64 = 1 << 30
 """Members from this size on get 64-bit fields from the start."""
+
+FILE_ATTRIBUTES = 0o100644 << 16
+FOLDER_ATTRIBUTES = 0o40755 << 16 | 0x10
+"""The attributes of zip members: the Unix mode in the upper half, the flags of DOS below it (0x10: a directory)."""
 
 
 def export_tar(
@@ -65,7 +69,8 @@ def export_zip(
     """Write every member to a zip archive at `output` (`-`: standard output), uncompressed, dated 1980-01-01.
 
     `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, here or
-    on Windows, are left out and reported.  Raises `ExhumeError` for a large one whose damage comes after its beginning.
+    on Windows, are left out and reported.  Raises `ExhumeError` for a large
+    member whose damage is found only after its first bytes were written.
     """
     import zipfile
 
@@ -81,12 +86,17 @@ def export_zip(
             folder = entry.kind == "directory"
             try:
                 safe_parts(name.rstrip("/") if folder else name, portable=True)
-                found = () if folder else checked_pieces(archive, name, size, jobs) if data is None else (data,)
+                if folder:
+                    found: Iterable[bytes | memoryview] = ()
+                elif data is None:  # too large for memory
+                    found = checked_pieces(archive, name, size, jobs)
+                else:
+                    found = (data,)
             except ExhumeError as error:
                 lose(report, error)
                 continue
             info = zipfile.ZipInfo(name.rstrip("/") + "/" if folder else name)
-            info.external_attr = (0o40755 << 16 | 0x10) if folder else 0o100644 << 16
+            info.external_attr = FOLDER_ATTRIBUTES if folder else FILE_ATTRIBUTES
             with target.open(info, "w", force_zip64=size >= ZIP64) as into:
                 for piece in found:
                     into.write(piece)
@@ -160,9 +170,9 @@ def stored_order(archive: MemberArchive) -> list[str]:
 def each_member(
     archive: MemberArchive, report: ExportReport, progress: Progress, jobs: int | None = None
 ) -> Generator[tuple[Entry, memoryview | None]]:
-    """Every readable member, with the bytes of a small one, read by `jobs` threads; None: none are wanted.
+    """Yield every readable member, with its bytes if it is small (read by `jobs` threads), else None.
 
-    The others are counted as lost, with a note each.
+    With `jobs` None, no bytes are read.  Members that cannot be read are counted as lost, with a note each.
     """
     names = stored_order(archive)
     with closing(read_ahead(archive, [] if jobs is None else names, jobs or 1)) as ahead:

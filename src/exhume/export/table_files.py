@@ -128,19 +128,19 @@ class CsvFile(TableFile):
         self.file.write(b"\n")
 
     def _plain(self, value: Any) -> bytes:
-        """A value that is not long."""
+        """Return the CSV of a value that is not long."""
         from pyarrow.csv import CSVWriter
 
         flat = self.pa.RecordBatch.from_arrays([flat_column(self.pa, value, self.report.lost)], ["value"])
         made = io.BytesIO()
         with CSVWriter(made, flat.schema) as writer:
             made.seek(0)
-            made.truncate()  # what precedes the values
+            made.truncate()  # without the line of column names
             writer.write_batch(flat)
         return made.getvalue().removesuffix(b"\n")
 
     def _write_text(self, raw: memoryview) -> None:
-        """The text of a value without the quotes around it."""
+        """Write the text of a long value, without the quotes around it."""
         text, is_escaped = LongText(raw), False
         try:
             deque(text.pieces(), maxlen=0)
@@ -276,17 +276,20 @@ class ParquetFile(TableFile):
             self.flush()
 
     def flush(self) -> None:
+        """Write the batches that were kept as a row group, in the background."""
         if self._held:
             self.background.submit(self._put, self.pa.Table.from_batches(self._held, self.schema))
         self._held, self._rows, self.gathered = [], 0, 0
 
     def _open(self, *, is_long: bool) -> None:
+        """Open the file.  For long values, dictionaries and statistics would cost memory and serve no query."""
         from pyarrow.parquet import ParquetWriter
 
         more = {"use_dictionary": False, "write_statistics": False} if is_long else {}
         self._writer = ParquetWriter(self.file, self.schema, compression="zstd", **more)
 
     def _put(self, part: Any) -> None:
+        """Write a row group; the first one decides whether the values of the file are long."""
         if self._writer is None:
             self._open(is_long=part.nbytes > LONG_ROW * part.num_rows)
         self._writer.write_table(part, row_group_size=part.num_rows)

@@ -40,7 +40,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(NamedTuple):
-    """Where the time of a row comes from: a column, and how its values become nanoseconds since 1970."""
+    """The time of a row: its column, and the function that turns its values into nanoseconds since 1970."""
 
     column: str
     described: str

@@ -109,7 +109,7 @@ def note_payload(stored: Span, size: int) -> None:
 
 
 def note_payloads(source: str, starts: Iterable[int], sizes: Iterable[int]) -> None:
-    """The same for payloads at several places of a file."""
+    """Note the sizes of several decompressed payloads of a file, as `note_payload` does for one."""
     found = _sizes.get()
     if found is not None:
         found.update(zip(((source, start) for start in starts), sizes, strict=True))

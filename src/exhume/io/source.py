@@ -27,7 +27,7 @@ STREAM_CHUNK = 1 << 20
 
 
 class Cost(NamedTuple):
-    """How to read from a source or directory."""
+    """Advice on reading from a source or directory efficiently."""
 
     wait: int
     """Latency of a read, as the bytes that could be read meanwhile; 0 if there is none."""

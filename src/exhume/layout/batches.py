@@ -22,7 +22,7 @@ FIRST_ROWS = 256
 
 @dataclass(eq=False)
 class Paused(Exception):  # noqa: N818 - nothing is wrong
-    """What a reader raises where the list begins: where that is, and what reads elements.
+    """Raised by a reader at the beginning of the list: its position, and the functions that read its elements.
 
     Attributes:
         at: Where the first element begins in the bytes.

@@ -49,7 +49,7 @@ _LAZILY: ContextVar[bool] = ContextVar("_LAZILY", default=False)
 
 @contextmanager
 def passing(*, lazily: bool = False) -> Iterator[None]:
-    """Have arrays passed over that are parsed within.
+    """Pass over long arrays that are parsed within: only the ends of their elements are found.
 
     With `lazily`, an array at the end of a `Region` is only begun: `Elements.read_on` continues.
     """
@@ -110,7 +110,10 @@ class Elements(Sequence[Any]):
         return self._recent[at]
 
     def read_on(self, *, index: int = 0, at: int = 0, patience: float | None = None) -> None:
-        """Find the elements up to a number and those that begin before a position, for at most so many seconds."""
+        """Find the elements up to number `index` and those that begin before position `at`, in `patience` seconds.
+
+        With None, there is no limit of time.  An error ends it, and is kept in `failure`.
+        """
         until = None if patience is None else time.monotonic() + patience
         here = self.stream.pos()
         try:
@@ -125,13 +128,16 @@ class Elements(Sequence[Any]):
             self.stream.seek(here)
 
     def found(self, count: int, patience: float | None) -> Sequence[int] | None:
-        """The numbers of the elements up to a count, as `read_on` finds them; None: there are no more than were."""
+        """Find the elements up to a count, as `read_on` does; return the numbers of all, None if none is new."""
         before = len(self)
         self.read_on(index=count, patience=patience)
         return range(len(self)) if len(self) > before else None
 
     def window(self, at: int, least: int = MARGIN) -> tuple[Any, int]:
-        """Bytes of the stream from a position on, in a view, and where it begins."""
+        """Return a view of bytes of the stream that contains position `at`, and the position where the view begins.
+
+        A `Region` has at least `least` bytes in it from `at` on, unless it ends before.
+        """
         io = self.stream._io  # noqa: SLF001 - without a copy
         return io.window(at, least) if isinstance(io, Region) else (io.getvalue(), 0)
 
@@ -234,13 +240,13 @@ def _is_last(stream: Any, owner: Any, name: str) -> bool:
 
 
 def _put(owner: Any, name: str, found: Elements) -> None:
-    """Put the elements in place of the list that the parser made."""
+    """Replace the list that the parser made for a field by `found`, and its positions by those of `found`."""
     setattr(owner, name, found)
     owner._debug[name]["arr"] = found.places  # noqa: SLF001 - as the parser does
 
 
 class _Position:
-    """A position, as far as conditions of the parsers ask streams for it."""
+    """A position in a stream, with the methods of a stream that conditions of `repeat-until` call."""
 
     __slots__ = ("_end", "at")
 
@@ -293,7 +299,8 @@ def _walk_on(found: Elements, times: int | None, until: Callable[[Any, Any], Any
                 here.at = at
                 try:
                     over = known(one, here)
-                except FAILURES:  # the fast reader returns it in another form
+                except FAILURES:
+                    # The condition does not apply to what the fast reader returns: from here on the parser reads.
                     places.known, places.at, found.reader = index, at, None
                     over, ends = known(found[index - 1], here), _ends(found, index, at)
                 if over:
@@ -347,11 +354,11 @@ def _ends(found: Elements, index: int, at: int, *, kept: bool = False) -> Iterat
 
 
 def _parsed(found: Elements, index: int) -> Any:
-    """Parse an element, which is kept if it is one of the first or only a part of it can be read."""
+    """Parse an element.  It stays parsed if it is one of the first, or if parsing fails, to show it in part."""
     try:
         made = found.keep(index)
     except FAILURES:
-        found.places.end(open=True)
+        found.places.end(open=True)  # its end is unknown
         raise
     if index >= KEPT:
         found.drop(index)

@@ -28,7 +28,7 @@ FAILURES = (LayoutError, IndexError, TypeError, AttributeError, OverflowError, R
 Mostly the first; the others come from expressions over absent fields, and from structures that nest too deeply."""
 
 RAISED = (*FAILURES, ValueError, ArithmeticError, LookupError, NameError, MemoryError)
-"""The same for readers compiled from other people's specifications, whose expressions may make no sense."""
+"""Exceptions of readers compiled from third-party specifications, whose expressions may fail in more ways."""
 
 
 def read(

@@ -173,7 +173,9 @@ class Specification:
             return SpecificationRows(self, source, path, arguments).table()
 
     def batches(self, target: Target, path: str, *arguments: Any, rows: int = BATCH_ROWS) -> Any:
-        """The same as a `pyarrow.RecordBatchReader` with batches of at most `rows` rows; raises the same errors.
+        """Return the table of `to_arrow` as a `pyarrow.RecordBatchReader`, in batches of at most `rows` rows.
+
+        Raises the same errors.
 
         A list that the end of the file or of a substream ends, or that nothing else requests, takes the memory of one
         batch, whatever its length; others are read as a whole first.  Later batches raise what their rows raise.  The
@@ -220,7 +222,7 @@ class Specification:
 
     @cached_property
     def traced_at_once(self) -> Callable[[View], Any]:
-        """The same with every element of every list read at once, for comparison."""
+        """The traced reader that reads every element of every list at once, for comparison."""
         return self._traced(module_texts(self.model, traced=True))
 
     def _traced(self, readers: Mapping[str, str]) -> Callable[[View], Any]:
@@ -260,7 +262,10 @@ class Specification:
                 )
 
     def _around(self, reader: Any) -> list[Any]:
-        """Return the arguments of the root's reader that describe what is around it: all None, as there is nothing."""
+        """Return the arguments of the root's reader for its parent, root and the like: all None, as it has none.
+
+        They come after data, position and end, and before the parameters of the specification.
+        """
         code = getattr(reader, "python", reader).__code__
         names = code.co_varnames[3 : code.co_argcount - len(self.specs[self.id].get("params", ()))]
         return [None for _ in names]
@@ -286,9 +291,10 @@ class Specification:
         if texts is None:
             return None
         type = self.model.schemas[self.id]
+        # The readers that contain the list stay interpreted: compiled code cannot pause.
         left = {(type.root.id, type.reader_name)}
         for step in steps[:-1]:
-            type = type.field(step).one.type  # type: ignore[union-attr]  # `pausing` has seen to it
+            type = type.field(step).one.type  # type: ignore[union-attr]  # `paused_texts` found structures
             left.add((type.root.id, type.reader_name))
         module = load(texts, self.id, self.model, self.outside, native=self.native, left=frozenset(left))
         reader = getattr(module, self.model.schemas[self.id].reader_name)

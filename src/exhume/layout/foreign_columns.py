@@ -56,6 +56,7 @@ class ArrowColumns:
     rows: Any
 
     def __init__(self, tabulator: Tabulator, rows: Any) -> None:
+        """Make columns of `rows`, which a generated reader returned; `tabulator` has the schema."""
         import numpy as np
 
         self.np: Any = np

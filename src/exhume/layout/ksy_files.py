@@ -31,7 +31,7 @@ _INTEGER = re.compile(r"[-+]?(0b[01_]*[01]|0o[0-7_]*[0-7]|0x[0-9a-fA-F_]*[0-9a-f
 _FLOAT = re.compile(r"[-+]?([0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?)", re.ASCII)
 _IMPORT = re.compile(r"/?(\.{1,2}/){0,9}([A-Za-z0-9_.-]{1,200}/){0,9}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 _PLACE = re.compile(r"\w+((?:::\w+)*)(?:\.(\w+))?((?:: [^: ]+)*)", re.ASCII)
-"""Where something is refused: types, a field, and the keys that lead on, each with an index."""
+"""The place in a specification that an error names: types, a field, and the keys and indexes below it."""
 
 Lines = dict[tuple[str | int, ...], int]
 """The line of each part of a file, by the keys and indexes that lead to it."""
@@ -54,13 +54,13 @@ class SpecFiles:
         self.room: FileBudget = FileBudget()
         self.specs: dict[str, Mapping[str, Any]] = {}
         self.paths: dict[str, Path] = {}
-        """Where each specification was found, as it is named in messages."""
+        """The path of each specification by its id, as it is named in messages."""
         self.lines: dict[str, Lines] = {}
         self.read_already: dict[Path, str] = {}
         self.absent: list[Path] = []
-        """Where imports were looked for before they were found."""
+        """Paths without a file, at which imports were searched for before they were found."""
         self.imported: dict[str, list[str]] = {}
-        """The ids of what each imports."""
+        """The ids of the specifications that each one imports."""
 
     def read(self, path: Path) -> str:
         """Read a specification and what it imports; return its id."""

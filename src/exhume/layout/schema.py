@@ -157,6 +157,7 @@ class Explainer:
         return self._where.sub(start, end)
 
     def _traced_children(self, parsed: Traced, parent: Field) -> None:
+        """Add the fields of a structure that a traced reader returned to `parent`, up to the limit."""
         docs = describe_traced(type_of(parsed))
         for one in type_of(parsed).seq:
             if one.id in parsed.PLACES and self._is_room(parent):
@@ -179,6 +180,7 @@ class Explainer:
     def _traced_attribute(
         self, parsed: Traced, name: str, value: Any, docs: dict[str, FieldDoc], parent: Field
     ) -> None:
+        """Add one field of such a structure, in the form that `_attribute` takes."""
         value = parsed.PARTIALS.get(name, value)
         view, start, end, many, *why = parsed.PLACES.get(name, (None, None, None, ()))
         place: dict[str, Any] = {}
@@ -198,6 +200,7 @@ class Explainer:
             parent.children[-1].note = f"{STOPPED}: {why[0]}"
 
     def _children(self, parsed: Any, parent: Field) -> None:
+        """Add the fields of a structure to `parent`: those of its sequence, then the instances that have a value."""
         if isinstance(parsed, Traced):
             self._traced_children(parsed, parent)
             return
@@ -220,6 +223,7 @@ class Explainer:
                     parent.children[-1].value = ELSEWHERE
 
     def _instance(self, parsed: Any, name: str) -> tuple[Any, str]:
+        """Return the value of an instance, and the error if it cannot be read (else empty)."""
         try:
             return getattr(parsed, name), ""
         except (*FAILURES, *RAISED) as error:
@@ -228,6 +232,7 @@ class Explainer:
     def _attribute(
         self, parsed: Any, name: str, value: Any, place: dict[str, Any], docs: dict[str, FieldDoc], parent: Field
     ) -> None:
+        """Add one field to `parent`; `place` has the positions that the parser noted for it."""
         doc = docs.get(name, FieldDoc())
         span = self._place(place)
         path = f"{parent.path}.{name}"
@@ -362,6 +367,7 @@ class Explainer:
         return found
 
     def _value(self, made: Field, value: Any, span: Span | None, doc: FieldDoc, docs: dict[str, FieldDoc]) -> None:
+        """Put the value of one field into `made`: a structure with its fields, an enum with its name, or as it is."""
         if isinstance(value, (KaitaiStruct, Traced)):
             if span is not None and isinstance(value, KaitaiStruct):
                 self._base(value._io, self._relative(span))  # noqa: SLF001 - the stream is what the position is known by
@@ -397,7 +403,7 @@ class Explainer:
                 self._parse_as(made, doc.parsed_as, value.encode("latin-1", "replace"))
 
     def _parse_as(self, made: Field, schema: str, data: bytes) -> None:
-        """The parts of bytes that the specification composes; they are not stored as such, so they have no spans."""
+        """Parse the string of a value instance by another schema; nothing in it has a span, as it is not stored."""
         parsed = debug_class(schema)(KaitaiStream(BytesIO(data)))
         try:
             parsed._read()  # noqa: SLF001 - debug classes read on request
@@ -417,6 +423,7 @@ class Explainer:
         return self._relative(span) + size
 
     def _place(self, place: dict[str, Any]) -> Span | None:
+        """Return the span of the positions that a parser noted; None if they are in a stream without a known place."""
         start = place.get("start")
         if start is None:
             return None

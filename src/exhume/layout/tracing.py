@@ -45,9 +45,9 @@ class Places(Sequence[dict[str, Any]]):
         self._starts = array("q")
         self.mask: int = 0
         self.known = 0
-        """The elements that are not even and have a known end."""
+        """Number of elements with a known end, without even ones.  Even: all are `width` bytes, or all are empty."""
         self.at: int = first
-        """Where the last of them ends."""
+        """End of the last of them, as a position in the stream."""
         self._even = 0
         self._open = False  # whether there is one more element, read in part
         self._walked = walked
@@ -59,7 +59,7 @@ class Places(Sequence[dict[str, Any]]):
         return not self._width and not self.known and self._even > 0
 
     def end(self, ends: int | None = None, *, even: int = 0, open: bool = False) -> None:
-        """Note where one more element ends, how many even ones there are, or that one does not end."""
+        """Note where one more element ends, how many even ones there are, or (`open`) that one has no known end."""
         if ends is not None:
             if not self.known & self.mask:
                 self.begin(self.at)
@@ -154,7 +154,11 @@ Place = list[Any]
 
 
 class Traced:
-    """A structure that remembers the place of each of its fields."""
+    """A structure that remembers the place of each of its fields.
+
+    `PLACES` has the places by field, in the order in which reading began; a field that failed has the problem as a
+    fourth item.  `PARTIALS` has the parts that were read of fields that failed.
+    """
 
     PLACES: dict[str, Place]
     PARTIALS: dict[str, Any]
@@ -187,13 +191,13 @@ class Many(Sequence[Any]):
 
 
 RELEASED = 32 << 20
-"""Bytes of a mapped file whose pages are let go at a time."""
+"""Bytes of a mapped file whose pages are released at a time."""
 
 
 class Lazily(Sequence[Any]):
-    """A list of structures that keeps only some start positions; `read` reads one that is shown, with notes.
+    """A list of structures that keeps only some start positions; an element is read again when it is shown.
 
-    Where expressions request elements, they are held as the fast readers give them: what is shown is read again.
+    If expressions of the specification use the elements, they are kept in addition, without the places of their fields.
     """
 
     def __init__(self, view: Any, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:
@@ -214,11 +218,11 @@ class Lazily(Sequence[Any]):
 
     @property
     def stop(self) -> int:
-        """Where the last element ends."""
+        """End of the last element, as a position in the view."""
         return self.found.at
 
     def _walked(self, index: int, at: int) -> Iterator[int]:
-        """Where the elements from a number and its start on end."""
+        """Yield the end of each element from `index` on, which starts at `at`."""
         run = type(self._run)(self._run.size)  # they were read before: these do not count
         while True:
             _, at = self._read(at, index, run)
@@ -243,7 +247,7 @@ class Lazily(Sequence[Any]):
         return self._read(self.found.start(index), index, self._run.second())[0]
 
     def begin(self, at: int) -> None:
-        """One more begins."""
+        """Note that one more element begins at `at`."""
         self.found.at, self.begun = at, True
 
     def add(self, start: int, end: int, value: Any = None) -> None:
@@ -315,8 +319,10 @@ def named(value: Any, type: Type, id: str) -> Any:
 
 
 def keep(value: Traced, error: Exception) -> None:
-    """Keep the part of a field that was read before reading failed, and passes the structure on to the enclosing
-    one."""
+    """Keep the part of a field that was read before `error`, and attach the structure to the error.
+
+    The structure around it then keeps this part of its own field.
+    """
     places, partials = value.PLACES, value.PARTIALS
     open_ = (id for id, place in reversed(places.items()) if place[2] is None or id in partials)
     id = next(open_, None)
@@ -326,8 +332,9 @@ def keep(value: Traced, error: Exception) -> None:
 
 
 def keep_instance(value: Traced, error: Exception, id: str, kept: str) -> None:
-    """Note why an instance was not read, as `keep` does; nothing is passed on to the parent, as it may be read from
-    anywhere.
+    """Note why an instance was not read, as `keep` does; `kept` is the attribute that keeps its value.
+
+    Nothing is attached to the error, because the code that requested the instance may be in any structure.
     """
     begun = getattr(value, kept, None)
     if hasattr(value, kept):
@@ -337,7 +344,7 @@ def keep_instance(value: Traced, error: Exception, id: str, kept: str) -> None:
 
 
 def _refused_end(value: Traced, error: Exception, id: str) -> int | None:
-    """Where a field ends whose value the specification does not allow; None for one whose bytes were not all read."""
+    """Return the end of a field whose value breaks `valid` or `contents`; None if its bytes were not all read."""
     if not isinstance(error, LayoutError) or error.short or error.path != id:
         return None
     has_rule = not {"contents", "valid"}.isdisjoint(type_of(value).field(id).raw)

@@ -21,7 +21,7 @@ class Events(Protocol):
 
     @property
     def source(self) -> Stored:
-        """Where it is read from."""
+        """The source that it is read from."""
 
     def events(self) -> Iterator[Any]:
         """Its events, in order."""

@@ -37,7 +37,7 @@ NO_DIGEST: Final = "digests of damaged members"
 DIGESTS: Final = ("stored", "sha256")
 
 PIECE_BYTES: Final = 1 << 20
-"""Content of members after which a thread takes no more of them at a time."""
+"""Bytes of content after which a thread takes no further member at a time."""
 
 PIECE_MEMBERS: Final = 512
 """Members that a thread takes at a time at most."""
@@ -98,8 +98,10 @@ def choose(available: Iterable[str], columns: Iterable[str] | None) -> list[str]
 def batched(
     rows: Iterable[T], batch_rows: int, size: Callable[[T], int] = lambda row: 0, most: int | None = None
 ) -> Iterator[list[T]]:
-    """Rows in lists of at most `batch_rows`; a list ends earlier with the row with which it reaches `most` bytes, or
-    `BATCH_BYTES`; a row of that size is a list by itself.
+    """Yield rows in lists of at most `batch_rows`.
+
+    A list ends earlier when its rows reach `most` bytes (default: `BATCH_BYTES`) by `size`; a row of that size is a
+    list by itself.
     """
     most = BATCH_BYTES if most is None else most
     held: list[T] = []
@@ -139,7 +141,7 @@ def rebatched(
 
 
 def rebatched_each(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator[tuple[K, Any]]:
-    """`rebatched` for the pieces of several tables, which come with the key of theirs, as do the batches."""
+    """Yield batches as `rebatched` does, for pieces of several tables; each has the key of its table."""
     return ((key, _joined(held)) for key, held in _batch_slices(pieces, batch_rows))
 
 
@@ -157,19 +159,21 @@ MOST_PIECES: Final = 64
 
 
 class _BatchSlices:
-    """The slices that the next batch of a table is joined of."""
+    """The slices from which the next batch of a table is joined."""
 
     def __init__(self, batch_rows: int) -> None:
         self._batch_rows = batch_rows
         self._begin()
 
     def _begin(self) -> None:
+        """Begin the next batch: no slices, and all rows and bytes of a batch left."""
         self.held: list[Any] = []
         self._rows, self._room = self._batch_rows, BATCH_BYTES
 
     def add(self, batch: Any, sizes: Any) -> Iterator[list[Any]]:
-        """Add rows; yield the slices of each complete batch.  A row of `BATCH_BYTES` is one by itself: joined
-        with others, it would be copied.
+        """Add rows; yield the slices of each complete batch.
+
+        A row of at least `BATCH_BYTES` is a batch by itself: joined with others, it would be copied.
         """
         import numpy
 
@@ -216,8 +220,9 @@ def _batch_slices(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iter
 
 
 def text_array(pa: Any, values: Any, losses: Counter[str] | None = None) -> Any:
-    """Byte strings (a list or an array) as `large_string`; bytes that are not UTF-8 are replaced by U+FFFD, and the
-    affected strings counted.
+    """Return byte strings (a list or an array) as `large_string`.
+
+    Bytes that are not UTF-8 are replaced by U+FFFD, and the affected strings counted in `losses`.
     """
     made = values if isinstance(values, pa.Array) else pa.array(values, pa.large_binary())
     try:

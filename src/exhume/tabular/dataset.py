@@ -66,7 +66,7 @@ class Scan:
                 raise
 
     def end(self) -> None:
-        """Wait for the batch that is being read; the next one raises `SourceError`, lest a part be taken for all."""
+        """Wait for the batch being read.  The next one raises `SourceError`: a part must not pass for the table."""
         self._ends = True
         with self._turn:
             pass
@@ -75,6 +75,7 @@ class Scan:
 _SCANS: Final[weakref.WeakSet[Scan]] = weakref.WeakSet()
 """Scans that Arrow or a caller still has."""
 _STEP_S: Final = 0.01
+"""Seconds of each wait for threads of Arrow when the interpreter exits."""
 
 
 @atexit.register
@@ -88,7 +89,7 @@ def _end_scans() -> None:
             break
         time.sleep(_STEP_S)
     if scans:
-        time.sleep(5 * _STEP_S)  # its threads leave Python
+        time.sleep(5 * _STEP_S)  # time for its threads to leave Python
 
 
 class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
@@ -165,7 +166,7 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         texts += [] if filter is None else [str(filter)]
         requested = set() if isinstance(columns, Mapping) else set(columns)
 
-        def named(name: str) -> bool:  # names are written as they are
+        def named(name: str) -> bool:  # the text of an expression contains names without quotes or escapes
             return any(name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for text in texts)
 
         return [name for name in names if name in requested or named(name)] or names[:1]

@@ -12,7 +12,7 @@ from exhume.counts import counted
 from exhume.errors import WriterError
 
 ESCAPED = "texts with control characters"
-"""The kind of loss that `escape_controls` is."""
+"""The kind of loss of values that `escape_controls` changes."""
 
 CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 """Characters that a terminal or a spreadsheet obeys, except tab and line ends, which CSV quotes."""

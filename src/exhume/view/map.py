@@ -37,7 +37,7 @@ VISIBLE = 3.0
 
 DAMAGED_NAMES = 4
 ENDS = (590, 740, 820, 980, 1060)
-"""Where the columns of numbers in the table end."""
+"""Right edges of the columns of numbers in the table."""
 
 COLORS = {
     SectionKind.STRUCTURE: "#5b8fd9",

@@ -46,14 +46,14 @@ class Bar:
 
     @classmethod
     def of_many(cls, run: SectionRun, first: int, last: int) -> Bar:
-        """That of the sections `[first, last)` of a run."""
+        """The bar of the sections `[first, last)` of a run."""
         kinds: Counter[SectionKind] = Counter()
         for section, _, size in run.sums(first, last):
             kinds[section.kind] += size
         return cls(run[first], run[last - 1].name, run.bounds[first], run.bounds[last], last - first, kinds)
 
     def join(self, other: Bar) -> None:
-        """Take over one that follows."""
+        """Extend this bar by the one that follows it."""
         self.last = other.last
         self.end = max(self.end, other.end)
         self.count += other.count

@@ -100,7 +100,7 @@ def text_width(text: str) -> int:
 
 
 class Screen(NamedTuple):
-    """Where text for people goes: its width in columns (None: not a terminal), and whether it has colors."""
+    """Output for people: its width in columns (None: not a terminal), and whether it has colors."""
 
     width: int | None = None
     color: bool = False
@@ -147,7 +147,7 @@ class Screen(NamedTuple):
         return self.table(zip(*columns, strict=True), header, sizes=True)
 
     def narrower(self, columns: int) -> Screen:
-        """The same screen next to an indentation."""
+        """Return this screen, narrower by an indentation."""
         return self if self.width is None else self._replace(width=max(NARROWEST, self.width - columns))
 
     def wrap(self, text: str, indent: int, *, whole: bool = False) -> list[str]:

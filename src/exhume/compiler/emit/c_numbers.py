@@ -234,7 +234,7 @@ class ElementExpressions:
     type: Type
     prefix: str
     base: str
-    """Where its stream begins, when that is known."""
+    """Variable with the start of its stream; empty if that is not known."""
     inner: Mapping[str, ElementExpressions]
     """Structures within it, which are read in place."""
     read: set[str]

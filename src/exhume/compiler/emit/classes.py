@@ -182,7 +182,10 @@ class ClassEmitter(Statements):
         return out + lines.lines
 
     def _failing(self, field: Field, kept: str) -> None:
-        """Statements that read an instance, or say why there is none."""
+        """Emit the body of an instance's property in `foreign` modules; its errors have the field's path.
+
+        `kept` is the attribute that keeps the value, such as `self._size_`.
+        """
         lines = self.lines
         if field.value is None:
             lines.add("io = self._io", "at = io.at")
@@ -204,7 +207,7 @@ class ClassEmitter(Statements):
         lines.add(f"return {kept}")
 
     def read_elsewhere(self, field: Field) -> None:
-        """Statements that read an instance from its place in its stream, of specifications of others."""
+        """Emit statements that read an instance from its position in its stream, in `foreign` modules."""
         lines, moving = self.lines, self.type.root.model.moving is not None
         # Find the stream, and the position in it.
         stream, position = field.expr("io"), field.expr("pos")

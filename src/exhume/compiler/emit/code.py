@@ -48,14 +48,14 @@ CLASSES = {
     "bytes": "(bytes, memoryview)",
     "stream": "Stream",
 }
-"""What values of a kind are in Python, where that has to be seen."""
+"""Python classes of the values of a kind, for checks with `isinstance`."""
 
 OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
 """Attributes of every structure that are not fields (`Structure` in `exhume.compiler.emit.layout`)."""
 
 
 def _whole_bytes(bits: int | None) -> int:
-    """The bytes of some bits; raises `UnsupportedError` where there is no number of them."""
+    """Return a number of bits in whole bytes; raises `UnsupportedError` if it is not fixed (None)."""
     if bits is None:
         raise UnsupportedError("the size of a type without a fixed size")
     return -(-bits // 8)
@@ -123,7 +123,7 @@ class Code(abc.ABC):
         return f"{at} >= {end}"
 
     def kept(self, field: Field) -> str:
-        """Where the value keeps a field."""
+        """Return the attribute that stores a field, as code."""
         return f"value.{safe(field.id)}"
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
@@ -131,7 +131,7 @@ class Code(abc.ABC):
         return None
 
     def place(self) -> tuple[str, str]:
-        """Where reading is in the stream of the structure, and where that ends."""
+        """Return the current position in the stream of the structure and the end of the stream, as code."""
         return self.moved or "at", "end"
 
     counts = False
@@ -143,7 +143,7 @@ class Code(abc.ABC):
             self.lines.add("bit = at * 8")
 
     def begin(self) -> str:
-        """Where the stream of the structure begins."""
+        """Return the start of the stream of the structure, as code."""
         return "io.base" if self.foreign else "base"
 
     def sync(self) -> bool:

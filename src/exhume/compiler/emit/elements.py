@@ -42,11 +42,14 @@ C_TYPES = {
     "H": "uint16_t",
     "I": "uint32_t",
     "Q": "uint64_t",
+    "b": "int8_t",
+    "h": "int16_t",
+    "i": "int32_t",
     "q": "int64_t",
     "f": "float",
     "d": "double",
 }
-C_TYPES |= {"b": "int8_t", "h": "int16_t", "i": "int32_t"}
+"""The C type of a number, by its type code in the modules `array` and `struct`."""
 
 HEAD = """# Readers of single elements for compiled code; written by `make generated`, never edited by hand.
 
@@ -106,7 +109,7 @@ class Element(ElementExpressions):
         self.type = type
         self.prefix = prefix
         self.base: str = base or ("first" if of is None and type.parent is None else "")
-        """Where its stream begins, when that is known."""
+        """Variable with the start of its stream; empty if that is not known."""
         self.lines: Lines = Lines() if of is None else of.lines
         self.scalars: dict[str, str] = {} if of is None else of.scalars
         self.columns: list[tuple[str, str, str]] = []
@@ -115,7 +118,7 @@ class Element(ElementExpressions):
         self.inner: dict[str, Element] = {}
         self.read: set[str] = set()
         self.bounded: ex.Expr | None = None
-        """What was just found not to pass the end."""
+        """The field just read, if its `valid` limits it to the remaining bytes: as a size, it needs no check."""
         self.small: set[ex.Expr] = set()
         """Expressions that do not pass the end at some point, and so fit 63 bits."""
 
@@ -221,7 +224,7 @@ class Element(ElementExpressions):
                 raise UnsupportedError("this is not supported by compiled code")
 
     def _check(self, field: Field) -> None:
-        """Statements that refuse what `valid` does not allow; a number that fits the stream becomes `bounded`."""
+        """Emit the checks of `valid`.  A number that they limit to the remaining bytes becomes `bounded`."""
         value: ex.Expr = ex.Name(field.id)
         self.read.add(field.id)
         for condition in conditions(field, value):

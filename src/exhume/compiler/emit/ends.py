@@ -3,9 +3,8 @@
     ends_entries(view, at, end, ...) -> list[int]
     ENTRIES
 
-It takes the arguments of the reader. Only those parts of an element are read that say how long it is. When an element
-does not fit, the reader reports the fault.  The table has the readers of single elements by what the field is switched
-on.
+It takes the arguments of the reader. Only the parts of an element are read that determine its size. When an element
+does not fit, the reader reports the fault.  The table has the readers of single elements by the value in `switch-on`.
 """
 
 from __future__ import annotations

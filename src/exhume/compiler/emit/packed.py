@@ -21,6 +21,7 @@ class PackedReader:
     """
 
     def __init__(self, module: Module, rows: PackedRows) -> None:
+        """Begin the function for `rows`, in `module`."""
         self.module = module
         self.rows = rows
         self.reader = Reader(module, rows.row.type)

@@ -40,11 +40,12 @@ class Reader(Statements):
     """Whether fields that follow each other and are there on the same condition are read together."""
 
     def __init__(self, module: Module, type: Type) -> None:
+        """Begin the reader of `type`, a function of `module`."""
         super().__init__(module, type)
         self.value = "value"
         """The variable that the structure is in."""
         self.met: ex.Expr | None = None
-        """The condition that is met where reading is."""
+        """The condition (`if`) that the code before has tested, and that is met here."""
         self.read: set[str] = set()
         self.frozen: set[str] = set()
         self.running: list[str] = []

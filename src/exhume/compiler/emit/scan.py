@@ -55,7 +55,7 @@ class Scan(Reader):
         self.number_fields: dict[str, tuple[str, str]] = {}
         """The expression of the numbers of one element, and their type, by the name of the column."""
         self.base = ""
-        """Where its stream begins, when that is known."""
+        """Variable with the start of its stream; empty if that is not known."""
         if of is not None:
             self.lines: Lines = of.lines
 
@@ -236,7 +236,7 @@ class Scan(Reader):
         return False
 
     def begin(self) -> str:
-        """Where the stream of a structure within begins. Raises `UnsupportedError` for that of the element itself."""
+        """Return the start of its stream, as code. Raises `UnsupportedError` for the element itself."""
         if not self.base:
             raise UnsupportedError("a structure that refers to its surroundings has no columns")
         return self.base

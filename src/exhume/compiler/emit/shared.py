@@ -42,7 +42,7 @@ class UntracedReaders:
 
 
 def untraced_readers(model: Model, texts: Mapping[str, str]) -> UntracedReaders:
-    """What is known of the readers of a model whose modules have this source."""
+    """Return the facts that traced readers need about the untraced ones, whose modules are `texts`."""
     columned = {name for text in texts.values() for name in _SCANS.findall(text)}
     return UntracedReaders(frozenset(columned), _mentioned(model), _passes_on(model))
 
@@ -122,16 +122,16 @@ class Module:
         self.formats: dict[str, str] = {}
         self.row_formats: dict[str, str] = {}
         self.waiting: dict[str, set[str]] | None = None
-        """Where imports go that are made only when a property is requested; None for those of the whole module."""
+        """Imports, by module, for the body of the property being written; None: imports go to the top of the module."""
         self.arrays = False
         self.enums = False
         self.modules: set[str] = set()
         self.helpers = {"LayoutError", "View", "short"}
-        """What is taken from `_layout`."""
+        """Names that the module imports from `_layout`."""
         if traced:
             self.helpers |= {"FAILURES", "Traced", "keep", "keep_instance"}
         self.given: set[str] = set()
-        """What is taken from `_given`."""
+        """Names that the module imports from `_given`, the objects of the caller."""
         self.later: list[str] = []
         """Statements that follow the readers that they name."""
 

@@ -208,7 +208,7 @@ def literal(value: object) -> str:
 ATOM = 20
 BINDS = {"or": 2, "and": 3, "not": 4, **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 5)}
 BINDS |= {"|": 6, "^": 7, "&": 8, "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11, "~": 12}
-"""How strongly operators bind in Python."""
+"""Precedence of Python's operators: the higher, the tighter they bind.  `ATOM` is that of names and literals."""
 
 
 def negated(condition: str) -> str:
@@ -244,7 +244,7 @@ def one_of(expr: ex.Binary) -> tuple[ex.Expr, list[ex.Expr]] | None:
 
 
 def strength(expr: ex.Expr) -> int:
-    """How strongly the code of an expression binds, at least."""
+    """Return the least precedence that the code of an expression may have (see `BINDS`)."""
     if isinstance(expr, ex.Choice):
         return 1
     if isinstance(expr, (ex.Literal, ex.EnumValue, ex.Index, ex.Array)):

@@ -19,9 +19,15 @@ CALL_FORM = re.compile(r"([\w:.]+)\s*\((.*)\)$", re.DOTALL)
 """A name with its arguments, as types and `process` have them."""
 
 _SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "eos-error", "encoding", "process")
+"""Keys for the length of bytes and for their conversion."""
+
 _MORE = ("if", "size", "size-eos", "terminator", "pad-right", "process", "valid")
+"""Keys of a field whose `repeat-until` cannot be tested inside the element itself; see `Field.last`."""
+
 _REPEATS = ("repeat", "repeat-expr", "repeat-until", "if")
 _PLACES = ("pos", "io", "value", "parent")
+"""Keys of instances, and `parent` of a field: where or from what they are made."""
+
 RESERVED = frozenset(("LayoutError", "View", "UnicodeDecodeError", "AttributeError", "Run"))
 """Names of classes that readers use."""
 
@@ -31,7 +37,7 @@ KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """An integer; `enum` when its values have names, `size` in bytes where it is stored in as many.
+    """An integer; `enum` when its values have names, `size` in bytes (0: it is computed, not stored).
 
     If it is `decided`, its byte order depends on the data.
     """
@@ -56,7 +62,7 @@ class Bits:
 class SimpleKind:
     """`float`, `bool`, `text`, `bytes`, `stream`, `structure` (of one of several types), `absent` or `unknown`.
 
-    `size` is in bytes where a float is stored.
+    `size` is that of a stored float in bytes, else 0.
     """
 
     kind: str
@@ -92,7 +98,7 @@ class Switch:
 Kind = Integer | Bits | SimpleKind | Structure | Sequence | Switch
 
 DECIDED = "decided"
-"""The byte order of types that find out by their data."""
+"""The byte order of types that determine it from the data (`meta/endian/switch-on`)."""
 
 REST = ex.Name("_rest")
 """Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
@@ -127,7 +133,7 @@ class Enum:
 
     @property
     def names(self) -> str:
-        """The name of what finds its members."""
+        """The name of the function that returns its member for a number."""
         return f"names_{self.type.class_name}_{self.id}"
 
     def number(self, name: str) -> int:
@@ -142,7 +148,8 @@ class Enum:
 class ExternalNames:
     """Names whose meaning the caller of the compiler provides.
 
-    Opaque types by what reads them (`types`) or as the ids of further specifications (`specs`), and `process` routines.
+    `types` are opaque types that a reader of the caller reads, `specs` those that another specification defines (by its
+    id), and `process` the routines of that key.
     """
 
     types: frozenset[str] = frozenset()
@@ -211,7 +218,7 @@ class Field:
 
     @cached_property
     def condition(self) -> ex.Expr | None:
-        """When the field is there; None for always."""
+        """The condition under which the field exists (`if`); None: it always does."""
         return self.expr("if")
 
     @cached_property
@@ -221,7 +228,7 @@ class Field:
 
     @property
     def to_end(self) -> bool:
-        """Whether it takes all that is left."""
+        """Whether it takes the remaining bytes of its stream (`size-eos`)."""
         return bool(self.raw.get("size-eos"))
 
     @property
@@ -249,13 +256,13 @@ class Field:
 
 
 def enum_key(key: Any) -> int:
-    """The number that a key of an enum is: decimal, or with the prefix `0x` or `0b`."""
+    """Return the number of a key of an enum, which is decimal or has the prefix `0x` or `0b`."""
     text = str(key)
     return int(text, 0 if text.startswith(("0x", "0b")) else 10)
 
 
 def _word(name: Any) -> str:
-    """A name as the text that it is written as: YAML takes `true` for a truth value."""
+    """Return a name as it is written, also if YAML made a truth value of it (`true`)."""
     return str(name).lower() if isinstance(name, bool) else str(name)
 
 
@@ -270,10 +277,10 @@ class Specifications(Protocol):
     schemas: dict[str, Type]
 
     def opaque(self, name: str) -> Type:
-        """The type of that name that something of the caller's reads."""
+        """Return the opaque type of that name, which a reader of the caller reads."""
 
     def schema(self, id: str, importing: Type) -> Type:
-        """A specification that another imports, however far down; raises `UnsupportedError`."""
+        """Return the root of a specification that `importing` imports, directly or not; raises `UnsupportedError`."""
 
     def types(self) -> Iterator[Type]:
         """Every type of every specification."""
@@ -359,13 +366,13 @@ class Type:
 
     @property
     def endian(self) -> str | None:
-        """`le`, `be`, None, or `DECIDED` where the data say which."""
+        """`le`, `be`, None, or `DECIDED` where the data determines it."""
         found = self.meta("endian")
         return DECIDED if isinstance(found, Mapping) else found
 
     @property
     def decides(self) -> Mapping[str, Any] | None:
-        """The `endian` of this type if it is a choice by the data, for this type and those inside; else None."""
+        """The `endian` of this type if it is a choice (`switch-on`), for this type and those inside; else None."""
         found = self.raw.get("meta", {}).get("endian")
         return found if isinstance(found, Mapping) else None
 
@@ -376,7 +383,7 @@ class Type:
 
     @property
     def encoding(self) -> str | None:
-        """The encoding of text that says none."""
+        """The encoding of text fields that state none themselves."""
         found: str | None = self.meta("encoding")
         return found
 
@@ -420,6 +427,7 @@ class Type:
 
     @cached_property
     def _by_id(self) -> dict[str, Field]:
+        """Fields, instances and parameters by name; where a name occurs several times, the first."""
         every = (*self.seq, *self.instances.values(), *self.params)
         return {one.id: one for one in reversed(every)}
 

@@ -14,7 +14,7 @@ from exhume.compiler.instances.solve import LARGEST, Key, Solution, Solver
 from exhume.compiler.instances.tree import OPEN, Node, Raw, Scope, Stream, UnknownError
 
 FAR = 1 << 20
-"""Where positions counted from the end of a stream without a size begin to be told from others."""
+"""Distance from `OPEN` within which a position counts from the end of a stream without a size."""
 
 
 class RetryError(Exception):
@@ -175,7 +175,10 @@ class Draft(Solver):
     # Extents.
 
     def touch(self, stream: Stream, start: int, stop: int) -> None:
-        """Note that a range is used."""
+        """Note that the bytes `[start, stop)` of a stream are used: it has to contain them.
+
+        `tails` has the number of used bytes counted from the end of each stream, `high` those from its start.
+        """
         first, last = start - stream.base, stop - stream.base
         tail = self.tails.get(stream.path, 0)
         if first > OPEN - FAR:
@@ -201,7 +204,7 @@ class Draft(Solver):
         return False
 
     def fresh(self) -> int:
-        """Where bytes are that have no place yet."""
+        """Return a position for bytes without a place yet: it is after all others, and far from them."""
         self.virtual += 8 * OPEN
         return self.virtual
 
@@ -210,7 +213,7 @@ T = TypeVar("T")
 
 
 class RandomChoices(Protocol):
-    """Where values come from: Hypothesis, or a generator of random numbers."""
+    """The source of random values: Hypothesis, or a generator of random numbers."""
 
     def integer(self, low: int, high: int) -> int: ...
     def choice(self, options: Many[T]) -> T: ...

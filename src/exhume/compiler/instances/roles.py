@@ -105,8 +105,10 @@ _ROLES = {"size": "size", "repeat-expr": "count", "pos": "place"}
 
 @dataclass(slots=True)
 class FieldUse:
-    """How expressions use a field: `roles` (any of `size`, `count`, `place`, `index`, `choice`) and the constants that
-    it is compared with.
+    """The uses of a field in expressions.
+
+    `roles` are any of `size`, `count`, `place`, `index` and `choice`; `numbers` and `texts` are the constants that the
+    field is compared with; `encoding` is that of the string that is decoded from it, if one is.
     """
 
     roles: set[str] = field(default_factory=set)

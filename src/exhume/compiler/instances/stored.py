@@ -176,7 +176,7 @@ class StoredValues(Numbers):
             self.cells.setdefault(at + offset, byte)
 
     def there(self, at: int, size: int) -> bytes | None:
-        """Bytes that are all known."""
+        """Return the `size` bytes at `at`, None unless all of them are known (stored in `cells`)."""
         found = [self.cells.get(at + offset) for offset in range(size)]
         return None if any(byte is None for byte in found) else bytes(byte for byte in found if byte is not None)
 
@@ -303,7 +303,10 @@ class StoredValues(Numbers):
             self.store(raw.start, chosen)
 
     def held(self, raw: Raw) -> bytes:
-        """The content of bytes: what is known of it, and drawn bytes or text for the rest."""
+        """Return the content of a field of bytes, drawn if it is not completely known yet.
+
+        The drawn content is kept in `drawn` for the next draft, and stored except for bytes that are known already.
+        """
         data = self.there(raw.start, raw.size)
         if data is None:
             drawn = self.drawn.get((raw.path, "bytes"))

@@ -147,14 +147,14 @@ class Walk(Evaluator):
         return node.values.pop(one.id)
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
-        """Where an instance begins. Raises `BrokenError` for a place outside its stream."""
+        """Return the position at which an instance begins. Raises `BrokenError` for one before its stream."""
         at = self.ask(place, one, scope)
         if not isinstance(at, int) or at < 0:
             raise BrokenError(scope.path, stream.base, "pos")
         return stream.base + at
 
     def present(self, one: Field, scope: Scope) -> bool:
-        """Whether a field is there."""
+        """Return whether a field exists, by its condition (`if`)."""
         return one.condition is None or bool(self.ask(one.condition, one, scope))
 
     # Fields.
@@ -179,7 +179,7 @@ class Walk(Evaluator):
         return at
 
     place: int = 0
-    """Where the element that was read last ends."""
+    """End of the element that was read last."""
 
     def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
         """The numbers of the elements that a repeated field has."""

@@ -390,6 +390,7 @@ def type_bits(type: Type) -> int | None:
 
 
 def _sum(type: Type) -> int | None:
+    """Return the size of a structure in bits, None if it is not the same for all data or larger than `MOST_BITS`."""
     total = 0
     for field in type.seq:
         count = field.expr("repeat-expr")

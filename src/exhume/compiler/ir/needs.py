@@ -1,9 +1,9 @@
-"""What a reader of each type must be given, and what its values must remember.
+"""The arguments that the reader of each type needs, and the facts that its values have to store.
 
-A type is also refused where bits of both orders may be within one byte, where Kaitai's languages do not agree.  A state
-is the order of the bits that were read last and how many of the bits of their byte were read (1 to 7), or None where
-reading is at the start of a byte.  Where a type ends depends on the state in which it begins.  Both are found by
-passing states on until there are no new ones.
+It also refuses types in which bits of both orders may be within one byte, as Kaitai's languages do not agree on these.
+To find them, it follows states of reading through the fields: the order of the bits that were read last with the number
+of bits of their byte that were read (1 to 7), or None at the start of a byte.  A type has a set of states in which it
+may begin, and one in which it may end for each of them.  States are passed on until there are no new ones.
 """
 
 from __future__ import annotations
@@ -115,12 +115,15 @@ HERE = ex.Member(ex.Name("_io"), "pos")
 
 
 def without_rest(expr: ex.Expr) -> ex.Expr:
-    """The same expression with `_io.size - _io.pos` as one name, which depends on less."""
+    """Return an expression with `_io.size - _io.pos` replaced by one name.
+
+    The remaining size can be computed where neither size nor position of the stream are known.
+    """
     return ex.replaced(expr, lambda one: REST if one == ex.Binary("-", STREAM_SIZE, HERE) else one)
 
 
 def is_position(expr: ex.Expr) -> bool:
-    """Whether an expression says where reading is."""
+    """Return whether an expression uses the current position of the stream."""
     return HERE in ex.nodes(without_rest(expr))
 
 

@@ -114,7 +114,10 @@ def packed_rows(field: Field) -> PackedRows | None:
 
 
 def _packed(type: Type, depth: int = 4) -> Packed | None:
-    """What a structure consists of; None if something in it has to be decided, or is deeper than `depth` levels."""
+    """Return the parts of a structure of fixed layout; None if any part depends on data or is nested too deeply.
+
+    `depth` is the number of levels, including this one, that it may have.
+    """
     if type.params or type.decides is not None or type.opaque or type.scalar is not None or not depth or not type.seq:
         return None
     parts = []

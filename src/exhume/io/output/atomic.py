@@ -37,7 +37,7 @@ _POSTPONED: ContextVar[bool] = ContextVar("postponed", default=False)
 
 @contextlib.contextmanager
 def postponed() -> Iterator[None]:
-    """Have outputs not wait for the disk: the caller calls `sync_tree` for all of them afterwards."""
+    """Do not wait for the disk when outputs are finished within; the caller calls `sync_tree` afterwards."""
     before = _POSTPONED.set(True)
     try:
         yield
@@ -47,7 +47,7 @@ def postponed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def several_outputs(folder: Path) -> Iterator[None]:
-    """A directory of outputs that are made within with `postponed`: marked as unfinished until all are on the disk.
+    """Mark a directory as unfinished until the outputs made within (with `postponed`) are all on the disk.
 
     Raises `SourceError` when the mark cannot be made, or something cannot be flushed.
     """
@@ -65,7 +65,7 @@ def sync_tree(root: Path) -> None:
     """Flush every file and directory below a directory to disk.  Raises `SourceError`."""
     folders = [(Path(folder), files) for folder, _, files in os.walk(root, topdown=False)]
     if sum(len(files) for _, files in folders) > FEW and hasattr(os, "sync"):
-        os.sync()  # what follows then only asks whether that went well
+        os.sync()  # the calls below then only report whether it succeeded
     with naming(root):
         for folder, files in folders:
             for file in files:
@@ -156,7 +156,7 @@ class AtomicFile(_Atomic):
         if not self._done:
             self._done = True
             with contextlib.suppress(OSError):
-                self._raw.close()  # the buffered rest is not wanted any more, and the disk may be full
+                self._raw.close()  # without flushing the buffer, as the disk may be full
             discard(self.temporary)
             self._watch.detach()
 

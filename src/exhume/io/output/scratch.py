@@ -18,8 +18,9 @@ from exhume.io.source import STREAM_CHUNK
 
 
 def discard(path: Path) -> None:
-    """Remove a file, or a directory with its content, if it exists; what cannot be removed at the second attempt
-    stays.  Raises `KeyboardInterrupt` when the user interrupts it, but only once that is done.
+    """Remove a file, or a directory with its content, if it exists; if that fails twice, it remains.
+
+    Raises `KeyboardInterrupt` when the user interrupts it, but only after removing.
     """
     interrupted = False
     for _ in range(2):
@@ -48,7 +49,9 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
             fd = os.open(where, os.O_RDWR | os.O_TMPFILE | CLOEXEC, 0o600)
         except (OSError, AttributeError):  # this file system or this system does not have such files
             fd, name = tempfile.mkstemp(prefix=".exhume-", suffix=".part", dir=where)
-            if hasattr(os, "O_TEMPORARY"):  # Windows removes no open file, but such a one when it is closed
+            if hasattr(
+                os, "O_TEMPORARY"
+            ):  # Windows cannot remove an open file, but removes such a one when it is closed
                 first, fd = fd, os.open(name, os.O_RDWR | os.O_TEMPORARY | BINARY | CLOEXEC)
                 os.close(first)
             else:
@@ -72,9 +75,9 @@ def mapped_room(size: int) -> memoryview:
 
 
 class Spool:
-    """Bytes that are added in turn: in memory up to `most` of them, then in a temporary file.
+    """A buffer that is appended to: in memory up to `most` bytes, beyond that in a temporary file.
 
-    Adding and taking them raise `SourceError`.
+    `add` and `take` raise `SourceError`.
     """
 
     def __init__(self, most: int) -> None:
@@ -98,7 +101,7 @@ class Spool:
             self._file.write(data)
 
     def take(self) -> bytes | memoryview:
-        """All of them; those in a file are mapped, and it vanishes with the last view of them."""
+        """Return all bytes.  If they are in a file, it is mapped, and vanishes with the last view of it."""
         if self._file is None:
             return b"".join(self._parts)
         with self._file as file:
@@ -107,7 +110,7 @@ class Spool:
 
 
 LONGEST = 200
-"""Bytes of a name that a temporary name repeats: with what is added it stays below the 255 that systems take."""
+"""Bytes of a name that a temporary name repeats: with the rest of it, it stays below the limit of 255 bytes."""
 
 
 def stem(name: str) -> str:
@@ -118,7 +121,7 @@ def stem(name: str) -> str:
 
 
 def unused(target: Path) -> Path:
-    """A temporary name next to `target`, which says what it belongs to, and that it is unfinished."""
+    """Return a temporary name next to `target` that contains its name and ends with `.part`."""
     while True:
         path = target.parent / f".{stem(target.name)}.{os.urandom(8).hex()}.part"
         if not os.path.lexists(path):
@@ -126,10 +129,10 @@ def unused(target: Path) -> Path:
 
 
 def watch(owner: object, path: Path) -> weakref.finalize[..., Any]:
-    """Has `path` removed when `owner` is forgotten or the process ends, until it is detached.
+    """Remove `path` when `owner` is garbage or the process ends, unless the result is detached before.
 
-    Ctrl-C can strike between any two instructions, also before a `with` statement knows what it entered: what is
-    unfinished must be known before it is made, and be removed even then.
+    Ctrl-C can come between any two instructions, also before a `with` statement has its object.  So an unfinished
+    output is registered here before it is made.
     """
     return weakref.finalize(owner, _discard_ours, path, os.getpid())
 

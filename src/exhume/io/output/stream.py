@@ -19,8 +19,7 @@ from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import STREAM_CHUNK, Source, close_quietly
 
 COPY_STEP = 64 << 20
-"""Bytes that the system is asked to copy at once, at most: progress is shown between, and an interrupt waits for no
-more."""
+"""Most bytes that one system call copies: between calls, progress is shown and an interrupt takes effect."""
 
 
 def read_all(fd: int, size: int, offset: int) -> bytes:
@@ -40,7 +39,7 @@ def write_all(fd: int, data: bytes | memoryview) -> None:
 
 
 def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
-    """Copies `[start, end)` of a source to a descriptor: `copy_file_range`, else `sendfile`, else read and write."""
+    """Copy `[start, end)` of a source to a descriptor: by `copy_file_range`, else `sendfile`, else read and write."""
     in_fd = source.fileno()
     location = source.outermost.location
     if activity.current is not None and location is not None:
@@ -54,19 +53,19 @@ def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
                     at += done
                     activity.count(done)
             except (OSError, AttributeError):
-                os.lseek(out_fd, base + at, os.SEEK_SET)  # whatever a call did that did not state it
+                os.lseek(out_fd, base + at, os.SEEK_SET)  # a failed call may have moved the position
                 continue
             if at == stop:
                 return
-        start += at - (source.origin + start)
+        start = at - source.origin  # the rest, if neither call copied everything
     for chunk in source.chunks(start, end):
         write_all(out_fd, chunk)
 
 
 def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) -> int:
-    """Append up to `size` bytes of one file to another, at the latter's position; return how many there were.
+    """Copy up to `size` bytes from `in_fd` to the position of `out_fd`; return how many there were.
 
-    Reads from `offset`, or from the former's position (which then moves).  In the kernel where the system can.
+    Reads from `offset`, or from the position of `in_fd`, which then moves.  The system copies them itself if it can.
     """
     done = 0
     if offset is None:
@@ -147,9 +146,10 @@ class _SafeTerminal(io.RawIOBase):
 
 
 LONGEST_LINE = 64 << 20
-"""Bytes of a line, at most: the findings of a record are bounded in number."""
+"""Most bytes of a line: no record is longer, as the number of findings in it is limited."""
 
 _PIECE = 64 << 10
+"""Bytes that are read first from the end of the file, to find the start of its last line."""
 
 
 class AppendOnlyLog:

@@ -138,7 +138,10 @@ def _calls(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[
 
 
 def package_texts(made: Extension) -> dict[str, str]:
-    """What a package on disk has besides the extension module `_native`: what loads it, and what it is given."""
+    """Return the Python modules of a package next to the extension `_native`: one loads it, one has its plan.
+
+    The plan lists the Python objects that the extension needs; see `attach` in `exhume.compiler.emit.layout`.
+    """
     return {"__init__.py": PACKAGE, "_plan.py": f"{PLAN_DOC}PLAN = {made.plan!r}\n"}
 
 

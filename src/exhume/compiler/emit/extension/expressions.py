@@ -78,14 +78,14 @@ class Expressions:
     """Python expressions of one function, translated to Cython."""
 
     def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
-        self.source = source
-        self.every = every
+        """Translate a function of `source`; `every` has all modules by id, `table` the objects that it uses."""
+        self.source, self.every = source, every
         self.table = table
         self.kinds: dict[str, Kind | None] = {}
-        """What the variables are, as far as that is known."""
+        """Kinds of the variables; None: not known yet."""
         self.numbers: dict[str, int] = {}
         self.columns: dict[str, str] = {}
-        """What appends to a column, and the code of it."""
+        """Type codes of columns, by the variable that contains the `append` of the column."""
         self.is_instance = False
         """Whether the function reads an instance: the fields of its object are there already."""
 

@@ -102,6 +102,7 @@ class Function(Statements):
             if isinstance(one, ast.ExceptHandler) and one.name:
                 self.kinds[one.name] = OBJECT
         settled = frozenset(name for name, kind in self.kinds.items() if kind is not None)
+        # The passes translate expressions to get their kinds; only a table of their own gets the constants of these.
         table, self.table = self.table, Table(words=self.table.words)
         # Repeat until no kind changes; late in the passes a kind that still changes becomes an object.
         before = None
@@ -158,8 +159,10 @@ class Function(Statements):
             return
 
     def _unused(self) -> Iterator[str]:
-        """Yield the variables whose values are only checked: strings that are decoded to see that they are text, and
-        constant bytes.
+        """Yield the variables whose values are only checked, so that compiled code need not make the objects.
+
+        These are strings that are decoded only to see that they are valid (and perhaps counted), and constant bytes
+        that are only compared.
         """
         for node in ast.walk(self.node):
             match node:
@@ -171,9 +174,10 @@ class Function(Statements):
                         isinstance(one, ast.AugAssign) and ast.unparse(one.value) == counts
                         for one in ast.walk(self.node)
                     )
-                    if whole == inside + 1 + counted:  # where it is cut out, and counted
+                    if whole == inside + 1 + counted:  # the other uses: the bytes assigned to it, and their length
                         yield name
                 case ast.If(ast.Compare(ast.Name(name), [ast.NotEq()], [ast.Constant(bytes())]), [ast.Raise()]):
+                    # The uses: assigned, compared, and in the message of the error.
                     if sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(self.node)) == 3:
                         yield name
 

@@ -88,7 +88,7 @@ def declared(kind: Kind) -> str:
 
 
 def start(kind: Kind) -> str:
-    """What a variable is before anything is put into it."""
+    """Return the value, as code, that a variable is declared with."""
     if isinstance(kind, MachineWord):
         return "0"
     return START[kind] if isinstance(kind, str) else "None"
@@ -190,16 +190,16 @@ class Source:
 
     id: str
     formats: dict[str, str] = field(default_factory=dict)
-    """What the constants unpack."""
+    """The format of each `struct.Struct` constant by its name."""
     shared: dict[str, str] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     modules: dict[str, str] = field(default_factory=dict)
     classes: dict[str, ReaderClass] = field(default_factory=dict)
     functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
     makers: dict[str, str] = field(default_factory=dict)
-    """Classes by the names of what makes objects of them."""
+    """Classes by the names of the functions that make their objects."""
     enums: dict[str, str] = field(default_factory=dict)
-    """Paths of classes by the names of what finds their members."""
+    """Paths of enum classes by the names of the functions that return their members."""
 
     def add(self, node: ast.stmt) -> None:
         """Note what one statement binds."""
