@@ -4,7 +4,7 @@ Each field is a column with its name and width.  Bytes and strings are kept as t
 name (or its number as text, if it has none), a structure becomes a struct, everything repeated a list.  A field that is
 one of several (`switch-on`) becomes a struct with a field for each of them, null but for the one that it is; numbers of
 different widths share one.  Computed instances are columns, too; a value that cannot be computed is null, and named in
-`Tabulator.unread`.  What has no column is in `Tabulator.omitted`.
+`Tabulator.unread`.  Fields without a column are in `Tabulator.omitted`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from exhume.layout.tracing import slot
 from exhume.tabular.arrow import import_pyarrow
 
 OMITTED = "exhume.omitted"
-"""The key of the schema's metadata that has what has no column, as JSON: why, by path."""
+"""Key of the schema's metadata for fields without a column, as JSON: the reason by path."""
 
 UNREAD = "exhume.unread"
-"""The key of the schema's metadata that has the columns with values that cannot be computed, likewise."""
+"""Key of the schema's metadata for columns with values that cannot be computed, in the same form."""
 
 DEEPEST = 16
-"""Levels of structures, lists and choices within each other that get columns."""
+"""Most levels of nested structures, lists and choices that get columns."""
 
 MOST_VALUES = 300_000
 """Values of a table, in addition to a share for each byte of the file."""
@@ -68,7 +68,10 @@ class _TableBudget:
         self.bytes = refusal.HELD + refusal.HELD_PER_BYTE * self.size
 
     def take(self, values: Sequence[Any], *, long: bool = False) -> None:
-        """Take a column of values, by their lengths too where they are `long`."""
+        """Subtract a column of values, with their lengths if they are `long` (strings and byte arrays).
+
+        Raises `LimitExceededError` when the budget is used up.
+        """
         self.values -= 1 + len(values)
         if long:
             self.bytes -= sum(len(one) for one in values if one is not None)
@@ -83,9 +86,9 @@ class _TableBudget:
 class Tabulator:
     """Makes the batches of a table from the elements of one repeated field of a file of a size.
 
-    `omitted` has what has no column, by its path, and why; `unread` the columns in which values are null because they
-    cannot be computed, and why the first cannot, and `unread_values` how many these are.  The schema of the first batch
-    is that of all.
+    `omitted` has the reason for each field without a column, by path.  `unread` has the columns with values that are
+    null because they cannot be computed, with the error of the first; `unread_values` is their number.  All batches
+    have the schema of the first.
     """
 
     def __init__(self, field: Described, size: int) -> None:
@@ -147,7 +150,7 @@ class Tabulator:
         return found
 
     def varied(self, type: Type, path: str) -> list[Described]:
-        """The fields that are not always the same."""
+        """Return the fields that get columns; those with `contents`, and instances read elsewhere, become `omitted`."""
         found = []
         for one in type.seq:
             if "contents" in one.raw:
@@ -191,7 +194,10 @@ class Tabulator:
         return found
 
     def array(self, kind: Kind, values: list[Any], path: str, depth: int) -> Any:
-        """One column; None for a kind of value that has no column."""
+        """Return the values of a field as an Arrow array; None if its kind has no column.
+
+        `depth` is the number of further levels that may be nested in it.
+        """
         pa = self.pa
         # Enumerations, numbers, bytes and strings.
         if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
@@ -238,13 +244,14 @@ class Tabulator:
         return self.struct(found, values, path)
 
     def struct(self, inner: dict[str, Any], values: list[Any], path: str) -> Any:
+        """Return a struct array with the fields `inner`, null where `values` is None; None if there are no fields."""
         if not inner:
             return self._none(path, "nothing in it has a column")
         missing = self.pa.array([one is None for one in values], self.pa.bool_())
         return self.pa.StructArray.from_arrays(list(inner.values()), list(inner), mask=missing)
 
     def empty(self, kind: Kind, path: str, around: Sequence[Type]) -> Any:
-        """The column of something that no row has; `around` are the types of the structures in which it is."""
+        """Return an empty column of a kind that no row has; `around` are the types of the structures that it is in."""
         before, self._around = self._around, [*self._around, *around]
         made = self.array(kind, [], path, DEEPEST - path.count(".") - 1)
         self._around = before
@@ -255,7 +262,7 @@ class Tabulator:
         return _numeric(self.pa, kind)
 
     def choice(self, kinds: Sequence[Kind]) -> Kind:
-        """The kind of the column for what a choice may be, of one name."""
+        """Return the kind of one field of a choice, from the kinds of the cases that share it."""
         return _choice_kind(kinds)
 
     def _none(self, path: str, why: str) -> None:
@@ -275,7 +282,7 @@ def _choices(kind: Switch) -> dict[str, tuple[Kind, Callable[[Any], bool]]]:
 
 
 def _choice_kind(kinds: Sequence[Kind]) -> Kind:
-    """The kind of the column for what a choice may be, of one name."""
+    """Return the kind of one field of a choice, from the kinds of the cases that share it."""
     if all(one == kinds[0] for one in kinds):
         return kinds[0]
     whole = family(kinds[0]) in ("integer", "enum", "bool")
@@ -283,6 +290,7 @@ def _choice_kind(kinds: Sequence[Kind]) -> Kind:
 
 
 def _is_of(type: Type) -> Callable[[Any], bool]:
+    """Return a test whether a value is a structure of a type; by names, as each reader has classes of its own."""
     wanted = type.root.id, type.class_name
     return lambda value: (value.__class__.__module__.rpartition(".")[2], value.__class__.__name__) == wanted
 

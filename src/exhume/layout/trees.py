@@ -40,7 +40,7 @@ class Field:
     children: list[Field] = field(default_factory=list)
     omitted: int = 0
     unread: bool = False
-    """Whether an array may have further elements, which were not looked for."""
+    """Whether an array may have further elements, which were not searched for."""
 
     @property
     def shown(self) -> Any:
@@ -97,7 +97,7 @@ class Trees(list[Field]):
         self._indexes = indexes
         self._make = make
         self.more: Callable[[int], Sequence[int] | None] | None = None
-        """Finds elements up to a count, where the rest of an array was not looked for."""
+        """Finds elements up to a count, if the rest of an array was not searched for yet; else None."""
 
     def read_on(self, count: int) -> None:
         """Find elements up to a count, as far as there are any."""
@@ -114,7 +114,7 @@ class Trees(list[Field]):
         return len(self._indexes) > 0
 
     def __iter__(self) -> Iterator[Field]:
-        """Make all of them; the rest of an array is looked for when those before it were used."""
+        """Yield all trees, each made now; the rest of an array is searched for when those before it were used."""
         done = 0
         while done < len(self):
             yield from map(self._make, self._indexes[done:])
@@ -128,7 +128,7 @@ class Trees(list[Field]):
 
 
 def held(node: Field) -> Iterator[Field]:
-    """A field and all below it that are made already."""
+    """Yield a field and all below it whose trees exist already."""
     yield node
     if not isinstance(node.children, Trees):
         for child in node.children:

@@ -1,4 +1,4 @@
-"""Which stored values make an expression what it shall be: expressions backwards."""
+"""Solving expressions backwards: from a wanted result to stored values that lead to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST = 1 << 14
 """The most bytes of an instance."""
 
 TRIED = 40
-"""Solutions that are examined."""
+"""Solutions of one expression that are examined, at most."""
 
 
 def joined(*parts: Solution) -> Solution | None:
@@ -55,7 +55,7 @@ class Solver(Walk):
         return super().instance(node, one)
 
     def forget(self) -> None:
-        """Let what was computed be computed again."""
+        """Discard the values of computed instances, which may depend on values that change now."""
         for node, id in self.computed:
             if id not in node.running:
                 node.values.pop(id, None)
@@ -143,7 +143,10 @@ class Solver(Walk):
     # Which values they must have.
 
     def solution(self, expr: ex.Expr, scope: Scope, wanted: Any, *, free: bool = True) -> Solution | None:
-        """Values with which an expression is `wanted`, or None; if `free`, only those that nothing has determined."""
+        """Return stored values with which an expression has the value `wanted`, or None.
+
+        If `free`, the solution only sets values that nothing has determined yet.
+        """
         for found in itertools.islice(self.solve(expr, scope, wanted), TRIED):
             if any(key[0] == "size" and not 0 <= value <= LARGEST for key, value in found.items()):
                 continue
@@ -171,7 +174,7 @@ class Solver(Walk):
                 undo.append((place[0].values, place[1], place[0].values.get(place[1])))
                 place[0].values[place[1]] = value
             elif what != "size":
-                unseen = True  # what it leads to is seen when it is read
+                unseen = True  # the effect on `expr` cannot be known before the value is read
         try:
             return (unseen and not strict) or bool(self.plain(self.value(expr, scope)) == wanted)
         except UnknownError:
@@ -187,7 +190,7 @@ class Solver(Walk):
     def solve(  # noqa: C901 - one case for each form of expression
         self, expr: ex.Expr, scope: Scope, wanted: Any, depth: int = 0
     ) -> Iterator[Solution]:
-        """Values that may make an expression `wanted`, the nearest first."""
+        """Yield solutions with which an expression may have the value `wanted`, the simplest first."""
         if depth > 40:
             return
         match expr:
@@ -234,7 +237,7 @@ class Solver(Walk):
             return branches
 
     def _truth(self, condition: ex.Expr, scope: Scope, truth: bool, first: Solution, depth: int) -> Iterator[Solution]:
-        """Yield `first`, joined if needed with a solution that makes the condition have this truth."""
+        """Yield `first`, joined if needed with solutions that make the condition as true or false as `truth`."""
         decided = ex.Choice(condition, ex.Literal(True), ex.Literal(False))
         if self.yields(decided, scope, truth, first, strict=True):
             yield first
@@ -272,7 +275,7 @@ class Solver(Walk):
                 yield {("count", here.path): wanted}
 
     def _place(self, expr: ex.Expr, scope: Scope) -> tuple[Node, Field] | None:
-        """The structure and field that a name or member leads to."""
+        """Return the structure and field that a name or member refers to, through value instances that only name it."""
         node: Any = scope.node
         match expr:
             case ex.Cast(of, _):
@@ -326,6 +329,7 @@ class Solver(Walk):
         yield from self._stored(one, here, wanted, depth)
 
     def _holds(self, condition: ex.Expr, scope: Scope) -> bool:
+        """Return whether a condition is true; False if its value is not known yet."""
         try:
             return bool(self.value(condition, scope))
         except UnknownError:

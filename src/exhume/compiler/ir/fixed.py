@@ -27,7 +27,7 @@ from exhume.compiler.front.kinds import (
 from exhume.compiler.front.model import Field, Type
 
 CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
-"""The letters of `array` and `struct` for numbers without a sign, by their size in bytes."""
+"""The letters of `array` and `struct` for unsigned numbers, by their size in bytes."""
 
 
 def contents(field: Field) -> bytes:
@@ -42,7 +42,7 @@ def contents(field: Field) -> bytes:
 
 
 _AS_STORED = frozenset(("terminator", "pad-right", "process", "contents"))
-"""Keys of bytes that are not simply taken as they are."""
+"""Keys of bytes whose value is not exactly the stored bytes, or that end at a terminator."""
 
 
 def fixed_bytes(field: Field) -> bool:
@@ -62,7 +62,7 @@ def _is_as_stored(field: Field) -> bool:
 
 
 def stored_size(field: Field) -> int:
-    """Return the bytes that a field of fixed size takes."""
+    """Return the size in bytes of a field of fixed size."""
     if field.one in (BYTES, TEXT):
         assert isinstance(field.size, ex.Literal)
         return int(field.size.value)
@@ -71,7 +71,7 @@ def stored_size(field: Field) -> int:
 
 
 def number_code(kind: Kind, field: Field) -> str | None:
-    """The array code of a field's numbers that are read all at once; None when that cannot be."""
+    """Return the array code of a field's numbers if a whole list of them can be read at once, else None."""
     if "valid" in field.raw:
         return None
     if isinstance(kind, Integer) and kind.size and field.size in (None, ex.Literal(kind.size)):
@@ -134,7 +134,10 @@ def bit_order(kind: Kind) -> bool | None:
 
 
 def leaves_bits(fields: Sequence[Field], seen: set[Type] | None = None) -> bool:
-    """Whether bits of a byte may be left after some fields of a structure, as the last of them may take nothing."""
+    """Return whether bits of a byte may be unread after some fields of a structure.
+
+    The last fields may take no bytes, so earlier ones matter too.  `seen` has the types that were examined.
+    """
     seen = set() if seen is None else seen
     for number in range(len(fields), 0, -1):
         field = fields[number - 1]
@@ -159,12 +162,12 @@ def is_inline(field: Field) -> bool:
 
 
 def _may_take_nothing(field: Field) -> bool:
-    """Whether nothing may be read for a field, not even no bytes: then bits that are left stay so."""
+    """Return whether reading a field may do nothing at all; then unread bits before it stay unread."""
     if field.condition is not None or field.repeat in ("expr", "eos"):
         return True
     if isinstance(field.one, Switch) and field.one.default is None:
         return True
-    # A structure takes nothing if none of its fields does; one within it is taken for such, which is only slower.
+    # A structure does nothing if none of its fields does.  Structures within it are assumed to: that is only slower.
     kinds = structures(field.one) if is_inline(field) else ()
     return any(all(is_inline(one) or _may_take_nothing(one) for one in kind.type.seq) for kind in kinds)
 
@@ -181,7 +184,7 @@ def shares_bytes(types: Iterable[Type]) -> bool:
 
 
 def bits_left(fields: Sequence[Field]) -> bool:
-    """Whether the last of the fields are bits that may not fill their bytes."""
+    """Return whether the fields end with bits that may not fill their last byte."""
     width = 0
     for field in reversed(fields):
         if bit_order(field.one) is None:
@@ -193,7 +196,7 @@ def bits_left(fields: Sequence[Field]) -> bool:
 
 
 def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
-    """The `struct` format of a run."""
+    """Return the `struct` format of consecutive fields of these kinds; `fields` are needed for the sizes of bytes."""
     out, order = "", "<"
     for number, kind in enumerate(kinds):
         if isinstance(kind, Integer):
@@ -209,7 +212,7 @@ def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
 
 
 def fixed_size(field: Field) -> int | None:
-    """The bytes that a field takes, whatever the data is; None when that depends on the data."""
+    """Return the size of a field in bytes; None when it depends on the data."""
     if field.repeat == "expr" and field.owner.root.model.foreign:
         count, size = (
             field.expr("repeat-expr"),
@@ -250,7 +253,10 @@ def element_size(field: Field) -> int | None:
 
 
 def places(type: Type) -> Iterator[tuple[Field, int, int]]:
-    """The fields at a fixed place, with where they start and end; of bits, the bytes that they share."""
+    """Yield each field at a fixed position with its start and end in bytes; fields of bits share theirs.
+
+    Stops at the first field whose size depends on the data.
+    """
     at = bits = 0
     for field in type.seq:
         if isinstance(field.one, Bits) and not field.repeat and field.condition is None:
@@ -267,7 +273,7 @@ def places(type: Type) -> Iterator[tuple[Field, int, int]]:
 
 
 def shifts(type: Type) -> Iterator[tuple[Field, int]]:
-    """The fields of bits at a fixed place, with how far each is shifted in the number that its bytes are."""
+    """Yield each field of bits at a fixed position, with its shift in the number formed by the bytes of its run."""
     run: list[Field] = []
     for field, _, _ in [*places(type), (None, 0, 0)]:
         if field is not None and isinstance(field.one, Bits):
@@ -282,18 +288,18 @@ def shifts(type: Type) -> Iterator[tuple[Field, int]]:
 
 
 def ends_with_a_byte(field: Field) -> bool:
-    """Whether a field is bytes, not text, up to one that ends them and does not belong to them."""
+    """Whether a field is bytes, not text, up to a terminator that is not part of them."""
     others = {"size", "size-eos", "pad-right", "process", "consume", "include", "eos-error", "valid"}
     return field.one == BYTES and "terminator" in field.raw and others.isdisjoint(field.raw)
 
 
 def scalar_of(kind: Kind) -> Type | None:
-    """The type of a kind that is read as one of its instances."""
+    """Return the type of a structure that is represented by one of its instances (`-scalar`); None for other kinds."""
     return kind.type if isinstance(kind, Structure) and kind.type.scalar is not None else None
 
 
 def number_of(kind: Kind) -> Kind:
-    """The stored number of a kind that stands for its only field; every other kind as it is."""
+    """Return the kind of the number that a structure consists of, if it is read as that; other kinds as they are."""
     type = scalar_of(kind)
     if type is None or len(type.seq) != 1 or type.seq[0].id != type.scalar:
         return kind

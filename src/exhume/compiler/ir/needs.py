@@ -30,6 +30,7 @@ from exhume.compiler.ir.fixed import constant, is_inline, shares_bytes
 from exhume.compiler.refusal import UnsupportedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")
+"""Keys of a field whose values are expressions."""
 
 
 @dataclass(slots=True)
@@ -48,9 +49,10 @@ class ReaderNeeds:
 
 
 def is_bounded(type: Type, expr: ex.Expr, item: Kind, known: dict[str, bool] | None = None) -> bool:
-    """Whether the text of the specification bounds how many bits an integer may have.
+    """Return whether the specification alone limits the number of bits of an integer.
 
-    It does not for a parameter and for an instance of another structure: a list may compute each from the one before.
+    It does not for a parameter, or for an instance of another structure: in a list, each element may compute a larger
+    number from that of the element before.
     `item` is the kind of `_`, and `known` has the instances of the type that were examined.
     """
     known = {} if known is None else known
@@ -101,7 +103,7 @@ def expressions(field: Field) -> Iterator[ex.Expr]:
 
 
 def uses(expr: ex.Expr, name: str) -> bool:
-    """Whether an expression names something."""
+    """Return whether an expression contains a name."""
     return name in _names(expr)
 
 
@@ -139,7 +141,7 @@ def words(expr: ex.Expr) -> frozenset[str]:
 
 
 def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
-    """The names of instances that request anything of some names, directly or through others."""
+    """Return `asked` with the names of all instances that use one of these names, directly or through others."""
     names_used: dict[str, set[str]] = {}
     for one in instances:  # of several types, which share names
         names_used.setdefault(one.id, set()).update(*map(words, expressions(one)))
@@ -149,7 +151,11 @@ def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
 
 
 def find_moving(model: Model) -> None:
-    """Find the instances that depend on where reading is when they are first requested, and those that read there."""
+    """Set `drifting` and `moving` of a model.
+
+    Drifting instances are read at the current position of the stream, as they have no `pos`; moving ones also include
+    those that use the current position.  Both depend on the time at which they are first requested.
+    """
     instances = [one for type in model.types() for one in type.instances.values()]
     drifting = {one.id for one in instances if one.value is None and "pos" not in one.raw}
     model.drifting = _that_ask(instances, set(drifting)) if drifting else frozenset()
@@ -162,6 +168,7 @@ def find_moving(model: Model) -> None:
 
 
 def _own_stream(field: Field) -> bool:
+    """Whether a field is read from a stream of its own: it has a size."""
     return field.size is not None or field.to_end
 
 
@@ -171,17 +178,17 @@ def inherits_order(type: Type) -> bool:
 
 
 def keeps_order(type: Type) -> bool:
-    """Whether a value has to remember that byte order for its lazy instances."""
+    """Whether a structure stores the byte order found in the data, for instances that are read later."""
     return type.endian == DECIDED and any(one.value is None for one in type.instances.values())
 
 
 def keeps_run(type: Type) -> bool:
-    """Whether a value has to remember the budgets of its reading, for instances that are evaluated on access."""
+    """Whether a structure stores the budgets of its reading, for instances that are evaluated on access."""
     return type.root.model.foreign and (bool(type.instances) or "to-string" in type.raw)
 
 
 def deciding(type: Type) -> Iterator[ex.Expr]:
-    """The expressions by which a type finds its byte order."""
+    """The expressions by which a type determines its byte order from the data."""
     decides = type.decides
     if decides is not None:
         yield ex.parse(decides["switch-on"])
@@ -234,7 +241,7 @@ def _pass_on(needs: dict[Type, ReaderNeeds]) -> None:
 
 
 def _direct(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
-    """Note what a reader must be given (stream, parent, root) for the expressions of a field."""
+    """Note the arguments (stream, parent, root) that a reader needs for the expressions of a field."""
     for expr in found:
         need.stream |= uses(expr, "_io")
         need.parent |= uses(expr, "_parent")
@@ -242,7 +249,7 @@ def _direct(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
 
 
 def _kept(field: Field, need: ReaderNeeds, found: Iterable[ex.Expr]) -> None:
-    """Note what objects must keep (stream, parent, root) for the expressions of a field that is read on request."""
+    """Note the facts (stream, parent, root) that objects store for the expressions of an instance."""
     position = field.value is not None and is_position(field.value)  # computed while reading
     need.keeps_stream |= field.value is None
     for expr in found:
@@ -268,7 +275,7 @@ def _others(type: Type, needs: dict[Type, ReaderNeeds]) -> None:
                     if one.type.opaque:
                         raise UnsupportedError("nothing is known of a type that is given", field.where)
                     setattr(needs[one.type], {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
-                if combined(of) == SOME_STRUCTURE and type.root.model.foreign:  # any may be asked
+                if combined(of) == SOME_STRUCTURE and type.root.model.foreign:  # it may be of any type
                     for need in needs.values():
                         setattr(need, {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
 

@@ -1,4 +1,4 @@
-"""What compiled code is made of: the interpreted readers, and what a value is: a number of known width or an object."""
+"""The parsed interpreted readers, which are compiled, and the kinds of their variables: machine numbers or objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from exhume.compiler.audit import OURS
 
 @dataclass(frozen=True)
 class MachineWord:
-    """A signed number of the machine, of whose 64 bits at most this many say how far it is from 0."""
+    """A signed 64-bit number whose absolute value has at most `bits` bits."""
 
     bits: int
 
@@ -29,16 +29,16 @@ STREAM, RUN, LIST, COLUMN = "stream", "run", "list", "column"
 Kind = MachineWord | ReaderObject | str
 
 MOST = 62
-"""Bits of a number that is still reckoned with in the machine's words."""
+"""Most bits of a number that is computed in machine words; larger ones are Python objects."""
 PLACE = 58
-"""Bits of a place in the data."""
+"""Bits of a position in the data."""
 PLACES = frozenset(("at", "end", "stop", "begin", "before", "base", "start", "first", "resume", "turn"))
-"""Variables of readers that are places in the data, sizes, or counts."""
+"""Variables of readers that are positions in the data, sizes, or counts."""
 BITS = 61
-"""Bits of a place in the data that is counted in bits."""
+"""Bits of a position in the data that is counted in bits: 8 times as large."""
 
 STEP = 20
-"""Bits of a number that moves a place only a little."""
+"""Most bits of a constant that may be added to a position, which stays below its bound."""
 
 LOADS: dict[str, tuple[int, Kind]] = {
     "B": (1, MachineWord(8)),
@@ -53,7 +53,7 @@ LOADS: dict[str, tuple[int, Kind]] = {
     "d": (8, FLOAT),
     "s": (1, OBJECT),
 }
-"""Size of a format letter in bytes, and the kind of its value."""
+"""Size in bytes of the value of a `struct` format letter, and its kind."""
 AROUND = ("at", "end", "io", "parent", "root", "big", "run")
 """Parameters of every compiled reader, after the bytes."""
 WIDTHS = {"B": 1, "b": 1, "H": 2, "h": 2, "I": 4, "i": 4, "Q": 8, "q": 8, "f": 4, "d": 8}
@@ -81,7 +81,7 @@ START = {
 
 
 def declared(kind: Kind) -> str:
-    """The type of a variable."""
+    """Return the C type that a variable of a kind is declared with."""
     if isinstance(kind, MachineWord):
         return "int64_t"
     return DECLARED[kind] if isinstance(kind, str) else "object"
@@ -95,7 +95,7 @@ def start(kind: Kind) -> str:
 
 
 def joined(one: Kind | None, other: Kind | None) -> Kind | None:
-    """The kind of a variable that is given values of two."""
+    """Return the kind of a variable that is assigned values of two kinds; None: not known yet."""
     if one is None or other is None or one == other:
         return one if other is None else other
     if isinstance(one, MachineWord) and isinstance(other, MachineWord):
@@ -108,13 +108,15 @@ class Table:
     """Constants, classes and functions that compiled code takes from the interpreted readers, by number."""
 
     values: list[tuple[object, ...]] = field(default_factory=list)
+    """The objects: `(source, ...)` each, with the sources that the methods below name."""
     slots: list[tuple[str, str, str]] = field(default_factory=list)
+    """Fields that compiled code reads directly from objects, by module, class and name."""
     makers: list[tuple[str, str]] = field(default_factory=list)
     """The classes that compiled code makes structures of."""
     words: dict[tuple[str, str, str], int | None] = field(default_factory=dict)
     """Bits of the numbers that readers put into fields, by class and field; None for fields of anything else."""
     sites: int = 0
-    """Places that ask an object of an unknown class for a field, each of which remembers the last class."""
+    """Number of places that get a field of an object of an unknown class; each remembers the last class."""
     _numbers: dict[object, int] = field(default_factory=dict)
     _slots: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
@@ -181,7 +183,7 @@ class ReaderClass:
     properties: dict[str, ast.FunctionDef] = field(default_factory=dict)
     codes: dict[str, str] = field(default_factory=dict)
     element: str = ""
-    """The reader of one element, of columns."""
+    """The function that reads one element, if this is a class of columns."""
 
 
 @dataclass
@@ -247,7 +249,7 @@ def _class(node: ast.ClassDef) -> ReaderClass:
 
 
 def _element(node: ast.FunctionDef) -> str:
-    """The reader of one element; none where reading it moves the stream back."""
+    """Return the name of the reader of one element; empty where reading it moves the stream back."""
     match node.body[1:]:
         case [ast.Return(ast.Subscript(ast.Call(ast.Name(name))))]:
             return name
@@ -279,7 +281,7 @@ def sources(texts: Mapping[str, str]) -> dict[str, Source]:
 
 
 def boxed(text: str, kind: Kind) -> str:
-    """Code as an object."""
+    """Return code for a value as a Python object."""
     if isinstance(kind, MachineWord) or kind in (UNSIGNED, FLOAT):
         return f"(<object> {text})" if not text.lstrip("-").isdigit() else text
     return f"(<object> (<bint> {text}))" if kind == TRUTH and text not in ("True", "False") else text
@@ -291,7 +293,7 @@ def bits_after(op: ast.operator, one: MachineWord, other: MachineWord, right: as
     most = max(one.bits, other.bits)
     match op:
         case ast.Add() | ast.Sub() if constant is not None and one.bits >= PLACE - 2 and other.bits <= STEP:
-            return one.bits  # places never come near their bound by steps as small as these
+            return one.bits  # data has no position so large that a step this small would exceed the bound
         case ast.Add() | ast.Sub():
             return most + 1
         case ast.Mult():
