@@ -58,7 +58,6 @@ LARGE = {
     "formats.clp_s.write.timestamps": "one pattern language: its reader and its printer",
     "formats.clp_s.writer": "one writer for all kinds of input, and the documentation of its options",
     "formats.kv_ir.pykernel": "one file for one compiled file, function by function",
-    "formats.kv_ir.writer": "one encoder: trees of keys, values and strings, and the streams that it fills",
     "formats.leveldb.layout": "one layout of the format, as its mutation row counts it",
     "layout.sections": "one map: sections, runs of them, and what they are asked",
 }

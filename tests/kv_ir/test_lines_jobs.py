@@ -14,8 +14,8 @@ import exhume
 from exhume.cli.main import main
 from exhume.errors import ExhumeError, WriterError
 from exhume.formats.clp_s.write import inputs
-from exhume.formats.kv_ir import kernel, lines, units, writer
-from exhume.formats.kv_ir.writer import Encoded, LineEncoders
+from exhume.formats.kv_ir import kernel, line_encoders, lines, units
+from exhume.formats.kv_ir.line_encoders import Encoded, LineEncoders
 from exhume.native.compiled import KERNEL
 from tests.kv_ir.test_lines import PAIRS, RARE
 
@@ -63,7 +63,7 @@ def test_rare_lines_among_others(line: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [0, 5])
 def test_many_keys_are_left_to_one_encoder(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = written(tmp_path / "a.clp", [LOG + GROWING], 1)
-    monkeypatch.setattr(writer, "MOST_KEYS", most)
+    monkeypatch.setattr(line_encoders, "MOST_KEYS", most)
     assert written(tmp_path / "a.clp", [LOG + GROWING], 2) == expected
 
 

@@ -24,7 +24,8 @@ from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
 from exhume.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.writer import Counts, Encoded, KvIrWriter, LineEncoders
+    from exhume.formats.kv_ir.line_encoders import Counts, Encoded, LineEncoders
+    from exhume.formats.kv_ir.writer import KvIrWriter
 
 Pairs = dict[str, Any]
 

@@ -1,0 +1,125 @@
+"""Encoders that other threads use for blocks of lines; their results become part of one KV-IR stream.
+
+The number of a key is the number of keys declared before it.  So a block that declares keys is adopted only if none was
+declared since it was read; else it is encoded again: the stream is identical for any number of jobs.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from exhume.formats.kv_ir.kernel import KvIrEncoder
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.pykernel import Known
+
+Counts = tuple[int, int]
+"""Number of declared keys of the logger and of the user."""
+
+MOST_KEYS = 1 << 14
+"""Number of keys above which only the stream's own encoder is used: every other one would have to learn them all."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    """An encoder for blocks of lines, with its own copy of the declared keys.
+
+    Attributes:
+        names: The members of a line that have the pairs of the logger and of the user; None: all are the user's.
+        trees: The keys by their numbers, of the logger and of the user.
+    """
+
+    names: tuple[bytes, bytes] | None
+    trees: tuple[dict[Known, int], dict[Known, int]] = field(default_factory=lambda: ({}, {}))
+    encoder: KvIrEncoder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.encoder = KvIrEncoder(*self.trees, self.names)
+
+    @property
+    def counts(self) -> Counts:
+        """The number of keys that the encoder knows."""
+        auto, user = self.trees
+        return len(auto), len(user)
+
+
+@dataclass(slots=True)
+class Encoded:
+    """A block of lines as units of a stream.
+
+    Attributes:
+        units: The encoded units.
+        events: Number of events in them.
+        end: Offset in the block of the first line that was not encoded.
+        known: Numbers of keys that were declared before the block.
+        worker: The encoder; None if the block was not encoded at all.
+    """
+
+    units: bytes
+    events: int
+    end: int
+    known: Counts
+    worker: _Worker | None = None
+
+
+class LineEncoders:
+    """The encoders of a stream's blocks of lines, as many as there are blocks in progress at a time."""
+
+    def __init__(self, auto: dict[Known, int], user: dict[Known, int], names: tuple[bytes, bytes] | None) -> None:
+        """`auto`, `user`: the keys of the stream by their numbers, to which newly declared ones are added."""
+        self._trees = auto, user
+        self._names = names
+        self._order: tuple[list[Known], list[Known]] = ([], [])
+        self._idle: list[_Worker] = []
+        self._lock = threading.Lock()
+
+    def known(self) -> Counts:
+        """The number of keys of the stream; not to be called while another thread adds keys.
+
+        Also copies new keys to lists in their order, from which other threads can read them.
+        """
+        for tree, order in zip(self._trees, self._order, strict=True):
+            order.extend(islice(tree, len(order), None))
+        return len(self._order[0]), len(self._order[1])
+
+    def encode(self, data: bytes, known: Counts) -> Encoded:
+        """Encode lines, up to the first that the encoder does not take, in a thread of the caller.
+
+        `known` is the result of `known` before the block: an encoder that knows no other keys is used, and learns those
+        that it misses.
+        """
+        if sum(known) > MOST_KEYS:
+            return Encoded(b"", 0, 0, known)
+        with self._lock:
+            fit = (one for one in self._idle if one.counts[0] <= known[0] and one.counts[1] <= known[1])
+            worker = next(fit, None)
+            if worker is not None:
+                self._idle.remove(worker)
+        if worker is None:
+            worker = _Worker(self._names)
+        for tree, order, count in zip(worker.trees, self._order, known, strict=True):
+            for number in range(len(tree), count):
+                tree[order[number]] = number + 1
+        before = worker.encoder.events
+        end = worker.encoder.feed(data, 0)
+        return Encoded(worker.encoder.take(), worker.encoder.events - before, end, known, worker)
+
+    def adopt(self, encoded: Encoded) -> bool:
+        """Return whether the units can be written next, and declare their keys for the stream.
+
+        They cannot if the block declares keys, and other keys were declared since `encode`: the numbers would differ.
+        """
+        worker, known = encoded.worker, encoded.known
+        if worker is None:
+            return True
+        if worker.counts != known:
+            if self.known() != known:
+                return False
+            for tree, theirs, count in zip(self._trees, worker.trees, known, strict=True):
+                tree.update(islice(theirs.items(), count, None))
+        with self._lock:
+            self._idle.append(worker)
+        return True
