@@ -62,15 +62,15 @@ class AllOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Any:
+class AnyOf:
     """True when one child is; without children it never is."""
 
     children: tuple[Condition, ...]
 
 
-Condition = ColumnTest | AllOf | Any
+Condition = ColumnTest | AllOf | AnyOf
 
-NEVER: Final = Any(())
+NEVER: Final = AnyOf(())
 """The condition that no record meets."""
 
 
@@ -100,8 +100,8 @@ def compile_condition(
     return _existence(condition)
 
 
-def join(kind: type[AllOf | Any], children: Sequence[Condition]) -> Condition:
-    """Join conditions by AND (`AllOf`) or OR (`Any`), simplified.
+def join(kind: type[AllOf | AnyOf], children: Sequence[Condition]) -> Condition:
+    """Join conditions by AND (`AllOf`) or OR (`AnyOf`), simplified.
 
     Children of the same kind are merged into the new node; `NEVER` is dropped from an OR and makes an AND `NEVER`; a
     single child stands for itself.
@@ -139,7 +139,7 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
     assert isinstance(expression, And | Or)
     if len(children) == 1:
         return children[0]
-    return (AllOf if both else Any)(tuple(children)) if children else NEVER
+    return (AllOf if both else AnyOf)(tuple(children)) if children else NEVER
 
 
 # --- alternatives of conjunctions ------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def distribute(condition: Condition) -> Condition:
     if filters > max(MAX_CLAUSE_FILTERS, 2 * _count(condition)):
         return flatten(condition)
     clauses = _clauses(condition)
-    return join(Any, [clause[0] if len(clause) == 1 else AllOf(tuple(clause)) for clause in clauses])
+    return join(AnyOf, [clause[0] if len(clause) == 1 else AllOf(tuple(clause)) for clause in clauses])
 
 
 _LARGE: Final = 1 << 40
@@ -164,10 +164,10 @@ def _size(condition: Condition) -> tuple[int, int]:
     """Return the number of clauses, and of filters in all of them, that `_clauses` would make; at most `_LARGE`."""
     if isinstance(condition, ColumnTest):
         return 1, 1
-    clauses, filters = (0, 0) if isinstance(condition, Any) else (1, 0)
+    clauses, filters = (0, 0) if isinstance(condition, AnyOf) else (1, 0)
     for child in condition.children:
         more_clauses, more_filters = _size(child)
-        if isinstance(condition, Any):
+        if isinstance(condition, AnyOf):
             clauses, filters = clauses + more_clauses, filters + more_filters
         else:
             clauses, filters = clauses * more_clauses, filters * more_clauses + more_filters * clauses
@@ -179,7 +179,7 @@ def _clauses(condition: Condition) -> list[list[Condition]]:
     """Return the condition as alternatives (OR) of lists of filters that have to be true together (AND)."""
     if isinstance(condition, ColumnTest):
         return [[condition]]
-    if isinstance(condition, Any):
+    if isinstance(condition, AnyOf):
         out = []
         for child in condition.children:
             out += _clauses(child)
@@ -260,7 +260,7 @@ class _TypeNarrowing:
             key = (test.column.keys, other)
             if key not in self.added:
                 self.added.append(key)
-                return Any((narrowed, ColumnTest(test.column, EXISTS, other)))
+                return AnyOf((narrowed, ColumnTest(test.column, EXISTS, other)))
         return narrowed
 
 
@@ -280,7 +280,7 @@ def _existence(condition: Condition) -> Condition:
         if condition.inverted:
             return ColumnTest(condition.column, EXISTS, ALL & ~NULLS)
         found = ColumnTest(condition.column, EXISTS, NULLS)
-        return Any((found, replace(condition, types=condition.types & (ARRAYS | TEXTS | STRINGS))))
+        return AnyOf((found, replace(condition, types=condition.types & (ARRAYS | TEXTS | STRINGS))))
     return condition
 
 
@@ -289,7 +289,7 @@ __all__ = [
     "MISSING",
     "NEVER",
     "AllOf",
-    "Any",
+    "AnyOf",
     "ColumnTest",
     "Condition",
     "compile_condition",

@@ -8,12 +8,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any as AnyValue
-from typing import Final
+from typing import Any, Final
 
 from exhume.errors import LimitExceededError
 from exhume.formats.clp_s.layout import NodeType, RangeEntry, SchemaTree, TimestampRange
-from exhume.formats.clp_s.query.condition import EXISTS, MISSING, NEVER, AllOf, Any, ColumnTest, Condition, join
+from exhume.formats.clp_s.query.condition import EXISTS, MISSING, NEVER, AllOf, AnyOf, ColumnTest, Condition, join
 from exhume.formats.clp_s.query.operand import (
     ARRAYS,
     BOOLEANS,
@@ -97,7 +96,7 @@ class Resolver:
                 test = replace(condition, column=replace(column, keys=path), types=self.types[node])
                 if self.nodes(test)[0]:
                     spelled.append(test)
-        return join(Any, spelled)
+        return join(AnyOf, spelled)
 
     @property
     def unknown(self) -> list[str]:
@@ -276,7 +275,7 @@ class RangeFilters:
                     ranges[-1][1] = entry.end
                 else:
                     ranges.append([entry.start, entry.end])
-        return join(Any, [AllOf((_position(GREATER_EQUAL, a), _position(LESS, b))) for a, b in ranges])
+        return join(AnyOf, [AllOf((_position(GREATER_EQUAL, a), _position(LESS, b))) for a, b in ranges])
 
 
 def _position(op: str, value: int) -> ColumnTest:
@@ -284,11 +283,11 @@ def _position(op: str, value: int) -> ColumnTest:
     return ColumnTest(LOG_EVENT_IDX, op, INTEGERS, operand, metadata=True)
 
 
-def range_matches(test: ColumnTest, properties: Mapping[str, AnyValue], *, ignore_case: bool) -> bool:
+def range_matches(test: ColumnTest, properties: Mapping[str, Any], *, ignore_case: bool) -> bool:
     """Whether the properties of an ingestion unit fulfil a filter."""
     keys = test.column.keys
     names = [key.name.decode("utf-8", "surrogateescape") for key in keys]
-    work: list[tuple[int, AnyValue]] = [(0, properties)]
+    work: list[tuple[int, Any]] = [(0, properties)]
     if keys and keys[0].any:
         work.append((1, properties))
     while work:
@@ -308,7 +307,7 @@ def range_matches(test: ColumnTest, properties: Mapping[str, AnyValue], *, ignor
     return False
 
 
-def _property_matches(test: ColumnTest, value: AnyValue, ignore_case: bool) -> bool:
+def _property_matches(test: ColumnTest, value: Any, ignore_case: bool) -> bool:
     """Whether one property of a range (a value of the range index) fulfills a filter on a `$` column."""
     kinds = {bool: BOOLEANS, int: INTEGERS, float: FLOATS, str: STRINGS | TEXTS, type(None): NULLS}.get(type(value), 0)
     if not test.types & kinds:
