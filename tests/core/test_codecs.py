@@ -21,7 +21,7 @@ from exhume import codecs
 from exhume.codecs import deflate, xz
 from exhume.codecs.common import Decoded
 from exhume.codecs.deflate import INFLATE_FIRST
-from exhume.codecs.passing import Stepwise
+from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.stored import store
 from exhume.codecs.streams import inflate_file
 from exhume.codecs.xz import lzma2_extent

@@ -57,7 +57,9 @@ class FrameIndex:
         self.max_size = max_size
         """Bytes that may be in memory at once."""
         self._left, self._windows = stored, windows
+        """Stored bytes not searched yet, and the sizes of windows to try, from the smallest."""
         self._at = self._reach = 0
+        """Where the next frame starts, and the number of the window in use."""
         self._lock = threading.Lock()
         while self._left and (size is None or len(self.stored) < 2):
             self._look(size)
@@ -82,7 +84,7 @@ class FrameIndex:
         return range(bisect_right(self.ends, start) - 1, bisect_left(self.ends, stop))
 
     def _look(self, size: int | None) -> None:
-        """Locate the frames in the next window of stored bytes.
+        """Locate the frames in the next window of stored bytes: `_windows[_reach]` bytes at most, from `_at` on.
 
         If it contains none completely, the next call takes a larger window. Raises `CodecError` for a frame without a
         size, or if the sizes do not add up to `size`.
@@ -123,11 +125,13 @@ class FramedPayload:
         """Bytes of the payload."""
         self._buffer = reserve(self.size)
         self.view: memoryview = self._buffer.toreadonly()
-        """All of it; what was not taken yet is not there."""
+        """All of it; bytes that were not taken yet are undefined."""
         self._places: FrameIndex | None = places
         self._locks: dict[int, threading.Lock] = {}
         self._done: set[int] = set()
+        """Numbers of the decompressed frames."""
         self._held = 0
+        """Bytes of these frames."""
 
     @property
     def is_small(self) -> bool:
@@ -173,6 +177,7 @@ class FramedPayload:
             yield self.size
 
     def _have(self, places: FrameIndex, needed: Iterable[int], following: Iterable[int] = ()) -> None:
+        """Decompress frames by number, sharing the work with other threads; drop the index after the last."""
         decompress_shared(needed, self._locks, self._done, partial(self._decompress, places), following)
         if places.is_complete and len(self._done) == len(places.stored):
             self._places = None
@@ -204,17 +209,17 @@ class FrameCache:
     """
 
     def __init__(self, places: FrameIndex) -> None:
-        """Keep frames of a payload that is too large to be held as a whole."""
+        """Start without frames of the payload that `places` is the index of."""
         self._copy = pick("exhume.native.pykernel").copy_parts
         self._places = places
         self._locks: dict[int, threading.Lock] = {}
         self._seen: set[int] = set()  # all that were ever decompressed
-        self._made: dict[int, bytearray] = {}  # lock-free reads are safe: a frame in use is never evicted
-        self._recent: dict[int, None] = {}  # those, in the order of their last use
-        self._users: Counter[int] = Counter()
-        self._most = 0  # frames that one stop needed
+        self._made: dict[int, bytearray] = {}  # content; lock-free reads are safe: a frame in use is never evicted
+        self._recent: dict[int, None] = {}  # the frames in `_made`, the least recently used first
+        self._users: Counter[int] = Counter()  # by frame: the threads that have it pinned
+        self._most = 0  # the most frames that one `stop` needed
         self._lock = threading.Lock()
-        self._rooms: list[bytearray] = []
+        self._rooms: list[bytearray] = []  # buffers of evicted frames, for reuse
 
     @contextmanager
     def stop(self, *, keep: bool = False) -> Iterator[PinnedFrames]:
@@ -242,18 +247,22 @@ class FrameCache:
                     self._rooms += here.buffers
 
     def finish(self, start: int, stop: int) -> None:
-        """Decompress the frames of these bytes not requested yet.  Raises `CodecError` (see `FramedPayload.take`)."""
+        """Decompress the frames of these bytes that never were, only to find damage.
+
+        Raises `CodecError` (see `FramedPayload.take`).
+        """
         for number in self._places.within(start, stop):
             if number not in self._seen:
                 begin = self._places.ends[number]
                 with self.stop() as here:
-                    here.gather([(begin, begin + 1, 0)], memoryview(bytearray(1)))
+                    here.gather([(begin, begin + 1, 0)], memoryview(bytearray(1)))  # one byte needs the whole frame
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview, here: PinnedFrames) -> None:
-        """See `PinnedFrames.gather`."""
+        """See `PinnedFrames.gather`; `here` are the pinned frames of the caller."""
         wanted = [(start, stop, at) for start, stop, at in ranges if start < stop]
         numbers = (number for start, stop, _ in wanted for number in self._places.within(start, stop))
         needed = dict.fromkeys((number for number in numbers if number not in here.frames), 1)
+        # Pinned before they are decompressed: from then on no other thread evicts them.
         self._use(here, needed)
         decompress_shared(needed, self._locks, self._made, self._decompress, self._following(wanted, here))
         ends = self._places.ends
@@ -275,6 +284,7 @@ class FrameCache:
                     yield number
 
     def _use(self, here: PinnedFrames, numbers: dict[int, int]) -> None:
+        """Pin frames, given as keys with the value 1, for the thread of `here`."""
         with self._lock:
             self._users.update(numbers)
             here.frames |= numbers
@@ -367,7 +377,7 @@ def decompress(stored: Buffer, buffer: memoryview) -> None:
 
 
 def frames_of(data: Buffer, max_size: int, most: int | None = None) -> FramedPayload | None:
-    """The payload of `data`; None where it is not several frames that state their sizes, or these are not plausible."""
+    """The payload of `data`; None if it is not several frames with stated sizes, or exceeds `max_size` or `most`."""
     view = memoryview(data)
     return frames_at(lambda start, end: view[start:end], len(view), max_size, windows=(len(view),), most=most)
 

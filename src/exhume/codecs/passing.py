@@ -1,6 +1,6 @@
-"""Payloads that are decompressed piece by piece: memory for one chunk, whatever their size.
+"""Payloads that are decompressed in chunks, with memory for one chunk, whatever their size.
 
-`decompress` of the package holds a payload as a whole; here stored bytes come in chunks, and so does the content.
+`decompress` of the package keeps a payload as a whole; here stored bytes come in chunks, and so does the content.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ FEED: Final = 1 << 9
 """Stored bytes of zstd frames that are decompressed at a time: they become 16 MiB at most."""
 
 _ALL: Final = 1 << 63
+"""More bytes than any content has."""
+
 _CUT: Final = "{}: truncated stream"
 
 
@@ -43,6 +45,7 @@ class PayloadStream:
     ) -> None:
         self.consumed: int = 0
         """Stored bytes that the stream took, once it has ended."""
+        # With `trailing`, bytes may follow the stream.
         self._codec, self._max_size, self._size, self._trailing = codec, max_size, size, trailing
         self._stored = iter(stored)
         if codec not in _READERS:
@@ -76,6 +79,7 @@ class PayloadStream:
         )
 
     def _fed(self) -> Iterator[bytes]:
+        """The stored bytes in chunks of at most `PIECE`, counted in `consumed` as they are yielded."""
         for piece in self._stored:
             for at in range(0, len(piece), PIECE):
                 part = bytes(piece[at : at + PIECE])
@@ -83,7 +87,10 @@ class PayloadStream:
                 yield part
 
     def end(self, unused: int) -> None:
-        """Note how many of the bytes so far were not used.  Raises `CodecError` if none may follow."""
+        """Note that the stream has ended, and that the last `unused` of the bytes so far are not part of it.
+
+        Raises `CodecError` for such bytes if none may follow the stream.
+        """
         self.consumed -= unused
         if unused and not self._trailing:
             raise self._after(unused + sum(map(len, self._stored)))
@@ -93,7 +100,10 @@ class PayloadStream:
         yield from self._fed()
 
     def engine(self, make: Callable[[], Any]) -> Iterator[bytes]:
-        """The output of a decompressor with the interface of the standard library.  Raises `CodecError`."""
+        """The output of a decompressor with the interface of the standard library, which `make` returns.
+
+        Raises `CodecError`.
+        """
         engine = make()
         for part in self._fed():
             rest = part
@@ -106,14 +116,14 @@ class PayloadStream:
                 if piece:
                     yield piece
                 else:
-                    break
+                    break  # it needs more stored bytes
             if engine.eof:
                 self.end(len(engine.unused_data))
                 return
         raise CodecError(_CUT.format(self._codec), actual=f"{counted(self.consumed, 'bytes')} without an end")
 
     def frames(self, one: bool) -> Iterator[bytes]:
-        """The content of zstd frames: of the first, or of all.  Raises `CodecError`."""
+        """The content of zstd frames: of the first only (`one`), or of all.  Raises `CodecError`."""
         from exhume.codecs.zstd import zstd_stream
 
         for used, content, is_end in zstd_stream(self._fed(), FEED):
@@ -141,7 +151,7 @@ class PayloadStream:
 
 
 class StoredContent:
-    """The content of a payload in memory of its own, decompressed again for each use.
+    """The content of a payload that is not kept in memory, but decompressed again for each use.
 
     `chunks` yields the stored bytes from an offset to another, of `stored` in all.
     """
@@ -191,7 +201,7 @@ class ForwardReader:
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
-        self._data, self._from = b"", 0
+        self._data, self._from = b"", 0  # the chunks held, joined, and where the next byte is in them
         self.at: int = 0
 
     def has(self, size: int) -> bool:
@@ -206,7 +216,7 @@ class ForwardReader:
         return have >= size
 
     def some(self, size: int) -> bytes:
-        """At least one of the next `size` bytes, nothing at the end."""
+        """At least one of the next `size` bytes, as many as are convenient; empty at the end."""
         if not self.has(1):
             return b""
         found = self._data[self._from : self._from + min(size, PIECE)]
@@ -246,7 +256,7 @@ class ForwardReader:
         return int.from_bytes(found, "little")
 
     def left(self) -> int:
-        """Bytes that are held."""
+        """Number of bytes that were taken from the chunks and not read yet."""
         return len(self._data) - self._from
 
 
@@ -255,8 +265,8 @@ class _Window:
 
     def __init__(self) -> None:
         self._made = bytearray()
-        self._given = 0
-        self.total = 0
+        self._given = 0  # bytes of `_made` that were yielded
+        self.total = 0  # bytes decompressed so far, including those dropped from `_made`
 
     def add(self, data: bytes) -> None:
         """Add literals."""
@@ -264,7 +274,10 @@ class _Window:
         self.total += len(data)
 
     def copy(self, offset: int, size: int) -> None:
-        """Add content that was made before.  Raises `CodecError`, and `LimitExceededError` if it is not there."""
+        """Add `size` bytes that start `offset` bytes before the end.
+
+        Raises `CodecError` if they start before the content, and `LimitExceededError` if they were dropped already.
+        """
         made = self._made
         if not 0 < offset <= self.total:
             raise CodecError("a copy refers to bytes before the start of the block", actual=offset)
@@ -276,7 +289,7 @@ class _Window:
         start = len(made) - offset
         if offset >= size:
             made += made[start : start + size]
-        else:
+        else:  # a copy that reaches into itself: the last `offset` bytes repeat
             made += (made[start:] * (size // offset + 1))[:size]
         self.total += size
 
@@ -301,6 +314,7 @@ _STEP: Final = 1 << 16
 def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
     """Decode a raw Snappy block in chunks.  Raises `CodecError` for damage."""
     held, made = ForwardReader(pieces), _Window()
+    # The size of the content: a varint of at most five bytes.
     stated = shift = 0
     while True:
         byte = held.number(1)
@@ -316,7 +330,7 @@ def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
         kind = tag & 3
         if kind == 0:
             length = (tag >> 2) + 1
-            if length > 60:
+            if length > 60:  # its length is in the next one to four bytes
                 length = held.number(length - 60) + 1
             while length:
                 made.add(part := held.some(length))
@@ -340,6 +354,7 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
     held, made = ForwardReader(pieces), _Window()
 
     def long(length: int) -> int:
+        """A length whose four bits in the token are given: after 15, bytes follow that are added, up to one below 255."""
         more = 255 if length == 15 else 0
         while more == 255:
             more = held.number(1)
@@ -359,7 +374,7 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
             yield from made.full()
         if not held.has(1):  # the last sequence has only literals
             break
-        offset, size = held.number(2), long(token & 15) + 4
+        offset, size = held.number(2), long(token & 15) + 4  # a match has at least four bytes
         while size:
             made.copy(offset, step := min(size, _STEP))
             size -= step
@@ -369,6 +384,8 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
 
 
 def _inflater(wbits: int, flag: str) -> Callable[[], Any]:
+    """Return a maker of engines: of isal if installed (`flag` names its constant), else of zlib (`wbits`)."""
+
     def make() -> Any:
         from exhume.codecs.deflate import igzip_lib
 
@@ -379,6 +396,8 @@ def _inflater(wbits: int, flag: str) -> Callable[[], Any]:
 
 
 def _from_xz(name: str) -> Callable[[], Any]:
+    """Return the function `name` of the module `xz`, which is only imported when it is called."""
+
     def make() -> Any:
         from exhume.codecs import xz
 
@@ -387,6 +406,7 @@ def _from_xz(name: str) -> Callable[[], Any]:
     return make
 
 
+# Window bits of zlib: -15 for a raw stream, 15 for one with a zlib header, 31 with a gzip header.
 _READERS: Final[dict[str, Callable[[PayloadStream], Iterator[bytes]]]] = {
     "none": PayloadStream.plain,
     "deflate": lambda stream: stream.engine(_inflater(-15, "DECOMP_DEFLATE")),
@@ -401,50 +421,3 @@ _READERS: Final[dict[str, Callable[[PayloadStream], Iterator[bytes]]]] = {
     "lz4": lambda stream: stream.block(_lz4),
     "lz4-frame": PayloadStream.lz4_frames,
 }
-
-
-class Stepwise:
-    """Decodes a payload a step at a time, for readers that may not need all of it.
-
-    The output is the same as that of `decompress_prefix`; damage after the decoded part is not noticed.
-    """
-
-    def __init__(self, codec: str, data: Buffer) -> None:
-        """Take `deflate` and `lzma2`."""
-        if codec == "lzma2":
-            from exhume.codecs.xz import lzma2_decoder
-
-            self._engine: Any = lzma2_decoder()
-        else:
-            from exhume.codecs.deflate import igzip_lib
-
-            igzip = igzip_lib()
-            self._engine = zlib.decompressobj(-15) if igzip is None else igzip.IgzipDecompressor(igzip.DECOMP_DEFLATE)
-        self._codec = codec
-        self._size = len(data)
-        self._rest: Buffer = bytes(data) if isinstance(data, memoryview) else data
-
-    @property
-    def finished(self) -> bool:
-        """Whether the stream's end has been reached."""
-        return bool(self._engine.eof)
-
-    @property
-    def consumed(self) -> int:
-        """Stored bytes of a finished stream."""
-        return self._size - len(self._engine.unused_data)
-
-    def more(self, size: int) -> bytes:
-        """The next bytes, at most `size`; empty at the end.  Raises `CodecError` for a corrupt or cut stream."""
-        if self.finished:
-            return b""
-        try:
-            piece: bytes = self._engine.decompress(self._rest, size)
-        except Exception as error:  # zlib.error, isal's, lzma.LZMAError: no common base
-            raise CodecError(f"{self._codec}: corrupt stream", actual=str(error)) from error
-        self._rest = getattr(self._engine, "unconsumed_tail", b"")  # zlib hands back what the others keep
-        if not piece and not self.finished:
-            raise CodecError(
-                f"{self._codec}: truncated stream", actual=f"{counted(self._size, 'bytes')} without an end"
-            )
-        return piece

@@ -69,6 +69,8 @@ def lzma2_extent(data: Buffer) -> tuple[int, int]:
 
     Nothing is decoded.  Raises `CodecError` when a chunk reaches past the end or the end marker is missing.
     """
+    # The first byte of a chunk: 0 ends the stream, 1 and 2 are uncompressed chunks, from 0x80 on LZMA chunks (from 0xC0
+    # on with new properties, in one more byte).  Sizes are big-endian and stored minus one.
     at, total, end = 0, 0, len(data)
     while at < end:
         control = data[at]
@@ -78,6 +80,7 @@ def lzma2_extent(data: Buffer) -> tuple[int, int]:
             header = 6 if control >= 0xC0 else 5
             if at + header > end:
                 break
+            # The lower five bits of the control byte are the highest of the decompressed size.
             total += ((control & 0x1F) << 16) + (data[at + 1] << 8) + data[at + 2] + 1
             at += header + (data[at + 3] << 8) + data[at + 4] + 1
         elif control <= 2:
@@ -147,6 +150,7 @@ def lzma2(data: Buffer, max_size: int, size: int | None) -> Decoded:
     return found
 
 
+# The parts of the container that `_as_xz` puts around a stream, as the specification of `.xz` lays them out.
 _XZ_HEAD: Final = b"\xfd7zXZ\0" + b"\0\0" + crc32(b"\0\0").to_bytes(4, "little")
 _XZ_BLOCK: Final = b"\x02\0\x21\x01\x10\0\0\0"
 """Header of a block of twelve bytes without sizes: one filter, LZMA2 with a dictionary of 1 MiB."""
@@ -154,7 +158,11 @@ _XZ_BLOCK_SIZE: Final = len(_XZ_BLOCK) + 4
 
 
 def _as_xz(stored: Buffer, size: int) -> bytes:
-    """A raw LZMA2 stream in the container `.xz`, without a check: the payloads of ZS have their own."""
+    """A raw LZMA2 stream in the container `.xz`, without a check: the payloads of ZS have their own.
+
+    `size` is that of its content.  The index has one record, the sizes of the only block; the footer has the size of
+    the index in units of four bytes.
+    """
     index = b"\0\x01" + build_uleb128(_XZ_BLOCK_SIZE + len(stored)) + build_uleb128(size)
     index += bytes(-len(index) % 4)
     index += crc32(index).to_bytes(4, "little")
@@ -195,6 +203,7 @@ def _encoder() -> Any:
 
 
 def _raw_lzma2(data: Buffer, options: Any) -> bytes:
+    """Compress to a raw LZMA2 stream with the encoder options of cramjam."""
     xz = _encoder()
     chain = xz.FilterChain()
     chain.append_filter(xz.FilterChainItem(xz.Filter.Lzma2, options))

@@ -8,7 +8,7 @@ from exhume.codecs import decompress_prefix
 from exhume.codecs.checksums import crc64_xz
 from exhume.codecs.common import Decoded
 from exhume.codecs.deflate import inflated_size
-from exhume.codecs.passing import Stepwise
+from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.xz import lzma2_extent
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceError, Span
@@ -160,7 +160,7 @@ class BlockFile:
         step = min(read_ahead, most) if read_ahead else most
         if not read_ahead:
             self.source.will_read(start, stop)
-        base = at = start
+        base = at = start  # offsets of the window, and of the next block
         window = memoryview(b"")
         needed = 0
         while at < stop:
@@ -214,7 +214,7 @@ class BlockFile:
             at += taken
 
     def check(self, block: RawBlock) -> None:
-        """Raise ZS-202 when block checksum mismatch."""
+        """Raise ZS-202 when the block's checksum does not match."""
         computed = crc64_xz(block.body)
         if computed != block.crc:
             raise checks.BLOCK_CRC.error(
@@ -257,7 +257,7 @@ class BlockFile:
         """
         engine = Stepwise(self.decoder or "", stored)
         pieces: list[bytes] = []
-        done, rest = 0, b""
+        done, rest = 0, b""  # bytes of the records that are below `stop`, and those decoded after them
         for _ in range(STEPS):
             piece = engine.more(STEP)
             if not piece:
