@@ -49,7 +49,8 @@ cdef const char** CI_WEEKDAYS = [
 cdef uint8_t[256] ci_class
 cdef uint8_t[256] ci_fold
 cdef uint8_t[256] ci_shift
-"""For tags with a number or a length after them, 64 less its bits; CI_OTHER for other bytes."""
+"""By tag: the number of bits that a number or length after it has fewer than 64, by which eight bytes that start with
+it are shifted to get it; CI_OTHER for bytes that are no such tag."""
 
 cdef struct CiToken:
     uint8_t tag
@@ -77,6 +78,7 @@ cdef void ci_fill() noexcept:
     for i in range(256):
         stored[0] = i
         after = read_clp_ir_token(stored, 0, sizeof(stored), &token)  # of no text, which has a length of 0
+        # A token with a length of 0 ends with it: `after - 1` is the size of the number or length in bytes.
         ci_shift[i] = <uint8_t>(sizeof(uint64_t) + 1 - after << 3) if after > 1 else CI_OTHER
 
 
@@ -84,7 +86,7 @@ ci_fill()
 
 
 cdef inline int64_t ci_token(const uint8_t* p, int64_t at, int64_t end, CiToken* out) noexcept nogil:
-    """Reads what `read_clp_ir_token` does, in one step where enough bytes follow; where it ends, or -1."""
+    """Read a token as `read_clp_ir_token` does, in one step where enough bytes follow; return its end, or -1."""
     cdef ClpIrToken token
     cdef uint64_t word
     cdef uint8_t shift
@@ -93,11 +95,11 @@ cdef inline int64_t ci_token(const uint8_t* p, int64_t at, int64_t end, CiToken*
         shift = ci_shift[out.tag]
         at += 1
         # Where the next token starts does not have to wait for the table if the width is guessed right.
-        if shift == 56:
+        if shift == 56:  # a number of one byte
             out.number = <int8_t>p[at]
             word = p[at]
             at += 1
-        elif shift == 32:
+        elif shift == 32:  # of four bytes
             memcpy(&word, p + at, sizeof(word))
             out.number = <int64_t>swap8(word) >> 32
             word = <uint32_t>out.number

@@ -1,10 +1,11 @@
-# Arrays of KV-IR as `json.dumps(..., ensure_ascii=False)` prints what `json.loads` reads, without the interpreter lock.
-# What is rare, or none, is left to these two.
+# Prints arrays of KV-IR as Python's `json.dumps(json.loads(text), ensure_ascii=False)` does, without the interpreter
+# lock.  The functions return False for text that is rare or not valid; the caller then uses Python for it.
 
 cdef enum:
+    # The most that is printed here:
     IR_PRINT_LEVELS = 64    # arrays and objects within each other
-    IR_PRINT_MEMBERS = 32   # of an object
-    IR_PRINT_DIGITS = 18    # of an integer
+    IR_PRINT_MEMBERS = 32   # members of an object
+    IR_PRINT_DIGITS = 18    # digits of an integer
     IR_PRINT_EXACT = 15     # digits that a double can store, so that one division is exact
 
 cdef struct IrPrint:
@@ -14,15 +15,14 @@ cdef struct IrPrint:
 
 
 cdef inline int ir_print_next(IrPrint* w) noexcept nogil:
-    """The next byte that is not a blank, -1 at the end.  Line breaks do not count as blanks: arrays must not have
-    them."""
+    """Skip blanks and return the next byte, -1 at the end.  Line breaks are not blanks: arrays must not have them."""
     while w.p < w.end and (w.p[0] == c" " or w.p[0] == c"\t"):
         w.p += 1
     return w.p[0] if w.p < w.end else -1
 
 
 cdef bint ir_print_string(IrPrint* w) noexcept nogil:
-    """A string, which is printed as it is written."""
+    """Print a string as it is written, quotes and escapes included."""
     cdef const uint8_t* start = w.p
     cdef uint8_t byte
     cdef int step
@@ -47,7 +47,7 @@ cdef bint ir_print_string(IrPrint* w) noexcept nogil:
 
 
 cdef inline int ir_print_digits(IrPrint* w, uint64_t* value) noexcept nogil:
-    """The number of digits that follow; they are appended to `value`, as long as there are few."""
+    """Read digits into `value` and return their number; stops after one more than IR_PRINT_DIGITS."""
     cdef const uint8_t* start = w.p
     while w.p < w.end and c"0" <= w.p[0] <= c"9" and w.p - start <= IR_PRINT_DIGITS:
         value[0] = value[0] * 10 + (w.p[0] - c"0")
@@ -56,7 +56,7 @@ cdef inline int ir_print_digits(IrPrint* w, uint64_t* value) noexcept nogil:
 
 
 cdef bint ir_print_number(IrPrint* w) noexcept nogil:
-    """Print a number as the reference writer does. Returns False for one that is left to Python."""
+    """Print a number as Python does."""
     cdef const uint8_t* start = w.p
     cdef bint is_negative = w.p[0] == c"-"
     cdef uint64_t value = 0
@@ -82,6 +82,7 @@ cdef bint ir_print_number(IrPrint* w) noexcept nogil:
 
 
 cdef bint ir_print_word(IrPrint* w, const char* word, Py_ssize_t size) noexcept nogil:
+    """Print `word` (true, false or null) if it follows."""
     if w.end - w.p < size or memcmp(w.p, word, size) != 0:
         return False
     put(w.out, word, size)
@@ -90,7 +91,7 @@ cdef bint ir_print_word(IrPrint* w, const char* word, Py_ssize_t size) noexcept 
 
 
 cdef bint ir_print_members(IrPrint* w, int levels) noexcept nogil:
-    """The members of an object, after its opening brace; also False if it has a name twice."""
+    """Print the members of an object, after its opening brace; also False if it has a name twice."""
     cdef Py_ssize_t[IR_PRINT_MEMBERS] starts
     cdef Py_ssize_t[IR_PRINT_MEMBERS] sizes
     cdef int count = 0, i, byte = ir_print_next(w)
@@ -126,7 +127,7 @@ cdef bint ir_print_members(IrPrint* w, int levels) noexcept nogil:
 
 
 cdef bint ir_print_elements(IrPrint* w, int levels) noexcept nogil:
-    """The elements of an array, after its opening bracket."""
+    """Print the elements of an array, after its opening bracket."""
     cdef int byte = ir_print_next(w)
     if byte == c"]":
         w.p += 1
@@ -145,7 +146,7 @@ cdef bint ir_print_elements(IrPrint* w, int levels) noexcept nogil:
 
 
 cdef bint ir_print_value(IrPrint* w, int levels) noexcept nogil:
-    """Whether a value was printed."""
+    """Print a value, with at most `levels` levels of arrays and objects."""
     cdef int byte = ir_print_next(w)
     if byte == c'"':
         return ir_print_string(w)
@@ -165,7 +166,7 @@ cdef bint ir_print_value(IrPrint* w, int levels) noexcept nogil:
 
 
 cdef bint ir_print_array(Out* text, Out* out) except -2 nogil:
-    """Whether a string is an array; it is then printed to `out`."""
+    """Print the array in `text` to `out`; False if `text` is not one, or is left to Python."""
     cdef IrPrint w
     if text.size == 0 or text.data[0] != c"[":
         return False

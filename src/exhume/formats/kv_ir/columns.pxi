@@ -4,17 +4,17 @@
 # Spec: Arrow columnar format, Physical Memory Layout.
 
 cdef struct IrColumn:
-    uint8_t kind            # a letter
-    int64_t length          # values that are there: where events follow without one, fewer than rows
+    uint8_t kind            # as in Arrow's formats: l int64, g double, b bool, U string; m: mixed values as strings
+    int64_t length          # values, nulls included; fewer than rows if the last events have none
     int64_t nulls
-    Out bits                # which values there are, once one is absent
-    Out ends                # where strings end, and before these a zero
+    Out bits                # a bit for each value, 1 if it is not null; empty as long as there are no nulls
+    Out ends                # a zero, then the end of each string
     Out data
 
 cdef struct IrLost:
-    int64_t bad_texts
-    int64_t rounded
-    int64_t mixed
+    int64_t bad_texts       # strings that are not UTF-8
+    int64_t rounded         # integers that a double cannot represent
+    int64_t mixed           # values in a column of mixed ones other than strings, and were printed
 
 
 cdef int ir_zeros(Out* out, Py_ssize_t size) except -2 nogil:
@@ -27,6 +27,7 @@ cdef int ir_zeros(Out* out, Py_ssize_t size) except -2 nogil:
 
 
 cdef inline void ir_set_bit(Out* out, int64_t place) noexcept nogil:
+    """Set a bit, counted from the lowest of the first byte."""
     out.data[place >> 3] |= 1 << (place & 7)
 
 
@@ -113,7 +114,7 @@ cdef class IrColumns:
         return 0
 
     cdef int tree(self, KvIrDecoder decoder, IrTree tree, EncBuf* leaves, EncBuf* places) except -2 nogil:
-        """Adds the pairs of one tree; those that have no column are examined all the same."""
+        """Add the pairs of one tree; pairs without a column are only checked. Returns 0 or the fault."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrColumn* c
         cdef Py_ssize_t i
@@ -121,6 +122,7 @@ cdef class IrColumns:
         cdef int fault
         cdef bint is_array
         for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
+            # A column that has a value in this row already gets no second one.
             place = -1
             if leaf[i].node < <int64_t>(places.n // sizeof(int32_t)):
                 place = (<int32_t*>places.p)[leaf[i].node]
@@ -144,7 +146,7 @@ cdef class IrColumns:
         return 0
 
     cdef int value(self, KvIrDecoder decoder, IrColumn* c, IrLeaf* leaf) except -2 nogil:
-        """Adds a value that is none of those that were taken apart."""
+        """Add a value that is stored in one token. Returns 0, or IR_TYPE if it does not fit the column."""
         cdef double real
         if leaf.kind == C_TEXT:
             if c.kind != c"U" and c.kind != c"m":
@@ -182,7 +184,7 @@ cdef class IrColumns:
         return 0
 
     cdef int array(self, KvIrDecoder decoder, IrColumn* c) except -2 nogil:
-        """Adds the array in the decoder's `text`, or looks whether it is one where it has no column."""
+        """Add the array in the decoder's `text`; without a column (NULL), only check that it is one."""
         cdef bint is_printed = ir_print_array(&decoder.text, &self.printed)
         if c == NULL or c.kind != c"U" and c.kind != c"m":
             if not is_printed and not decoder.is_array():
@@ -191,7 +193,7 @@ cdef class IrColumns:
         if is_printed:
             self.text(c, <const uint8_t*>self.printed.data, self.printed.size)
         else:
-            with gil:
+            with gil:  # a rare form, which Python prints
                 found = decoder.array_text()
                 if found is None:
                     return IR_ARRAY
@@ -203,7 +205,7 @@ cdef class IrColumns:
         return 0
 
     cdef int begin(self, IrColumn* c) except -2 nogil:
-        """Reserve the state of the next value, after nulls for the rows that have none."""
+        """Prepare a column for the value of the current row: add nulls for rows without one, and its bit."""
         if c.length < self.rows:
             self.pad(c, self.rows)
         if c.nulls:
@@ -211,19 +213,19 @@ cdef class IrColumns:
         return 0
 
     cdef void end(self, IrColumn* c) noexcept nogil:
-        """Counts the value that was added."""
+        """Count the value that was added."""
         if c.nulls:
             ir_set_bit(&c.bits, c.length)
-        self.used += c.length == c.nulls
+        self.used += c.length == c.nulls  # its first value
         c.length += 1
 
     cdef int pad(self, IrColumn* c, int64_t length) except -2 nogil:
-        """Adds nulls, until there are this many values."""
+        """Add nulls, until there are `length` values."""
         cdef int64_t count = length - c.length, end = c.data.size, at
         cdef int64_t whole = c.length >> 3
         if count <= 0:
             return 0
-        if not c.nulls:  # all before them are there
+        if not c.nulls:  # the first nulls: the values before them get bits
             c.bits.size = 0
             ir_reserve(&c.bits, whole + 1)
             memset(c.bits.data, 0xFF, whole)
@@ -244,7 +246,7 @@ cdef class IrColumns:
         return 0
 
     cdef int number(self, IrColumn* c, const void* value) except -2 nogil:
-        """Adds a number of eight bytes."""
+        """Add a number of eight bytes."""
         self.begin(c)
         ir_add(&c.data, <const char*>value, sizeof(int64_t))
         self.end(c)
@@ -276,7 +278,7 @@ cdef class IrColumns:
         return 0
 
     cdef int undo(self) except -2 nogil:
-        """Takes back what was added of a row that is not whole."""
+        """Remove the values of a row that was only partly added."""
         cdef IrColumn* c
         cdef Py_ssize_t i
         for i in range(self.count):

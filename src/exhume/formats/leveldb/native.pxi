@@ -760,8 +760,9 @@ cdef class LeveldbRows:
         )
 
     def tally(self):
+        """Return the number of rows for each status and type of value, and for each place."""
         cdef Py_ssize_t number, places = self.place_count
-        cdef int64_t[10][256] kinds
+        cdef int64_t[10][256] kinds  # by status (LDB_STATUSES of them) and type
         cdef int64_t* at = <int64_t*>malloc((places + 1) * sizeof(int64_t))
         cdef LdbRow* row
         if at == NULL:
@@ -770,7 +771,7 @@ cdef class LeveldbRows:
         memset(at, 0, (places + 1) * sizeof(int64_t))
         for number in range(self.count):
             row = self.rows + number
-            kinds[row.status][~row.inverted & 0xFF] += 1
+            kinds[row.status][~row.inverted & 0xFF] += 1  # the type is the lowest byte, stored inverted
             at[row.place] += 1
         try:
             return (

@@ -1,7 +1,11 @@
-# What one clp-s encoder made of a chunk of the input, taken over by the encoder of what comes before it, included by
-# _kernel.pyx.  The result is as if the second had encoded the chunk itself: nodes, dictionary entries and tables
-# are numbered in the order of their first use, which for new ones is the order in the piece.  Strings of one record
-# come in the order of its nodes: where that differs from the order here, the piece is not taken over.
+# Joins two clp-s encoders, included by _kernel.pyx: one (`piece` below) encoded a chunk of the input in another
+# thread; the other (`self`) encoded all that comes before, and absorbs the records of the chunk.  The result is as if
+# `self` had encoded the chunk itself: nodes, dictionary entries and tables are numbered in the order of their first
+# use, which for new ones is the order in the piece.  Strings of one record come in the order of its nodes: where that
+# order differs in `self`, the piece is not absorbed, and the chunk is encoded again.
+#
+# Dictionaries are numbered 0 (variables), 1 (log types), 2 (array types).  `EncMaps` of a piece has for each of its
+# nodes and dictionary entries the number in `self`; it is kept for the next chunk, so that only new ones are looked up.
 
 cdef extern from *:
     """
@@ -14,13 +18,12 @@ cdef extern from *:
     void EXH_PREFETCH(const void* address) noexcept nogil
 
 cdef enum:
-    ENC_BATCH = 32
+    ENC_BATCH = 32          # dictionary entries that are looked up at a time
     ENC_KEPT = 1 << 20      # bytes of a dictionary above which a piece begins with an empty one
 
 
-
 cdef int enc_map_marks(ClpsEncoder piece, EncDictionary* d, EncBuf* marks, EncBuf* ends) except -1 nogil:
-    """The placeholders of each log type that is new in a dictionary."""
+    """Append the placeholders of each log type that is new in a dictionary to `marks`, and where they end to `ends`."""
     cdef uint8_t last = M_DECIMAL if piece.core else M_CLASSIC_DECIMAL
     cdef const unsigned char* p
     cdef const unsigned char* end
@@ -44,7 +47,10 @@ cdef int enc_map_marks(ClpsEncoder piece, EncDictionary* d, EncBuf* marks, EncBu
 
 
 cdef int64_t enc_map_entries(EncDictionary* to, EncDictionary* d, EncMaps* maps, int which) except -1 nogil:
-    """The number in `to` of each entry that is new in `d`; returns the bytes that `to` does not grow by."""
+    """Find or add each entry that is new in `d` in `to`, and append its number there to the map.
+
+    Returns the bytes of the entries that `to` had already: `piece` counted them, but `to` does not grow by them.
+    """
     cdef const unsigned char* texts[ENC_BATCH]
     cdef uint64_t lengths[ENC_BATCH]
     cdef uint64_t hashes[ENC_BATCH]
@@ -59,6 +65,7 @@ cdef int64_t enc_map_entries(EncDictionary* to, EncDictionary* d, EncMaps* maps,
     while i < d.count:
         # A lookup reads anywhere in a large dictionary: prefetch a batch early.
         count = min(<size_t>ENC_BATCH, d.count - i)
+        # First the hashes, then the slots of the hash table, then the strings that these refer to.
         for j in range(count):
             texts[j] = d.data.p + (<uint64_t*>d.starts.p)[i + j] + sizeof(uint64_t)
             memcpy(&lengths[j], texts[j] - sizeof(uint64_t), sizeof(uint64_t))
@@ -83,7 +90,10 @@ cdef int64_t enc_map_entries(EncDictionary* to, EncDictionary* d, EncMaps* maps,
 
 
 cdef int enc_map_nodes(ClpsEncoder self, ClpsEncoder piece, EncBuf* ids) except -1 nogil:
-    """Find or make the nodes of `piece` in `self`; `ids` gets their numbers here. Those before its size are known."""
+    """Find or make the nodes of `piece` in `self`, and append their numbers there to `ids`.
+
+    Nodes that are in `ids` already were mapped with an earlier chunk; only whether they have a time is updated.
+    """
     cdef EncNode* node
     cdef EncName* name
     cdef int32_t* out
@@ -103,7 +113,7 @@ cdef int enc_map_nodes(ClpsEncoder self, ClpsEncoder piece, EncBuf* ids) except 
 
 
 cdef int enc_put_words(EncBuf* to, const uint64_t* words, size_t count, uint64_t base) except -1 nogil:
-    """Appends words, each with `base` added."""
+    """Append words, each with `base` added."""
     cdef uint64_t* out
     cdef size_t i
     enc_buf_room(to, count * sizeof(uint64_t))
@@ -127,6 +137,7 @@ cdef int enc_put_deltas(EncColumn* to, const EncColumn* column, uint64_t base) e
 
 
 cdef int enc_put_patterns(EncColumn* to, const EncColumn* column, const int64_t* patterns) except -1 nogil:
+    """Append the ids of timestamp patterns, translated by `patterns`: ids of `self` by those of `piece`."""
     cdef const int64_t* ids = <const int64_t*>column.b.p
     cdef int64_t* out
     cdef size_t i
@@ -151,10 +162,12 @@ cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column,
     cdef int64_t* variable
     cdef uint64_t type, mark
     cdef size_t i
+    # The variables are copied as they are; then those that are numbers of dictionary entries are translated in place.
     enc_buf_room(&to.a, column.a.n)
     enc_buf_put(&to.b, column.b.p, column.b.n)
     out = <uint64_t*>(to.a.p + to.a.n)
     for i in range(column.a.n >> 3):
+        # A word has the log type in its lower bits, and above them the place of its first variable.
         type = words[i] & <uint64_t>(ENC_MAX_LOG_TYPES - 1)
         variable = <int64_t*>to.b.p + here + (words[i] >> CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
         out[i] = <uint64_t>types[type] | (base << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE) + (words[i] - type)
@@ -171,7 +184,7 @@ cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column,
 
 cdef int enc_put_column(ClpsEncoder self, EncColumn* to, const EncColumn* column, const EncMaps* maps,
                         const int64_t* patterns) except -1 nogil:
-    """Appends the values of a column (not the position of the record)."""
+    """Append the values of a column (except the one of record numbers, see `enc_put_table`)."""
     cdef const uint64_t* words = <const uint64_t*>column.a.p
     cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
     cdef uint64_t* out
@@ -199,7 +212,7 @@ cdef int enc_put_column(ClpsEncoder self, EncColumn* to, const EncColumn* column
 
 
 cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const int64_t* patterns) except -1 nogil:
-    """Appends the rows of a table of `piece` to the one of the same schema, which is added if it is new."""
+    """Append the rows of table `place` of `piece` to the table of the same schema, which is added if it is new."""
     cdef const EncMaps* maps = &piece.maps
     cdef EncTable* table = &(<EncTable*>piece.tables.p)[place]
     cdef const int32_t* nodes = <const int32_t*>maps.nodes.p
@@ -211,6 +224,7 @@ cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const 
     cdef EncTable* to
     cdef EncColumn* column
     cdef int32_t i, low, high, number, rank = 0, index = 0
+    # The schema with the node ids of `self`: ordered entries are sorted, unordered ones and markers stay in place.
     self.sorted_ids.n = 0
     enc_buf_i32(&self.sorted_ids, num_ordered)
     for i in range(count):
@@ -221,12 +235,14 @@ cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const 
     ids = <int32_t*>(self.sorted_ids.p + sizeof(int32_t))
     enc_buf_room(&self.text, (num_ordered + 1) * sizeof(int32_t))
     ranks = <int32_t*>self.text.p
+    # The column of each ordered entry.
     for i in range(num_ordered):
         ranks[i] = rank
         rank += self.has_column(ids[i])
     for i in range(count):
         if clp_s_schema_ids_entry_is_marker(local[i]) or not self.has_column(nodes[local[i]]):
             continue
+        # Unordered columns have the same place in both; the number of the record comes first; others are searched for.
         column = &table.columns[index]
         if i >= num_ordered:
             enc_put_column(self, &to.columns[index], column, maps, patterns)
@@ -249,7 +265,10 @@ cdef int enc_put_table(ClpsEncoder self, ClpsEncoder piece, size_t place, const 
 
 
 cdef bint enc_keeps_order(ClpsEncoder piece, const int32_t* nodes) noexcept nogil:
-    """Whether the columns of each table are in the same order there, and so the strings of a record in dictionaries."""
+    """Whether the ordered columns of each table have the same order by the ids `nodes` of the other encoder.
+
+    Only then do the strings of a record enter the dictionaries in the same order.
+    """
     cdef EncTable* table
     cdef const int32_t* local
     cdef int32_t j, count = 0
@@ -264,8 +283,9 @@ cdef bint enc_keeps_order(ClpsEncoder piece, const int32_t* nodes) noexcept nogi
 
 
 cdef bint enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* patterns) except -1 nogil:
-    """Append all that `piece` has encoded. Returns False, and changes nothing, if its nodes would sort differently
-    here.
+    """Append all that `piece` has encoded: nodes, dictionary entries, rows, counts and the range of times.
+
+    Returns False, and changes nothing, if its nodes would sort differently in `self`.
     """
     cdef EncMaps* maps = &piece.maps
     cdef size_t i, num_names = self.num_names, num_nodes = self.num_nodes
@@ -297,7 +317,7 @@ cdef bint enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* pattern
 
 
 cdef int enc_begin_piece(ClpsEncoder piece) noexcept nogil:
-    """Forgets the records, but neither the tree, the schemas nor dictionaries that are small."""
+    """Drop the records before the next chunk; keep the tree, the schemas and dictionaries that are small."""
     cdef EncTable* table
     cdef EncDictionary* d
     cdef size_t i
@@ -320,12 +340,13 @@ cdef int enc_begin_piece(ClpsEncoder piece) noexcept nogil:
 
 
 def clps_absorb(ClpsEncoder self not None, ClpsEncoder piece not None, patterns, int64_t target):
-    """Append the data that `piece` encoded to the data of this encoder; `patterns`: the pattern ids here by those
-    there.
+    """Append the records that `piece` encoded to those of `self`, after which `piece` can encode another chunk.
 
-    `piece` can encode the next piece then.  False, and nothing done, where encoding might have stopped on the way, at
-    the `target` size or for want of ids; where nodes that were met in another order would put the strings of a record
-    in a different order; and where another encoder took over what `piece` made before.
+    `patterns` has the pattern ids of `self` by those of `piece`.  Returns False, and changes nothing:
+
+    - if encoding the chunk might have ended the archive within it, at the `target` size or for lack of ids;
+    - if nodes that were met in another order would put the strings of a record in a different order;
+    - if `piece` was absorbed by an encoder other than `self` before.
     """
     cdef bint done = False
     cdef size_t most = piece.most_tokens

@@ -192,7 +192,7 @@ cdef class ClpsEncoder:
             self.unit_patterns[i] = -1
         memcpy(self.token_class, enc_token_class, 256)
         if not core:
-            self.token_class[0x2F] = 1
+            self.token_class[0x2F] = 1  # a slash
         if log_order_type is not None:
             metadata = self.node_of(-1, -1, b"", 0, N_METADATA, NULL)
             self.log_type = log_order_type
@@ -212,25 +212,24 @@ cdef class ClpsEncoder:
                     enc_buf_free(&table.columns[j].moved.b_parts)
                     free(table.columns[j].moved)
             free(table.columns)
-        for buffer in (0,):
-            enc_buf_free(&self.names)
-            enc_buf_free(&self.nodes)
-            enc_buf_free(&self.keys)
-            enc_buf_free(&self.name_slots)
-            enc_buf_free(&self.tables)
-            enc_buf_free(&self.shapes)
-            enc_buf_free(&self.shape_ids)
-            enc_buf_free(&self.shape_slots)
-            enc_buf_free(&self.tape)
-            enc_buf_free(&self.scratch)
-            enc_buf_free(&self.stack)
-            enc_buf_free(&self.frames)
-            enc_buf_free(&self.ordered)
-            enc_buf_free(&self.unordered)
-            enc_buf_free(&self.ordered_tokens)
-            enc_buf_free(&self.unordered_tokens)
-            enc_buf_free(&self.text)
-            enc_buf_free(&self.sorted_ids)
+        enc_buf_free(&self.names)
+        enc_buf_free(&self.nodes)
+        enc_buf_free(&self.keys)
+        enc_buf_free(&self.name_slots)
+        enc_buf_free(&self.tables)
+        enc_buf_free(&self.shapes)
+        enc_buf_free(&self.shape_ids)
+        enc_buf_free(&self.shape_slots)
+        enc_buf_free(&self.tape)
+        enc_buf_free(&self.scratch)
+        enc_buf_free(&self.stack)
+        enc_buf_free(&self.frames)
+        enc_buf_free(&self.ordered)
+        enc_buf_free(&self.unordered)
+        enc_buf_free(&self.ordered_tokens)
+        enc_buf_free(&self.unordered_tokens)
+        enc_buf_free(&self.text)
+        enc_buf_free(&self.sorted_ids)
         enc_dictionary_free(&self.variables)
         enc_dictionary_free(&self.log_types)
         enc_dictionary_free(&self.array_types)
@@ -258,7 +257,7 @@ cdef class ClpsEncoder:
             while not enc_string_class[p[0]]:
                 p += 1
             c = p[0]
-            if c == 0x22:
+            if c == c'"':
                 text[0] = start
                 size[0] = p - start
                 self.at = p + 1
@@ -270,7 +269,7 @@ cdef class ClpsEncoder:
                     return E_MORE if self.end - p < 4 else E_BAD_UTF8
                 p += n
                 continue
-            if c == 0x5C:
+            if c == c'\\':
                 break
             self.at = p
             return E_MORE if p >= self.end else E_BAD_CONTROL
@@ -288,7 +287,7 @@ cdef class ClpsEncoder:
                     self.at = p
                     return E_MORE if self.end - p < 4 else E_BAD_UTF8
                 p += n
-            elif c == 0x5C:
+            elif c == c'\\':
                 memcpy(out, copied, p - copied)
                 out += p - copied
                 c = p[1]
@@ -297,7 +296,7 @@ cdef class ClpsEncoder:
                     out[0] = 0x0A
                 elif c == c't':
                     out[0] = 0x09
-                elif c == 0x22 or c == 0x5C or c == 0x2F:
+                elif c == c'"' or c == c'\\' or c == c'/':
                     out[0] = c
                 elif c == c'r':
                     out[0] = 0x0D
@@ -313,7 +312,7 @@ cdef class ClpsEncoder:
                     p += 4
                     if 0xD800 <= code <= 0xDFFF:
                         low = -1
-                        if code < 0xDC00 and p[0] == 0x5C and p[1] == c'u':
+                        if code < 0xDC00 and p[0] == c'\\' and p[1] == c'u':
                             low = enc_hex4(p + 2)
                             if low < 0:
                                 self.at = p
@@ -321,7 +320,7 @@ cdef class ClpsEncoder:
                         if 0xDC00 <= low <= 0xDFFF:
                             code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
                             p += 6
-                        elif code < 0xDC00 and self.end - p < 6 and (p >= self.end or p[0] == 0x5C):
+                        elif code < 0xDC00 and self.end - p < 6 and (p >= self.end or p[0] == c'\\'):
                             self.at = p
                             return E_MORE
                         else:
@@ -333,7 +332,7 @@ cdef class ClpsEncoder:
                     return E_MORE if p > self.end else E_BAD_ESCAPE
                 out += 1
                 copied = p
-            elif c == 0x22:
+            elif c == c'"':
                 memcpy(out, copied, p - copied)
                 out += p - copied
                 size[0] = out - text[0]
@@ -349,49 +348,49 @@ cdef class ClpsEncoder:
         """Scan a number into `token`. Returns 0 or the fault."""
         cdef const unsigned char* p = self.at
         cdef const unsigned char* start = p
-        cdef bint negative = p[0] == 0x2D
+        cdef bint negative = p[0] == c'-'
         cdef bint is_float = False
         cdef uint64_t value = 0
         cdef int digits = 0
         if negative:
             p += 1
-        if not 0x30 <= p[0] <= 0x39:
+        if not c'0' <= p[0] <= c'9':
             self.at = p
             return E_MORE if p >= self.end else E_BAD_NUMBER
-        if p[0] == 0x30:
+        if p[0] == c'0':
             p += 1
-            if 0x30 <= p[0] <= 0x39:
+            if c'0' <= p[0] <= c'9':
                 self.at = p
                 return E_BAD_NUMBER
         else:
-            while 0x30 <= p[0] <= 0x39:
+            while c'0' <= p[0] <= c'9':
                 if digits < 19:
-                    value = value * 10 + (p[0] - 0x30)
+                    value = value * 10 + (p[0] - c'0')
                 elif digits == 19:
-                    if value > <uint64_t>1844674407370955161 or (value == <uint64_t>1844674407370955161 and p[0] > 0x35):
+                    if value > <uint64_t>1844674407370955161 or (value == <uint64_t>1844674407370955161 and p[0] > c'5'):
                         token.flags |= F_ABOVE_U64
-                    value = value * 10 + (p[0] - 0x30)
+                    value = value * 10 + (p[0] - c'0')
                 else:
                     token.flags |= F_ABOVE_U64
                 digits += 1
                 p += 1
-        if p[0] == 0x2E:
+        if p[0] == c'.':
             is_float = True
             p += 1
-            if not 0x30 <= p[0] <= 0x39:
+            if not c'0' <= p[0] <= c'9':
                 self.at = p
                 return E_MORE if p >= self.end else E_BAD_NUMBER
-            while 0x30 <= p[0] <= 0x39:
+            while c'0' <= p[0] <= c'9':
                 p += 1
-        if p[0] == 0x65 or p[0] == 0x45:
+        if p[0] == c'e' or p[0] == c'E':
             is_float = True
             p += 1
-            if p[0] == 0x2B or p[0] == 0x2D:
+            if p[0] == c'+' or p[0] == c'-':
                 p += 1
-            if not 0x30 <= p[0] <= 0x39:
+            if not c'0' <= p[0] <= c'9':
                 self.at = p
                 return E_MORE if p >= self.end else E_BAD_NUMBER
-            while 0x30 <= p[0] <= 0x39:
+            while c'0' <= p[0] <= c'9':
                 p += 1
         self.at = p
         token.text = start
@@ -438,7 +437,7 @@ cdef class ClpsEncoder:
         cdef int fault
         cdef unsigned char c
         cdef EncToken* token
-        cdef EncToken muted
+        cdef EncToken muted         # what is scanned in such an array goes here, and is not used
         cdef size_t array_key_size = 0
         cdef const unsigned char* array_key = NULL
         cdef uint8_t array_flags = 0
@@ -458,11 +457,11 @@ cdef class ClpsEncoder:
                 if depth == 0:
                     return 0
                 if self.stack.p[depth - 1] == 0:  # in an object: a comma or its end
-                    if c == 0x2C:
+                    if c == c',':
                         self.at += 1
                         state = SCAN_KEY
                         continue
-                    if c != 0x7D:
+                    if c != c'}':
                         return E_BAD_JSON
                     self.at += 1
                     depth -= 1
@@ -472,11 +471,11 @@ cdef class ClpsEncoder:
                         if depth == 0:
                             return 0
                 else:  # in an array
-                    if c == 0x2C:
+                    if c == c',':
                         self.at += 1
                         state = SCAN_VALUE
                         continue
-                    if c != 0x5D:
+                    if c != c']':
                         return E_BAD_JSON
                     self.at += 1
                     depth -= 1
@@ -496,7 +495,7 @@ cdef class ClpsEncoder:
                         return 0
                 continue
             if state == SCAN_KEY:
-                if c != 0x22:
+                if c != c'"':
                     return E_BAD_JSON
                 self.at += 1
                 key_flags = 0
@@ -505,15 +504,15 @@ cdef class ClpsEncoder:
                     return fault
                 while enc_is_space(self.at[0]):
                     self.at += 1
-                if self.at[0] != 0x3A:
+                if self.at[0] != c':':
                     return E_MORE if self.at >= self.end else E_BAD_JSON
                 self.at += 1
                 state = SCAN_VALUE
                 continue
             # A value.
-            if depth == 0 and c != 0x7B and not (c == 0x5B and self.lossy):
+            if depth == 0 and c != c'{' and not (c == c'[' and self.lossy):
                 return E_NOT_OBJECT
-            if c == 0x22:
+            if c == c'"':
                 self.at += 1
                 if mute:
                     fault = self.scan_string(&text, &size, &muted.flags, False)
@@ -526,7 +525,7 @@ cdef class ClpsEncoder:
                     fault = self.scan_string(&token.text, &token.size, &token.flags, True)
                 if fault:
                     return fault
-            elif c == 0x7B or c == 0x5B:
+            elif c == c'{' or c == c'[':
                 if depth >= ENC_MAX_DEPTH:
                     return E_TOO_DEEP
                 text = self.at
@@ -540,7 +539,7 @@ cdef class ClpsEncoder:
                         token.key = key
                         token.key_size = key_size
                         token.flags = key_flags
-                        if c == 0x7B:
+                        if c == c'{':
                             token.kind = T_EMPTY_OBJECT
                         elif self.structurize:
                             token.kind = T_EMPTY_ARRAY
@@ -557,27 +556,27 @@ cdef class ClpsEncoder:
                 if self.at >= self.end:
                     return E_MORE
                 if not mute:
-                    if c == 0x5B and not self.structurize:
-                        mute = depth + 1
+                    if c == c'[' and not self.structurize:
+                        mute = depth + 1  # its key is kept for the token, which is added at its end
                         array_start = text
                         array_key = key
                         array_key_size = key_size
                         array_flags = key_flags
                     else:
                         token = self.new_token()
-                        token.kind = T_OPEN_OBJECT if c == 0x7B else T_OPEN_ARRAY
+                        token.kind = T_OPEN_OBJECT if c == c'{' else T_OPEN_ARRAY
                         token.key = key
                         token.key_size = key_size
                         token.flags = key_flags
                 enc_buf_room(&self.stack, 1)
-                self.stack.p[depth] = c == 0x5B
+                self.stack.p[depth] = c == c'['
                 self.stack.n += 1
                 depth += 1
-                state = SCAN_KEY if c == 0x7B else SCAN_VALUE
+                state = SCAN_KEY if c == c'{' else SCAN_VALUE
                 key_size = 0
                 key_flags = 0
                 continue
-            elif c == 0x2D or 0x30 <= c <= 0x39:
+            elif c == c'-' or c'0' <= c <= c'9':
                 if mute:
                     muted.flags = 0
                     fault = self.scan_number(&muted)
@@ -784,30 +783,32 @@ cdef class ClpsEncoder:
             self.first_root = -1
         return 0
 
-    # --- resolving a record ---
+    # --- resolving a record: the node of each token, the type of its value, and from these the schema ---
 
     cdef int float_value(self, EncToken* token) except -1 nogil:
-        """Sets the bits of the double, the node type and the format word of a float."""
+        """Set the bits of the double, the node type and the format word of a float. Returns 0 or the fault."""
         cdef const unsigned char* p = token.text
         cdef const unsigned char* end = p + token.size
         cdef uint64_t mantissa = 0
-        cdef int digits = 0, significant = 0, point = 0
+        cdef int digits = 0         # all digits
+        cdef int significant = 0    # those from the first that is not 0 on
+        cdef int point = 0          # those after the point
         cdef bint negative = False, after = False
         cdef double value
-        if p[0] == 0x2D:
+        if p[0] == c'-':
             negative = True
             p += 1
         # Plain decimals of at most 15 digits are exact in one division, and always print as written.
         while p < end:
-            if p[0] == 0x2E:
+            if p[0] == c'.':
                 after = True
-            elif 0x30 <= p[0] <= 0x39:
+            elif c'0' <= p[0] <= c'9':
                 digits += 1
-                if significant or p[0] != 0x30:
+                if significant or p[0] != c'0':
                     significant += 1
                 if significant > 15:
                     break
-                mantissa = mantissa * 10 + (p[0] - 0x30)
+                mantissa = mantissa * 10 + (p[0] - c'0')
                 point += after
             else:
                 break
@@ -827,8 +828,10 @@ cdef class ClpsEncoder:
         return self.odd_float(token)
 
     cdef int odd_float(self, EncToken* token) except -1 nogil:
-        """The same where Python decides what it is.  A function of its own: one with objects takes the lock of the
-        interpreter whenever it returns."""
+        """Do the same for a float with an exponent or many digits, for which Python finds value and format.
+
+        A function of its own, because one with Python objects takes the interpreter's lock whenever it returns.
+        """
         cdef double value
         with gil:
             text = bytes_of(<char*>token.text, token.size)
@@ -848,7 +851,11 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int call_timestamp(self, EncToken* token, bint quoted) except -1 nogil:
-        """Has Python parse a timestamp; 1: stored as one, 0: to be stored as an ordinary value."""
+        """Have Python parse a timestamp: 1 if it is stored as one, 0 if as an ordinary value, else the fault.
+
+        For a string, Python also returns a program that parses strings of the same pattern here (`enc_run_program`). It
+        is kept for the next ones; of `ENC_MAX_PROGRAMS`, it replaces the one after the last used.
+        """
         cdef int slot
         with gil:
             answer = self.resolve_timestamp(bytes_of(<char*>token.text, token.size), quoted)
@@ -876,7 +883,7 @@ cdef class ClpsEncoder:
         return 1
 
     cdef int timestamp_value(self, EncToken* token) except -1 nogil:
-        """Turns a value of the timestamp key into an epoch and a pattern; 1 if it is one now, else 0 or a fault."""
+        """Turn a value of the timestamp key into an epoch and a pattern; 1 if it is one now, else 0 or the fault."""
         cdef int i, slot, unit
         cdef int64_t scale
         cdef uint64_t magnitude
@@ -907,7 +914,7 @@ cdef class ClpsEncoder:
         else:
             unit, scale = 0, 1000000000
         if self.unit_patterns[unit] < 0 or magnitude > <uint64_t>INT64_MAX // <uint64_t>scale or \
-                (token.number == 0 and token.text[0] == 0x2D):
+                (token.number == 0 and token.text[0] == c'-'):
             i = self.call_timestamp(token, False)
             if i == 1 and not (token.number == 0 and token.size > 1):
                 self.unit_patterns[unit] = token.pattern
@@ -917,7 +924,12 @@ cdef class ClpsEncoder:
         return 1
 
     cdef int resolve(self) except -1 nogil:
-        """Finds the node of every token; 0, or why the record is refused."""
+        """Find the node of every token, and the entries of the record's schema. Returns 0, or the fault.
+
+        Values in objects only are ordered entries: their nodes go to `ordered`, and those with a column to
+        `ordered_tokens` (by the number of the token). Values in arrays go to `unordered` and `unordered_tokens`, with a
+        marker before those of each container, which has its type and the number of entries in it.
+        """
         cdef size_t i
         cdef EncToken* token
         cdef EncFrame* frame
@@ -941,7 +953,7 @@ cdef class ClpsEncoder:
             token = &(<EncToken*>self.tape.p)[i]
             if token.kind == T_CLOSE_OBJECT or token.kind == T_CLOSE_ARRAY:
                 frame = &(<EncFrame*>self.frames.p)[depth]
-                if frame.marker >= 0:
+                if frame.marker >= 0:  # its entries are known now
                     marker = <int32_t>((self.unordered.n >> 2) - frame.marker - 1)
                     if marker >= ENC_MAX_NODES:
                         return E_TOO_LARGE
@@ -952,6 +964,7 @@ cdef class ClpsEncoder:
             if token.flags & F_SURROGATE:
                 if not self.lossy:
                     return E_BAD_SURROGATE
+            # The name of the value: of a key in an object; all elements of an array have the same.
             if depth < 0:
                 frame = NULL
                 parent = -1
@@ -971,6 +984,7 @@ cdef class ClpsEncoder:
                     token.flags |= F_REPEATED
                 name.stamp = frame.stamp
                 frame.previous = index
+            # The type of its node.  `fault` 1: it is a timestamp; above: the record is rejected.
             fault = 0
             if token.kind == T_STRING:
                 type = N_CLP_STRING if memchr(token.text, 0x20, token.size) != NULL else N_VAR_STRING
@@ -1011,6 +1025,7 @@ cdef class ClpsEncoder:
             token.type = type
             if fault == 1:
                 token.kind = T_TIMESTAMP
+            # A container with members or elements: they follow, up to its closing token.
             if token.kind == T_OPEN_OBJECT or token.kind == T_OPEN_ARRAY:
                 depth += 1
                 self.frames.n = depth * sizeof(EncFrame)
@@ -1045,7 +1060,10 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int keep_last(self) noexcept nogil:
-        """Keeps the last of each ordered node that the record has twice: a table with two such columns is unreadable."""
+        """Keep only the last of each ordered node that the record has twice: a table cannot have two such columns.
+
+        Both arrays are filled from their ends backwards, and then moved to their starts.
+        """
         cdef int32_t* nodes = <int32_t*>self.ordered.p
         cdef int32_t* tokens = <int32_t*>self.ordered_tokens.p
         cdef size_t i = self.ordered.n >> 2, j = self.ordered_tokens.n >> 2
@@ -1074,9 +1092,10 @@ cdef class ClpsEncoder:
         memmove(tokens, tokens + token_to, self.ordered_tokens.n)
         return 0
 
-    # --- records whose leaves are known, of KV-IR streams ---
+    # --- records of KV-IR streams, whose keys have been resolved already ---
 
     cdef int leaves_begin(self) except -1 nogil:
+        """Begin a record, to which `leaf` adds the values."""
         self.record_serial += 1
         self.ordered.n = self.unordered.n = self.ordered_tokens.n = self.unordered_tokens.n = 0
         self.num_tokens = 0
@@ -1085,7 +1104,10 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int leaf(self, int32_t index, EncToken* token, int32_t known) except -1 nogil:
-        """A leaf of the name `index` (or the node that is `known`), whose token has a type; its node is put there."""
+        """Add a value whose token has a type. `index` is its name, `known` its node, negative if that is not known.
+
+        Sets the node of the token. Returns 0 or the fault.
+        """
         cdef EncName* name = &(<EncName*>self.names.p)[index]
         cdef int fault = 0
         if name.is_timestamp == 2 and token.kind <= T_FLOAT:
@@ -1109,7 +1131,8 @@ cdef class ClpsEncoder:
         return self.num_nodes + count < ENC_MAX_NODES and self.log_types.count + count < ENC_MAX_LOG_TYPES \
             and self.array_types.count + count < ENC_MAX_LOG_TYPES
 
-    # --- schemas ---
+    # --- schemas: a shape is the list of nodes of a record in the order of its values; records of several shapes can
+    # --- have the same schema, and so the same table ---
 
     cdef inline bint has_shape(self, EncShape* shape) noexcept nogil:
         """Whether the record just resolved has this shape."""
@@ -1176,11 +1199,12 @@ cdef class ClpsEncoder:
         return <int64_t>(self.num_shapes - 1)
 
     cdef bint has_column(self, int32_t node) noexcept nogil:
+        """Whether values of a node are stored; objects, nulls and arrays only are in the schema."""
         cdef uint8_t type = (<EncNode*>self.nodes.p)[node].type
         return type != N_OBJECT and type != N_NULL_VALUE and type != N_STRUCTURED_ARRAY and type != N_METADATA
 
     cdef int fill_shape(self, size_t index) except -1 nogil:
-        """Finds or adds the table of a new shape; notes which of its ordered values goes into each column."""
+        """Find or add the table of a new shape, and note which of its ordered values goes into each column."""
         cdef EncShape* shape = &(<EncShape*>self.shapes.p)[index]
         cdef int32_t num_ordered = shape.num_ordered
         cdef int32_t* ids
@@ -1205,6 +1229,7 @@ cdef class ClpsEncoder:
         enc_buf_room(&self.shape_ids, (column + 1) * sizeof(int32_t))
         sources = <int32_t*>(self.shape_ids.p + self.shape_ids.n)
         self.shape_ids.n += column * sizeof(int32_t)
+        # The place of each value in the sorted entries, by binary search.
         for i in range(num_ordered):
             node = (<int32_t*>self.ordered.p)[i]
             if not self.has_column(node):
@@ -1305,7 +1330,10 @@ cdef class ClpsEncoder:
         return 0
 
     cdef int64_t encode_text(self, EncColumn* column, EncDictionary* types, const unsigned char* p, size_t size) except -1 nogil:
-        """Split a string into log type and variables; appends both, returns the bytes used but for new variables."""
+        """Split a string into log type and variables, and append both to a column.
+
+        Returns the bytes that they take, except for those of new dictionary variables (see `put_variable`).
+        """
         cdef const unsigned char* end = p + size
         cdef unsigned char c, last_mark = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
         cdef EncBuf* out = &self.text
@@ -1317,6 +1345,7 @@ cdef class ClpsEncoder:
         out.n = 0
         enc_buf_room(out, size * 2 + 1)
         while enc_next_variable(&p, end, self.token_class, last_mark, out, &found):
+            # Kind 1 is an integer, kind 2 a decimal; others, and integers that are too large, go to the dictionary.
             if found.kind == 1 and (self.core or found.negative
                                     or found.magnitude < <uint64_t>clp_s_table_classic_variable_first_id(0)):
                 value = <int64_t>(0 - found.magnitude if found.negative else found.magnitude)
@@ -1512,6 +1541,7 @@ cdef class ClpsEncoder:
                                                    self.array_types.data.n, self.num_nodes)
 
     cdef bint exceeds(self, size_t variables, size_t log_types, size_t array_types, size_t nodes) noexcept nogil:
+        """Whether a section would be too large for readers with these sizes of dictionaries and number of nodes."""
         return variables >= ENC_SPLIT_TEXT or log_types >= ENC_SPLIT_TEXT or array_types >= ENC_SPLIT_TEXT \
             or nodes >= ENC_SPLIT_NODES
 
@@ -1534,12 +1564,13 @@ cdef class ClpsEncoder:
         finally:
             self.settle()
             self.busy = False
-        # A document that was refused only after it had been read as a whole can be stepped over exactly.
+        # A document that was rejected only after all of it had been scanned can be skipped exactly: `bad_token` is set.
         return status, document - base, self.at - base, self.bad_token
 
     # --- what was built ---
 
     def nodes_list(self):
+        """The nodes of the schema tree, each as (parent, key, type)."""
         cdef size_t i
         cdef EncNode* node
         cdef EncName* name
@@ -1551,6 +1582,7 @@ cdef class ClpsEncoder:
         return out
 
     def time_nodes_list(self):
+        """The numbers of the nodes with values of the timestamp key."""
         cdef size_t i
         return [i for i in range(self.num_nodes) if (<EncNode*>self.nodes.p)[i].has_time]
 
@@ -1558,19 +1590,22 @@ cdef class ClpsEncoder:
         return &self.variables if which == 0 else &self.log_types if which == 1 else &self.array_types
 
     def dictionary(self, int which):
+        """The number of entries and the bytes of a dictionary: 0 variables, 1 log types, 2 array types."""
         cdef EncDictionary* d = self.dictionary_of(which)
         return d.count, d.data.n
 
     def entries(self, int which, size_t start, size_t stop):
+        """The bytes `[start, stop)` of a dictionary, as they are stored."""
         cdef EncDictionary* d = self.dictionary_of(which)
         if not start <= stop <= d.data.n:
-            raise ValueError("behind the end of the dictionary")
+            raise ValueError("past the end of the dictionary")
         return bytes_of(<char*>d.data.p + start, stop - start) if start < stop else b""
 
     def num_schemas(self):
         return self.num_tables
 
     def schema(self, size_t index):
+        """The entries of a schema, the number of ordered ones, the rows of its table, and the bytes of each column."""
         cdef EncTable* table
         cdef int32_t count = 0, i
         cdef const int32_t* ids
@@ -1639,7 +1674,7 @@ cdef class ClpsEncoder:
 
     cdef unsigned char* _copy_spilled(self, unsigned char* out, const EncBuf* parts, size_t at, size_t start,
                                       size_t stop) except? NULL:
-        """As `enc_copy_part`, for the parts of an array in the spill, which begins at offset `at`."""
+        """Copy like `enc_copy_part`, from the parts of an array in the temporary file; the array begins at `at`."""
         cdef const uint64_t* part = <const uint64_t*>parts.p
         cdef size_t i, first, last
         cdef bytes data
@@ -1685,11 +1720,12 @@ cdef class ClpsEncoder:
                     p = enc_copy_part(p, column.b.p, column.b.n, at + size - column.b.n, start, stop)
                 at += size
         if p != <unsigned char*>bytes_text(out) + (stop - start):
-            raise ValueError("behind the end of the tables")
+            raise ValueError("past the end of the tables")
         return out
 
 
 def clps_count_lines(bytes data not None, Py_ssize_t start, Py_ssize_t stop):
+    """The number of line feeds in `[start, stop)`, counted in words of eight bytes."""
     cdef const unsigned char* p = <const unsigned char*>bytes_text(data) + start
     cdef const unsigned char* end
     cdef uint64_t word, low = <uint64_t>0x7F7F7F7F7F7F7F7F, ones = <uint64_t>0x0101010101010101, sums
@@ -1699,11 +1735,11 @@ def clps_count_lines(bytes data not None, Py_ssize_t start, Py_ssize_t stop):
     end = p + (stop - start)
     with nogil:
         while end - p >= 255 * <Py_ssize_t>sizeof(word):
-            sums = 0  # of each of eight bytes
+            sums = 0  # eight counts of a byte each, none above 255
             for i in range(255):
                 memcpy(&word, p, sizeof(word))
                 word ^= ones * 0x0A
-                sums += ~((word & low) + low | word | low) >> 7
+                sums += ~((word & low) + low | word | low) >> 7  # 1 in each byte that is now 0, which was a line feed
                 p += sizeof(word)
             for i in range(<Py_ssize_t>sizeof(word)):
                 count += sums & 0xFF

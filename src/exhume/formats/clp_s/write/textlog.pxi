@@ -328,6 +328,7 @@ cdef class ClpsTextLog:
         return status, p - base, stop - base, status != E_MORE
 
     def lines(self, bytes data not None, Py_ssize_t start, bint final):
+        """Return the events from offset `start` on as lines of JSON, and the offset of the first one not complete."""
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* p = base + start
         cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
@@ -348,6 +349,7 @@ cdef class ClpsTextLog:
                     stop = self.event(p, end, final, &stamp, &known, &last)
                     if stop == NULL:
                         break
+                    # An event: `stamp` bytes of timestamp (0 without one) from `p` on, then the message up to `stop`.
                     if stamp:
                         enc_buf_put(&out, b'{"timestamp":"', 14)
                         txt_put_json(&out, p, p + stamp)
@@ -356,7 +358,7 @@ cdef class ClpsTextLog:
                         enc_buf_put(&out, b'{"message":"', 12)
                     if txt_is_utf8(p + stamp, stop):
                         txt_put_json(&out, p + stamp, stop)
-                    else:
+                    else:  # the message with replacements, and after `middle` bytes of `mended` the bytes replaced
                         txt_replace(&mended, p + stamp, stop, &middle)
                         txt_put_json(&out, mended.p, mended.p + middle)
                         enc_buf_put(&out, b'","invalid_utf8":"', 18)
