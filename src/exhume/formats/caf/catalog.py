@@ -32,7 +32,7 @@ from exhume.formats.caf.catalog_entries import (
     read_location,
     tail_digest,
 )
-from exhume.formats.caf.catalog_store import Store, open_store
+from exhume.formats.caf.catalog_store import KEY_SIZE, Store, open_store
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 SCHEMA_VERSION = 1
@@ -236,7 +236,7 @@ class Catalog:
         key = self._store.path_key
         if wild is None:
             path = encode_path(pattern)[0]
-            where, bound = f"{key} = :key AND file_path = :path", {"key": path[:512], "path": path}
+            where, bound = f"{key} = :key AND file_path = :path", {"key": path[:KEY_SIZE], "path": path}
         else:
             lead = pattern[: wild.start()][:256]
             where, bound = f"{key} >= :low AND {key} < :high", {"low": lead, "high": lead + "\U0010ffff"}
@@ -252,7 +252,7 @@ class Catalog:
         key, file_path = self._store.path_key, encode_path(path)[0]
         found = self._places(
             f"{_LOCATIONS} WHERE {key} = :key AND file_path = :path ORDER BY l.caf_file_id",
-            key=file_path[:512], path=file_path,
+            key=file_path[:KEY_SIZE], path=file_path,
         )  # fmt: skip
         return [place for place in found if place.file_path == path]
 
@@ -264,8 +264,8 @@ class Catalog:
         """
         key = self._store.path_key
         lead = f"{folder}/" if folder else ""
-        low, high = lead[:512], f"{lead[:511]}\U0010ffff"
-        last: tuple[str, Location | None] | None = None
+        low, high = lead[:KEY_SIZE], f"{lead[: KEY_SIZE - 1]}\U0010ffff"
+        last: tuple[str, Location | None] | None = None  # the entry to yield when another one follows
         offset, batch = 0, FIRST_BATCH
         while True:
             sql = (
@@ -279,11 +279,11 @@ class Catalog:
                     continue
                 cut = path.find("/", len(lead))
                 found = (path, place) if cut < 0 else (path[:cut], None)
-                if last is not None and (last[0], last[1] is None) != (found[0], cut >= 0):
-                    yield last
+                if last is not None and (last[0], last[1] is None) != (found[0], found[1] is None):
+                    yield last  # a new name, or a directory of the same name: no other chunk has this entry
                 last = found
                 after_directory = f"{path[:cut]}0"  # "0" follows "/", so this sorts after everything in the directory
-                if cut >= 0 and low < after_directory and len(after_directory) <= 512 and done < len(rows):
+                if cut >= 0 and low < after_directory and len(after_directory) <= KEY_SIZE and done < len(rows):
                     low, offset = after_directory, 0
                     break
             else:

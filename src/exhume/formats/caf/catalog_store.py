@@ -44,7 +44,10 @@ TABLES = (
 )
 """The specification's `file_locations(file_path, caf_file_id)` with places added, and what a chunk id means."""
 
-KEY = "substr(file_path, 1, 512)"
+KEY_SIZE = 512
+"""Characters of a path in the index."""
+
+KEY = f"substr(file_path, 1, {KEY_SIZE})"
 """The indexed expression: databases limit the size of an index entry, CAF does not limit names."""
 
 INDEX = f"CREATE INDEX IF NOT EXISTS file_locations_path ON file_locations ({KEY})"

@@ -40,6 +40,9 @@ CANDIDATES = 64
 READ_AGAIN = 2
 """Times the size of the file that these places are read in all; then each only up to the next, however many nest."""
 
+OVERLAP = 64
+"""Bytes at the edge of two windows that are searched with both: more than the start of an index usually has."""
+
 _START = re.compile(rb'\{[ \t\r\n]*"(?:format_version|files)"[ \t\r\n]*:')
 _ENTRY = re.compile(
     rb'("'
@@ -213,13 +216,15 @@ def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | N
 
 
 def _starts(source: Source) -> Iterator[int]:
-    """Offsets where an index may start, from the end of the file backwards; some at the edge of a window are given
-    twice.
+    """Offsets where an index may start, from the end of the file backwards.
+
+    Each window is read with the first bytes of the one after it, so that a start across its edge is found; one entirely
+    in these bytes is yielded twice.
     """
     end = source.size
     while end > 0:
         start = max(0, end - WINDOW)
-        window = source.read_at(start, min(source.size, end + 64) - start)
+        window = source.read_at(start, min(source.size, end + OVERLAP) - start)
         yield from reversed([start + match.start() for match in _START.finditer(window)])
         end = start
 

@@ -174,7 +174,7 @@ class BundleIndex:
             seen.add(name)
             yield name, row
         inner = FILE_PREFIX + escape(lead)
-        start, stop = direct + b"\xff", _key_after(inner)
+        start, stop = direct + b"\xff", _key_after(inner)  # deeper directories follow the rows of this one
         while True:
             found = next(iter(self.files(start, stop)), None)
             if found is None:
@@ -184,6 +184,7 @@ class BundleIndex:
             if name and name not in seen:
                 seen.add(name)
                 yield name, None
+            # Past all rows below that directory, and at least to the smallest key after the row.
             start = max(_key_after(inner + escape(part) + b"/"), found.key.build() + b"\0")
 
 

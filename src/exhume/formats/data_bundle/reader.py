@@ -108,7 +108,8 @@ class DataBundleArchive(MemberArchive):
             check_choice("sequence_rule", sequence_rule, SequenceRule)
         rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
         self.database: Database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
-        self.database.errors += self.database.absent_logs  # a row that was only there may name a file: none may miss
+        # A missing log may have had the only row of a file, so that a listing without it would be incomplete.
+        self.database.errors += self.database.absent_logs
         self.view: View = View(source, lambda shard: self.index.records(shard), limits)
         self._check = check
         self._counts_rows = is_at_hand(source)

@@ -167,7 +167,9 @@ class Shard:
         self._cache = cache
         self._large = LargeReader()
         self._measured: dict[int, tuple[int, int]] = {}
+        """Results of `measure`, by the number of the record."""
         self._least = min(LARGE, limits.payload_size)
+        """Bytes of a record up to which it is always decoded as a whole."""
         if self.header.shard_index != number:
             raise checks.SHARD_NUMBER.error(
                 span=source.span(0, layout.FIXED_HEADER), expected=number, actual=self.header.shard_index
@@ -179,13 +181,15 @@ class Shard:
                 actual=self.header.data_offset,
             )
         self.starts: list[int] = [row.offset for row in rows]
+        """Offset of each record's content in the decompressed stream."""
         stored = [row.byte_offset for row in rows if row.byte_offset is not None]
         self.is_relative: bool = bool(stored) and min(stored) == 0
         base = self.header.data_offset if self.is_relative else 0
         self.places: list[int | None] = [None if row.byte_offset is None else row.byte_offset + base for row in rows]
         """Offset of each record in the shard file, None for a record of zeros."""
         self.bounds: list[int] = self._bounds()
-        """Where each record's stored bytes must have ended: at the next stored record, or at the end of the file."""
+        """Offset in the file that each record's stored bytes cannot exceed: the next stored record, or the file's end.
+        """
 
     def _bounds(self) -> list[int]:
         """Return, for each record, where the next known record starts: its stored bytes end there at the latest."""

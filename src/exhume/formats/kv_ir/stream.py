@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import zstandard
 
@@ -14,9 +14,6 @@ from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceError, Span, UnsupportedFeatureError
 from exhume.formats.kv_ir import checks
 from exhume.io.source import Source
-
-if TYPE_CHECKING:
-    pass
 
 HEAD = 1 << 10
 """Bytes of the stream that contain most preambles."""

@@ -36,7 +36,7 @@ class Status(enum.IntEnum):
     END = 1
     """The stream ends here."""
     FULL = 2
-    """As much was made as was requested."""
+    """The output has reached the requested size."""
     HELD = 3
     """A key is declared, and the decoder is set to stop there (`hold`)."""
     UNEXPECTED = 10
@@ -44,7 +44,7 @@ class Status(enum.IntEnum):
     PARENT = 11
     """New key without a known parent object."""
     TWICE_KNOWN = 12
-    """A new key is known already."""
+    """A new key is declared already."""
     KEY = 13
     """An event refers to a key that is not known."""
     ORDER = 14
@@ -70,7 +70,7 @@ class Status(enum.IntEnum):
     TIME = 24
     """The time of an event is outside the years 1 to 9999; only reported when events are checked."""
     OFFSET = 25
-    """An offset from UTC is a day or more; likewise."""
+    """An offset from UTC is a day or more; only reported when events are checked."""
 
 
 class EventForm(enum.IntFlag):
@@ -79,12 +79,13 @@ class EventForm(enum.IntFlag):
     CHECK = 0
     """Nothing: they are checked."""
     AUTO = 1
-    """Lines with the pairs of the logger."""
+    """Lines with the auto-generated pairs, those of the logger."""
     USER = 2
     """Lines with the pairs of the user."""
-    BOTH = 3
+    BOTH = AUTO | USER
+    """Lines with both, each as a member of its own (see `AUTO`, `USER` of this module)."""
     OBJECTS = 4
-    """Python objects instead of lines: of the pairs that are requested as well."""
+    """Added to one of the three before: Python objects instead of lines."""
     ENCODE = 8
     """Rows of a clp-s archive."""
     COLUMNS = 16

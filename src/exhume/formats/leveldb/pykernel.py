@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _TOP = (1 << 64) - 1
 (LIVE, REPLACED, DELETED, TOMBSTONE, BEYOND, UNREFERENCED, UNRESOLVED, OPERAND, PREPARED, ROLLED_BACK) = range(10)
 """Numbers of the statuses."""
+NO_NEWER = -1
+"""Stored in a row as the sequence number of the next newer version of its key, if there is none."""
 _CHAINED = 256
 """Added to the type of a merge operand that contributes to the value of its key."""
 _SEQUENCE, _KIND = 0, 1
@@ -100,7 +102,7 @@ class LeveldbRows:
         for key, inverted, _, at, value, place in items:
             if not self.places or self.places[-1] is not place:
                 self.places.append(place)
-            self._rows.append([key, value, inverted, at, len(self.places) - 1, LIVE, -1])
+            self._rows.append([key, value, inverted, at, len(self.places) - 1, LIVE, NO_NEWER])
 
     def resolve(self, state: State, last_sequence: int, ranges: Sequence[tuple[bytes, bytes, int, int]]) -> State:
         """Merge the runs (among equals, those of earlier runs come first), and determine each status.
@@ -261,7 +263,7 @@ def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequenc
         sequence, kind = packed >> 8, packed & 0xFF
         if row[0] != key:
             key, newer, newer_kind = row[0], -1, -1
-        row[6] = -1
+        row[6] = NO_NEWER
         if sequence > last_sequence:
             row[5] = BEYOND
             continue

@@ -37,8 +37,9 @@ from exhume.tuples import NamedTuple
 Item = tuple[bytes, int, int, int, Any, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts.
 
-The rank orders equal entries of several files and blocks: that of the file in the upper bits, twice the number of the
-block below 2^33.  The value is `bytes` or a `LargeValue`; the place has the span of the block."""
+The rank orders equal entries of several files and blocks.  Its upper bits are the rank of the file; the lower 33 bits
+are twice the number of the block in it.  The value is `bytes` or a `LargeValue`; the place has the span of the block.
+"""
 
 _TOP = (1 << 64) - 1
 KNOWN_TYPES = frozenset(ValueTypes)

@@ -40,7 +40,14 @@ MAX_PENDING = 1_000_000
 
 
 class EdgeRecord(NamedTuple):
-    """The first or last record of a data block, cut to `EDGE_SIZE`."""
+    """The first or last record of a data block, cut to `EDGE_SIZE`.
+
+    Attributes:
+        head: The first bytes of the record.
+        whole: Whether these are all of it.
+        block: Offset and size of the block.
+        last: Whether it is the block's last record.
+    """
 
     head: bytes
     whole: bool
@@ -58,8 +65,12 @@ class EdgeRecord(NamedTuple):
 
 
 class KeyBounds(NamedTuple):
-    """The bounds of keys that refer to a block: its first record, the record before, and its first data block's
-    place.
+    """The bounds of keys that refer to a block, called its reach: the first record below it, and the record before.
+
+    Attributes:
+        start: Offset of the first data block below it (of the block itself if it has data).
+        first: The first record there; None if unreadable.
+        before: The last record before that one in the file; None if there is none, or it is unknown.
     """
 
     start: int
@@ -190,7 +201,7 @@ class References:
             yield from self._settle(reference, reach)
 
     def _resolve(self, offset: int, reach: KeyBounds) -> Iterator[Finding]:
-        """Pass the reach of a block to the references to it, or keeps it until there is one."""
+        """Pass the reach of a block to the reference to it, or keep it until there is one."""
         holder = self._holders.pop(offset, None)
         if holder is not None:
             yield from self._settle(holder, reach)
@@ -254,7 +265,8 @@ class References:
     def _edge(self, index: int, *, last: bool) -> EdgeRecord:
         """The first or last record of a data block, read again.  Propagates errors from reading it."""
         block = self._starts[index], self._sizes[index]
-        record = ForwardReader(bytes(piece) for piece in self._record(EdgeRecord(b"", False, block, last)))
+        unread = EdgeRecord(head=b"", whole=False, block=block, last=last)
+        record = ForwardReader(bytes(piece) for piece in self._record(unread))
         return EdgeRecord.of(record.peek(EDGE_SIZE + 1), block, last=last)
 
     def _reread(self, index: int) -> KeyBounds:

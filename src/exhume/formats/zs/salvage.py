@@ -111,20 +111,21 @@ def salvage(
         else:
             _write_archive(recovery, output, jobs)
             report.digest = f"sha256:{recovery.digest.hex()}" if recovery.sorted else ""
-        # The header holds the codec and the metadata: unless its checksum matches, those of blocks prove too little.
+        # The checksums of blocks do not cover codec and metadata: the checksum of the header has to match as well.
         proven = recovery.header_is_intact and not recovery.differs_from_header
         report.set_verified_by(VerifiedBy.CHECKSUMS if proven else VerifiedBy.STRUCTURE)
     report.add_recovered("records", sum(kept.records for kept in recovery.kept))
     report.add_recovered("data blocks", len(recovery.kept))
     if recovery.lost_blocks:
         report.add_lost("data blocks", recovery.lost_blocks)
-    if recovery.unreadable == "headers" or not (recovery.kept or recovery.header_is_intact):  # or no new header is made
+    nothing_written = not (recovery.kept or recovery.header_is_intact)
+    if recovery.unreadable == "headers" or nothing_written:
         report.add_lost("headers")
         recovery.ranges[0] = replace(recovery.ranges[0], outcome=Outcome.LOST)
     elif recovery.unreadable:
         report.add_lost(recovery.unreadable)
-    for p in recovery.ranges:
-        report.add_span(source.span(p.start, p.end), p.outcome, p.content, p.reason, p.code)
+    for part in recovery.ranges:
+        report.add_span(source.span(part.start, part.end), part.outcome, part.content, part.reason, part.code)
     return report
 
 

@@ -33,6 +33,9 @@ from exhume.tuples import NamedTuple
 INDEX_CACHE = 16 << 20
 """Bytes of index payloads kept for the next search."""
 
+ENTRY_COST = 200
+"""Bytes that the objects of an index entry take, in addition to its key."""
+
 
 class RecordBounds(NamedTuple):
     """Records with `low` <= record < `high`; None means no bound."""
@@ -174,13 +177,14 @@ class Index:
         if not entries:
             raise checks.INDEX_EMPTY.error(span=self._file.span(block))
         node = IndexNode(block.offset, block.level, [entry.key for entry in entries], entries)
-        self._cache.put(block.offset, node, len(payload) + 200 * len(entries))
+        self._cache.put(block.offset, node, len(payload) + ENTRY_COST * len(entries))
         return node
 
     def plan(self, bounds: RecordBounds) -> Plan:
         """The data blocks that can hold records in range; only one index block per level is read."""
         low, high = bounds.low or b"", bounds.high
         node = self.root()
+        # The key of the nearest index entry after the path that is taken: later blocks have no smaller records.
         next_key: bytes | None = None
         while True:
             # The last child whose key is smaller: copies of `low` may end the block before it.
@@ -211,9 +215,9 @@ class Slice(NamedTuple):
     low: int
     high: int
     base: int = 0
-    """Where `payload` starts in that of the block, or the long record, with its length."""
+    """Offset of `payload` in the payload of the block; for a long record, the offset of its length."""
     before: int = 0
-    """Records of the block before that."""
+    """Number of records in the block before `base`."""
     record: ForwardReader | None = None
     size: int = 0
     """Bytes of the long record."""
@@ -245,7 +249,10 @@ class Slice(NamedTuple):
 
 
 class FoundBlock(NamedTuple):
-    """A data block that may hold records in range; its payload if it was in the cache, `whole` or only its start."""
+    """A data block that may have records in range; its payload if it was in the cache, `whole` or only its start.
+
+    With `remember`, its payload is to be put into the cache.
+    """
 
     block: RawBlock | LargeBlock
     payload: bytes | None = None
@@ -258,13 +265,13 @@ def large_slices(
 ) -> Iterator[Slice | None]:
     """The slices of a large block that hold records in range; None last if the range ends there.
 
-    With `validate`, nothing is given of a block with damaged content.  `left_out` is called with the error of each long
-    record above the limit `payload_size`, which is then no slice.  Raises ZS-202, ZS-309, ZS-311, ZS-312 and what
-    decompressing raises.
+    With `validate`, nothing of a block with damaged content is yielded.  `left_out` is called with the error of each
+    long record above the limit `payload_size`, which is then not yielded.  Raises ZS-202, ZS-309, ZS-311 and ZS-312,
+    and propagates errors from decompressing.
     """
     block.check()
     if validate:
-        for _ in block.parts():
+        for _ in block.parts():  # raises at the damage
             pass
     before = 0
     part: PayloadPart | None = None

@@ -255,10 +255,12 @@ class Search:
         looked_at = [planned for planned in self._filled if planned.part is not True]
 
         def blocks(loading: Loading) -> Iterator[Callable[[], int]]:
+            """Calls that each count the matches in one block of a table's rows."""
             searched = _SharedSearch(self.plan, *loading)
             return (partial(searched.count, start, stop) for start, stop in searched.blocks())
 
         def run(small: RunSearch, first: int, stop: int, tables: Sequence[TablePlan]) -> int:
+            """Count the matches in a run of small tables at once, or table by table if one cannot be read."""
             found = small.count(first, stop, tables)
             if found is None:  # whatever is wrong is raised for its table
                 found = sum(block() for loading in self._loading(tables, ()) for block in blocks(loading))
@@ -343,10 +345,12 @@ class Search:
         """
 
         def blocks(loading: Loading) -> Iterator[Callable[[], Printed]]:
+            """Calls that each print the matches in one block of a table's rows."""
             searched = _SharedSearch(self.plan, *loading, nodes)
             return (partial(searched.chunks, start, stop) for start, stop in searched.blocks())
 
         def run(small: RunSearch, first: int, stop: int, tables: Sequence[TablePlan]) -> Printed:
+            """Print the matches in a run of small tables at once, or table by table if one cannot be read."""
             found = small.chunks(first, stop, tables)
             if found is None:
                 found = printed(given(block() for loading in self._loading(tables) for block in blocks(loading)))

@@ -138,10 +138,11 @@ class TableWindows:
         """Return what `chunks` prints of rows `[start, stop)`, and the error after it; None as for `call`."""
 
         def function(rows: WindowRows) -> Printed:
-            found = printed(chunks(rows))
-            if found[1] is not None and not self.is_only_way:
-                raise found[1]
-            return found
+            """Print the rows; an error after them is raised if the whole table can be read instead."""
+            pieces, error = printed(chunks(rows))
+            if error is not None and not self.is_only_way:
+                raise error
+            return pieces, error
 
         try:
             return self.call(function, start, stop)

@@ -261,6 +261,7 @@ def _hour12(at: _SplitTime) -> int:
 
 
 def _hour12_old(at: _SplitTime) -> int:
+    """The hour of a 12-hour clock as clp-s up to 0.4.1 printed it: 13 stays 13."""
     return 12 if at.hour == 0 else at.hour - 12 if at.hour > 13 else at.hour
 
 
