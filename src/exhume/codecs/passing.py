@@ -354,7 +354,7 @@ def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
     held, made = ForwardReader(pieces), _Window()
 
     def long(length: int) -> int:
-        """A length whose four bits in the token are given: after 15, bytes follow that are added, up to one below 255."""
+        """A length from its four bits in the token; if 15, the bytes that follow are added, up to one below 255."""
         more = 255 if length == 15 else 0
         while more == 255:
             more = held.number(1)

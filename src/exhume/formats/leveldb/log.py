@@ -111,8 +111,7 @@ class LogReader:
     """Whether a fragment stated the number of this log."""
     _pending: list[tuple[tuple[Any, ...], dict[str, Any], int]] = field(default_factory=list)
     """Findings since then that may be about an earlier use of the file: rule and detail, facts, number of lost bytes.
-    They are reported only if more of this log follows (`_confirm`).
-    """
+    They are reported only if more of this log follows (`_confirm`)."""
     remains: int | None = None
     """Where in the file an earlier use of it begins, after iteration; None if there is none."""
     take: Callable[[bytes, int, int], int] | None = None
@@ -433,10 +432,9 @@ class LogReader:
         return kind in KNOWN and mask_crc32c(crc32c(data[at + CHECKED : stop])) == stored
 
     def _resume(self, base: int, data: bytes, at: int) -> int:
-        """Return the start of the next intact fragment in a block after the damaged one at `at`, or the block's end.
+        """Return the start of the next intact fragment in the block after the damaged one at `at`, or the block's end.
 
-        The bytes between are lost. If damage is still pending, they are added to it, so that they count only if it
-        does. `base` is the offset of the block in the file.
+        The bytes between are lost; if damage is pending, they are added to it, and count only if it does.
         """
         for candidate in range(at + 1, len(data) - HEADER + 1):
             if data[candidate + CHECKED] in KNOWN and self._intact(data, candidate):

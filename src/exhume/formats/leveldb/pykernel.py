@@ -66,9 +66,7 @@ class LeveldbRows:
 
     @property
     def origins(self) -> list[tuple[BlockIndex | None, Any, bytearray | None]]:
-        """The same places as columns: blocks that were added together, their table, and the compression of each; or
-        None, a place and None.
-        """
+        """The places as columns: blocks added together, their table and compressions; or None, a place and None."""
         return [(None, place, None) for place in self.places]
 
     def add_blocks(
