@@ -40,7 +40,7 @@ CANDIDATES = 64
 READ_AGAIN = 2
 """Times the size of the file that these places are read in all; then each only up to the next, however many nest."""
 
-OVERLAP = 64
+EDGE_BYTES = 64
 """Bytes at the edge of two windows that are searched with both: more than the start of an index usually has."""
 
 _START = re.compile(rb'\{[ \t\r\n]*"(?:format_version|files)"[ \t\r\n]*:')
@@ -224,7 +224,7 @@ def _starts(source: Source) -> Iterator[int]:
     end = source.size
     while end > 0:
         start = max(0, end - WINDOW)
-        window = source.read_at(start, min(source.size, end + OVERLAP) - start)
+        window = source.read_at(start, min(source.size, end + EDGE_BYTES) - start)
         yield from reversed([start + match.start() for match in _START.finditer(window)])
         end = start
 
