@@ -425,15 +425,18 @@ def _shown(value: Any) -> str:
 
 
 def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any, left: Any = ()) -> None:
-    """Replace the functions of readers by compiled ones; `plan` has the number of each.
+    """Replace the functions of readers by the compiled ones of the extension module `native`.
 
-    `modules` are the readers, `layout` is the module that they share, `given` has what the caller gives, and `left` are
-    readers that stay interpreted, by module and name.
+    `modules` are the readers by id, `layout` is the module that they share, `given` has the objects of the caller, and
+    `left` are readers that stay interpreted, as (id, name).  `plan` has lists, whose order is that of the numbers in
+    compiled code: `values` (Python objects that the code uses), `slots` (fields that it reads from objects), `makers`
+    (classes that it makes objects of), and `getters`, `readers` and `rows` (functions to replace).
     """
     if plan["source"] != [(native.SOURCE,)]:
         raise ImportError("the extension module was made of something else")
 
     def found(kind: str, *where: Any) -> Any:
+        # A value of the plan: itself, from `layout`, from `given`, of a module, or the members of a module's enum.
         if kind == "constant":
             return where[0]
         if kind in ("shared", "given"):

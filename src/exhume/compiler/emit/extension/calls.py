@@ -1,7 +1,7 @@
-"""How Python and compiled readers call each other, and how they find fields: part of every extension module.
+"""Calls between Python and compiled readers, and access to fields by name: part of every extension module.
 
-Where compiled code cannot continue, the call from Python that began it asks the interpreted reader instead, with the
-budgets as they were; what that asks is interpreted too, so nothing is tried twice within what was tried twice.
+When compiled code cannot continue, the call from Python that began it restores the budgets and calls the interpreted
+reader.  All calls within are interpreted too: otherwise, the number of attempts would double with every level.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ cdef inline int step(Run run, int64_t many) except -1:
 
 
 cdef inline int hold(Run run, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop) except -1:
-    """Takes the bytes of a text from the budget."""
+    """Take the bytes `[at, stop)` from the budget, before they are decoded."""
     if not spans(n, at, stop):
         again()
     run.held -= stop - at
@@ -25,6 +25,9 @@ cdef inline int hold(Run run, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop) exce
     return 0
 
 
+# The state at the beginning of a call, restored if compiled code gives up: the budgets of the run, position and unread
+# bits of the stream, whether no compiled call is around it, and the values of `deep` and `outside`.  `collects` says
+# whether the garbage collector was on and has to be restarted.
 cdef struct Call:
     int64_t steps
     int64_t held
@@ -37,13 +40,17 @@ cdef struct Call:
     int collects
 
 
+# From so many steps or bytes on, a call made many objects: the collector takes them without examining them.
 cdef enum:
     MANY = 1000
     LONG = 65536
 
 
 cdef bint enter(Call *call, object view, const uint8_t **p, Py_ssize_t *n, object io, object run):
-    """Begins a call from Python; whether it is for compiled code.  Notes what is left, and where reading is."""
+    """Begin a call from Python: note its state in `call`.  Returns whether compiled code may run.
+
+    It may not within an interpreted call, when calls are nested too deeply, or if `view` is not in memory as bytes.
+    """
     global active, deep, outside
     if interpreting or deep >= DEEPEST or is_stack_low() or (view is not None and not bytes_of(view, p, n)):
         return False
@@ -72,7 +79,10 @@ cdef inline void leave(Call *call) noexcept:
 
 
 cdef int fail(Call *call, object io, object run, object error) except -1:
-    """Ends a call that gave up; raises `Again` when it is within another, which gives up as well."""
+    """End a call that failed: restore its state, so that the interpreted reader may repeat it.
+
+    Raises the error again if the call is within another one, which then fails as well, or is an interrupt.
+    """
     leave(call)
     if type(run) is Run:
         (<Run> run).steps, (<Run> run).held, (<Run> run).most = call.steps, call.held, call.most
@@ -84,7 +94,7 @@ cdef int fail(Call *call, object io, object run, object error) except -1:
 
 
 cdef object interpreted(object function, tuple given, dict named):
-    """What the interpreted reader says; what it asks is interpreted too, so that nothing is tried twice within."""
+    """Call an interpreted reader.  All calls within are interpreted too, so that none of them is tried twice."""
     global interpreting
     if is_stack_low():
         raise RecursionError
@@ -97,7 +107,10 @@ cdef object interpreted(object function, tuple given, dict named):
 
 @cython.final
 cdef class Reader:
-    """A compiled reader as Python calls it; where it gives up, the interpreted one is asked."""
+    """A compiled reader, callable from Python; if it gives up, the interpreted reader (`python`) is called.
+
+    `names` are the arguments after the bytes; `fills` is set for readers of columns, which return no position.
+    """
 
     cdef Readable function
     cdef readonly object python
@@ -151,11 +164,11 @@ cdef class Reader:
         return interpreted(self.python, (view, at, end, *more), named)
 
     def whole(self, Stream io, object parent, object root, tuple given):
-        """What the stream holds from where it is on, and moves it; `given` are the parameters in their order."""
+        """Read a structure at the position of a stream, and move that; `given` are the parameters in their order."""
         return self.read(io, parent, root, given)
 
     def alone(self, object data):
-        """What bytes hold, of a type without parameters."""
+        """Read a structure of a type without parameters from the start of bytes."""
         return self.read(stream_of(data, 0, len(data)), None, None, ())
 
     cdef object read(self, Stream io, object parent, object root, tuple given):
@@ -181,7 +194,10 @@ cdef class Reader:
 
 @cython.final
 cdef class Getter:
-    """An instance that is read at its first use, as Python finds it in a class."""
+    """The descriptor of an instance, which is read at its first use.
+
+    `owner` is its class, and `kept`, `io` and `run` are the offsets of the slots for its value, stream and budgets.
+    """
 
     cdef Askable function
     cdef readonly object fget, __doc__
@@ -208,7 +224,7 @@ cdef class Getter:
                 leave(&call)
                 return found
             except BaseException as error:
-                if self.kept >= 0:  # what was read of a list until then
+                if self.kept >= 0:  # part of a list may have been read
                     slot_clear(value, self.kept, NULL)
                 fail(&call, io, run, error)
         settle(value)
@@ -216,7 +232,7 @@ cdef class Getter:
 
 
 cdef object asked(object value, Seen *seen):
-    """An instance that was not read before."""
+    """Read an instance that was not read before, by the function that `seen` remembers."""
     global outside
     cdef Askable function = seen.function
     cdef Py_ssize_t kept = seen.offset
@@ -226,7 +242,7 @@ cdef object asked(object value, Seen *seen):
     try:
         found = function(value)
     except BaseException:
-        slot_clear(value, kept, NULL)  # what was read of a list until then
+        slot_clear(value, kept, NULL)  # part of a list may have been read
         raise
     finally:
         outside = before
@@ -235,7 +251,7 @@ cdef object asked(object value, Seen *seen):
 
 
 cdef object field_found(object value, object name, Seen *seen):
-    """A field of an object of another class than the last one, which is remembered if it is one of readers."""
+    """Get a field of an object whose class differs from that of the last one; a class of readers is remembered."""
     cdef Py_ssize_t offset = -1
     cdef PyObject *has
     found = getattr(value, name)
@@ -262,7 +278,7 @@ cdef inline object field_of(object value, object name, Seen *seen):
 
 @cython.final
 cdef class Rows:
-    """The elements of columns as objects, one after the other."""
+    """An iterator over the elements of columns, as objects."""
 
     cdef Reader reader
     cdef object columns, at, view, parent, root, run, big
@@ -303,7 +319,7 @@ cdef class Rows:
 
 
 def rows(Reader reader, columns):
-    """What iterates over columns whose elements a compiled reader reads."""
+    """Return an iterator over columns whose elements a compiled reader reads."""
     cdef Rows made = Rows.__new__(Rows)
     made.reader, made.columns, made.at, made.view = reader, columns, columns.at, columns.view
     made.end, made.run = place(columns.end), columns._run
@@ -338,7 +354,7 @@ def getter(int number, python, owner, slots):
 
 
 def begin(layout):
-    """What the module takes the place of in the one that all readers share, before they are loaded."""
+    """Replace classes and functions of the shared module `layout` by those of this module, before readers load."""
     global cut_short, broken_budget, spare, plain_rows, columns_of, elements_type
     if basic_size(Node) != OWNED or basic_size(Elements) != ELEMENTS:
         raise ImportError

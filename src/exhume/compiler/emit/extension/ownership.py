@@ -1,9 +1,9 @@
-"""Structures that know what they are in without holding it: part of every extension module.
+"""Structures with uncounted references to their parent and root: part of every extension module.
 
-A structure and what it is in refer to each other.  If both references were counted, every tree of structures would be
-garbage that only the collector finds, which takes longer than reading it.  So a structure that compiled code makes is
-`loose`: the collector does not know it, and it refers to its parent and its root uncounted; these count such references
-as `lent`.  A loose structure that nothing refers to any more frees its tree if nothing outside refers to any part of
+A structure and the one around it refer to each other.  If both references were counted, every tree of structures would
+be garbage that only the collector finds, which takes longer than reading it.  So a structure that compiled code makes
+is `loose`: the collector does not know it, and its references to parent and root are uncounted; these count them as
+`lent`.  A loose structure that nothing refers to any more frees its tree if nothing outside refers to any part of
 it (`is_alone`).  Otherwise, and before anything could make a circle of counted references, the tree is settled
 (`settle`): all its references are counted, and the collector knows its structures, as it knows those of interpreted
 readers.  A settled structure to which a loose one outside its tree still refers is `kept`: these hold it together.
@@ -40,7 +40,7 @@ OWNERSHIP = r'''
 
 @cython.auto_pickle(False)
 cdef class Node:
-    """What every structure begins with; see `Owned`."""
+    """The base class of all structures; its two words are described at `Owned`."""
 
     cdef int64_t first, second
 
@@ -53,7 +53,7 @@ cdef class Node:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Elements(list):
-    """The elements of a list, and what reads them as columns; the same as the interpreted readers' class."""
+    """The elements of a list, with the facts to read them as columns; it behaves as the interpreted readers' class."""
 
     cdef PyObject *first_above
     cdef PyObject *second_above
@@ -100,7 +100,7 @@ cdef class Elements(list):
 
 
 cdef int lend_to_columns(object columns, object name, object above) except -1:
-    """Lets columns that were just read refer to what they are in: to the parent first, and then to the root."""
+    """Let columns that were just read refer to their parent or root (`name`), uncounted; the parent comes first."""
     cdef Around around = getattr(type(columns), name)
     loosen(columns)
     if name == "root":
@@ -112,11 +112,11 @@ cdef int lend_to_columns(object columns, object name, object above) except -1:
 
 cdef object plain_rows = None
 cdef object columns_of = None
-"""The class of lists of interpreted readers, and what reads the columns of such a list."""
+"""The class of lists of interpreted readers, and its function that reads the columns of a list."""
 
 
 cdef object elements_of(object found, object kind, object view, int64_t start, int64_t end, tuple more):
-    """The elements of a list, which are no longer in it, with where they are and what is around them."""
+    """Move the elements of a list to an `Elements`, with their range of bytes and the objects around them (`more`)."""
     cdef Elements made = Elements.__new__(Elements)
     cdef Py_ssize_t i
     cdef int many = 0
@@ -143,7 +143,7 @@ cdef object elements_of(object found, object kind, object view, int64_t start, i
 @cython.final
 @cython.auto_pickle(False)
 cdef class Around:
-    """The parent or root of structures of one class, as Python finds it."""
+    """The descriptor of the parent or root of structures of one class."""
 
     cdef Py_ssize_t offset
     cdef readonly object name, __doc__
@@ -171,13 +171,13 @@ cdef class Around:
 
 
 def before_collecting(str phase, dict info):
-    """What the garbage collector calls, except before it examines only what is new."""
+    """Callback of the garbage collector; does nothing before a collection of the youngest objects only."""
     if phase == "start" and info["generation"]:
         look_again(info["generation"] == 2)
 
 
 def owns(cls, *names):
-    """Structures of a class are freed together with what they are in, which has these names."""
+    """Let structures of a class refer uncounted to the objects in the fields `names`, and free them together."""
     cdef Around made
     for name in names:
         if name in cls.__slots__ and type(vars(cls)[name]) is not Around:

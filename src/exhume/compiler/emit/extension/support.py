@@ -1,7 +1,7 @@
-"""What every extension module begins with: streams, budgets and checked access to bytes, from a constant of ours.
+"""The first part of every extension module: streams, budgets and checked access to bytes, as Cython.
 
-Nothing of a specification is in it.  Every byte is read after a check of where the data end, whatever the readers found
-out before; a number that does not fit the machine's raises `Again`, and the interpreted reader starts over.
+It does not depend on a specification.  Every access to a byte checks the end of the data, whatever the readers checked
+before.  A number that does not fit a machine word raises `Again`, and the interpreted reader starts from the beginning.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ cdef extern from *:
 
 
 class Again(BaseException):
-    """Something that compiled code does not reckon with: the interpreted reader is asked instead."""
+    """Raised where compiled code gives up: the call is repeated by the interpreted reader."""
 
 
 cdef int again "again"() except -1:
@@ -128,7 +128,7 @@ cdef object spare = None
 """Starts the garbage collector after a list of many objects."""
 
 cdef int64_t sat(object number) except? -9:
-    """A number as one of the machine's, or as the farthest one."""
+    """A number as a machine word; one beyond `FARTHEST` becomes that."""
     cdef int over = 0
     cdef int64_t found
     if not PyLong_Check(number):
@@ -150,7 +150,7 @@ cdef int64_t place(object number) except? -9:
 
 
 cdef inline int64_t word_in(object value, int64_t least, int64_t most) except? -9:
-    """A number that all rows are read by."""
+    """A number that must be an integer from `least` to `most`, as the code for rows assumes."""
     cdef int64_t found
     if not PyLong_Check(value):
         again()
@@ -161,7 +161,7 @@ cdef inline int64_t word_in(object value, int64_t least, int64_t most) except? -
 
 
 cdef inline int64_t slot_word(object value, Py_ssize_t offset, int bits) except? -9:
-    """The number in a field, whose readers put none with more bits there."""
+    """The number in the field at `offset` of a structure; readers only store numbers of up to `bits` bits there."""
     cdef int over = 0
     cdef int64_t found
     if SLOT(value, offset) == NULL or not PyLong_CheckExact(<object> SLOT(value, offset)):
@@ -173,7 +173,7 @@ cdef inline int64_t slot_word(object value, Py_ssize_t offset, int bits) except?
 
 
 cdef object product(object multiplied, object one, object other):
-    """The product of two numbers; of large ones, and of anything else, what interpreted readers make of them."""
+    """The product of two small integers; anything else is left to `multiplied` of the interpreted readers."""
     cdef int over = 0, beyond = 0
     cdef int64_t first, second
     if PyLong_CheckExact(one) and PyLong_CheckExact(other):
@@ -185,7 +185,7 @@ cdef object product(object multiplied, object one, object other):
 
 
 cdef object total(object joined, Run run, object one, object other):
-    """The sum of two numbers; of large ones, and of anything else, what interpreted readers make of them."""
+    """The sum of two small integers; anything else is left to `joined` of the interpreted readers."""
     cdef int over = 0, beyond = 0
     cdef int64_t first, second
     if PyLong_CheckExact(one) and PyLong_CheckExact(other):
@@ -197,7 +197,7 @@ cdef object total(object joined, Run run, object one, object other):
 
 
 cdef inline int64_t bits_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, int size, bint big) except? -9:
-    """The number in up to 7 bytes."""
+    """The unsigned number in `size` bytes at `at`, at most 7 so that it fits the result."""
     cdef uint64_t found = 0
     cdef int i
     need(n, at, size)
@@ -207,7 +207,7 @@ cdef inline int64_t bits_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, int s
 
 
 cdef inline int is_there(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, object wanted) except -1:
-    """Looks whether some bytes are those that are always there."""
+    """Check that the bytes `[at, stop)` are `wanted`, the `contents` of a field; gives up if they are not."""
     cdef const uint8_t *other = NULL
     cdef Py_ssize_t many = 0
     look(wanted, &other, &many)
@@ -228,7 +228,7 @@ cdef object sliced(object view, const uint8_t *p, Py_ssize_t n, Py_ssize_t at, P
 
 
 cdef object text_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int how, object encoding):
-    """The text in some bytes."""
+    """Decode the bytes `[at, stop)`; `how` is the number of the encoding (see `ENCODINGS`), 0 for any other."""
     if not spans(n, at, stop):
         again()
     return decoded(p + at, stop - at, how, encoding)
@@ -237,7 +237,7 @@ cdef object text_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t st
 cdef int look_at_text(
     const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int how, object encoding
 ) except -1:
-    """Looks whether some bytes are text."""
+    """Check that the bytes `[at, stop)` can be decoded, without making a string; gives up if they cannot."""
     if not spans(n, at, stop):
         again()
     if how == 1 or how == 2:
@@ -249,7 +249,7 @@ cdef int look_at_text(
 
 
 cdef int64_t seek(Run run, const uint8_t *p, Py_ssize_t n, int mark, Py_ssize_t at, Py_ssize_t end) except? -9:
-    """Where the byte lies that ends others; -1 without one."""
+    """The position of the first byte `mark` in `[at, end)`; -1 if there is none.  Bytes passed count as held."""
     cdef const uint8_t *found
     if at < 0 or end > n:
         again()
@@ -265,7 +265,7 @@ cdef int64_t seek(Run run, const uint8_t *p, Py_ssize_t n, int mark, Py_ssize_t 
 cdef int64_t ends_at(
     Run run, const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int mark, bint with_mark
 ) except? -9:
-    """Where bytes end that one of a value ends; at the end of all where there is none."""
+    """The end of bytes up to the terminator `mark`, included if `with_mark`; `stop` if there is none."""
     cdef const uint8_t *found
     if not spans(n, at, stop):
         again()
@@ -279,7 +279,7 @@ cdef int64_t ends_at(
 
 
 cdef object ended(Run run, object data, int mark, bint with_mark):
-    """Bytes as far as the one that ends them; all of them where there is none."""
+    """The bytes of `data` up to the terminator `mark`, included if `with_mark`; all if there is none."""
     cdef const uint8_t *p = NULL
     cdef const uint8_t *found
     cdef Py_ssize_t n = 0, stop
@@ -297,7 +297,10 @@ cdef object ended(Run run, object data, int mark, bint with_mark):
 
 @cython.final
 cdef class Run:
-    """What is left of the budgets of one reading: `steps`, and the bytes that may be `held`."""
+    """The remaining budgets of one reading: `steps` (structures, elements, instances), and bytes that may be `held`.
+
+    `most` is the budget of steps at the start, and `size` that of the input in bytes.
+    """
 
     cdef public int64_t steps, held, most, size
 
@@ -307,17 +310,17 @@ cdef class Run:
         self.held = <HELD> + <HELD_PER_BYTE> * self.size
 
     def over(self, at, path=""):
-        """The error for more steps than there are."""
+        """The error for too many steps."""
         return broken_budget(path, at, at, f"at most {self.most} structures, elements and instances", "more")
 
     def hold(self, many, path="", at=0):
-        """Takes bytes from the budget."""
+        """Takes bytes from the budget of those that are held; raises `BudgetError` when it is used up."""
         self.held -= sat(many)
         if self.held < 0:
             raise self.spent(path, at)
 
     def spent(self, path="", at=0):
-        """The error for more bytes than there are."""
+        """The error for too many bytes."""
         most = <HELD> + <HELD_PER_BYTE> * self.size
         return broken_budget(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
 
@@ -326,7 +329,10 @@ cdef class Run:
 @cython.freelist(256)
 @cython.no_gc
 cdef class Stream:
-    """The bytes that structures are read from: `view` from `base` to `end`; `at` is where reading is."""
+    """The bytes `[base, end)` of `view`, from which structures are read; `at` is the current position in `view`.
+
+    `left` is the number of bits of the byte before `at` that were not read yet.
+    """
 
     cdef public object view
     cdef public Py_ssize_t at, base, end, left
@@ -337,15 +343,15 @@ cdef class Stream:
         self.end = end
 
     def size(self):
-        """How many bytes there are."""
+        """Size in bytes."""
         return self.end - self.base
 
     def pos(self):
-        """How many bytes come before the place at which reading is."""
+        """The current position, counted from the start of the stream."""
         return self.at - self.base
 
     def is_eof(self):
-        """Whether reading is at the end."""
+        """Whether everything was read, single bits included."""
         return self.at >= self.end and not self.left
 
     def to_byte_array(self):
