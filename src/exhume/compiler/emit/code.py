@@ -33,10 +33,10 @@ from exhume.compiler.ir.needs import ReaderNeeds, is_bounded, without_rest, word
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_TO_COMPARE = 32
-"""Bytes that an element is paid for with that is compared with all others."""
+"""Cost in bytes of the budget of each element of a list from which `min` or `max` chooses."""
 
 LINES_OF_A_STEP = 1_000
-"""Characters of code that are one more step of the budget."""
+"""Characters of an expression's code that cost one more step of the budget."""
 
 
 CLASSES = {
@@ -75,10 +75,10 @@ class Code(abc.ABC):
     asked: int
 
     loose = False
-    """Whether bits are read one by one, wherever in a byte the last ended (`bit` says where)."""
+    """Whether the code reads bits at any position in a byte; `bit` then is the position, counted in bits."""
 
     traces = False
-    """Whether values keep the part of them that was read before something did not fit."""
+    """Whether structures keep the part that was read before an error."""
 
     def __init__(self, module: Module, type: Type) -> None:
         """Write expressions of `type`; the imports and helpers that they need are added to `module`."""
@@ -98,11 +98,11 @@ class Code(abc.ABC):
         """The path of a field in errors, as Python."""
         return f'"{self.above_path}{field.id}"'
 
-    # Where names lead to; readers and properties differ.
+    # Names as code; readers and properties differ.
 
     @abc.abstractmethod
     def named(self, field: Field) -> tuple[str, int]:
-        """A field as Python, and how strongly that binds."""
+        """Return a field as Python code, and the precedence of that code."""
 
     @abc.abstractmethod
     def above(self, name: str) -> str:
@@ -127,7 +127,7 @@ class Code(abc.ABC):
         return f"value.{safe(field.id)}"
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
-        """A field of a structure that was read without an object, and how strongly its code binds."""
+        """Return the code and its precedence for a field of a structure that was read without an object; else None."""
         return None
 
     def place(self) -> tuple[str, str]:
@@ -135,10 +135,10 @@ class Code(abc.ABC):
         return self.moved or "at", "end"
 
     counts = False
-    """Whether `bit` says at any time how far the stream was read, since bits may be left."""
+    """Whether `bit` is kept up to date all the time, since structures may begin within a byte."""
 
     def align(self) -> None:
-        """Statements for a value read in whole bytes: no bits are left."""
+        """Emit statements for a value read in whole bytes: `bit` moves to the start of the current byte."""
         if self.counts or self.loose:
             self.lines.add("bit = at * 8")
 
@@ -147,7 +147,7 @@ class Code(abc.ABC):
         return "io.base" if self.foreign else "base"
 
     def sync(self) -> bool:
-        """Statements that set the stream's position; returns whether it is the stream of the structure."""
+        """Emit statements that set the position of the stream object; return whether there is one."""
         self.lines.add(f"io.at = {self.moved or 'at'}", *(["io.left = -bit % 8"] if self.counts else []))
         return True
 
@@ -165,7 +165,7 @@ class Code(abc.ABC):
         self.module.written += len(code)
         if len(code) > refusal.EXPRESSION or self.module.written > refusal.EXPRESSIONS_AS_CODE:
             raise UnsupportedError("an expression that grows without end")
-        if placed and not model.drifting.isdisjoint(words(expr)):  # which reads on from here
+        if placed and not model.drifting.isdisjoint(words(expr)):  # an instance in it reads here, and moves the stream
             self.lines.add(
                 f"asked{self.asked} = {code}", "at = io.at", *(["bit = at * 8"] if self.loose or self.counts else [])
             )
@@ -234,7 +234,10 @@ class Code(abc.ABC):
                 return bound(text, 1, level)
 
     def _regroups(self, expr: ex.Binary) -> bool:
-        """Whether `a op (b op c)` is `(a op b) op c`: not of floats, which are rounded, nor of a product of a rest."""
+        """Return whether `a op (b op c)` equals `(a op b) op c`, so that it needs no parentheses.
+
+        It does not for floats, which are rounded, or for a product with a quotient or a remainder.
+        """
         if expr.op in ("and", "or"):
             return True
         others = ("*",) if expr.op == "*" else ("+", "-") if expr.op == "+" else ()
@@ -242,7 +245,7 @@ class Code(abc.ABC):
         return isinstance(right, ex.Binary) and right.op in others and family(self.kind(expr)) != "float"
 
     def _is_plain_list(self, expr: ex.Expr, wanted: Kind) -> bool:
-        """Whether a list is written out that is empty, or would be bytes, where a list is wanted."""
+        """Return whether a literal list is empty, or would be bytes, where a list is wanted."""
         return family(combined(wanted)) == "sequence" and (expr == ex.Array(()) or isinstance(expr, ex.Literal))
 
     def taken(self, of: ex.Expr, wanted: Kind, what: str, level: int = 0) -> str:
@@ -261,9 +264,9 @@ class Code(abc.ABC):
             and family(combined(self.kind(of))) == "structure"
             and not one.type.has(OWN_NAMES)
         ):
-            classes = self.module.helper("Structure")  # of another type it may have the same members
+            classes = self.module.helper("Structure")  # one of another type may have the same members
         elif isinstance(one, Structure):
-            with self.module.plain():  # which those that take notes are made from
+            with self.module.plain():  # the base class of the traced one
                 classes = self.module.name_of(one.type, one.type.class_name)
         else:
             classes = CLASSES.get(family(one), "")
@@ -280,14 +283,14 @@ class Code(abc.ABC):
         return long and family(combined(self.kind(expr))) in ("text", "bytes", "sequence")
 
     def weighed(self, expr: ex.Expr, level: int = 0, times: int = 1) -> str:
-        """An expression as Python, whose value is paid for by its length where it may be long."""
+        """Return an expression as Python; if its value may be long, the code subtracts the length from the budget."""
         if not self._is_long(expr):
             return self._code(expr, level)
         many = f", {times}" if times > 1 else ""
         return f"{self.module.helper('weighed')}(run, {self._code(expr)}{many})"
 
     def _grows(self, expr: ex.Binary) -> bool:
-        """Whether the value of an expression may double from one instance, or one element, to the next."""
+        """Return whether the value may double from each instance or element to the next, and so grow without limit."""
         both = expr.left, expr.right
         bounded = [is_bounded(self.type, one, self.item[1] if self.item else UNKNOWN) for one in both]
         constant = any(isinstance(one, ex.Literal) and isinstance(one.value, int) for one in both)

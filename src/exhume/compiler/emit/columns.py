@@ -34,7 +34,7 @@ from exhume.compiler.ir.needs import inherits_order, is_position
 from exhume.compiler.refusal import UnsupportedError
 
 BYTES_OF_A_STEP = 64
-"""Bytes of a row in columns that are one more step of the budget."""
+"""Bytes of a row in columns that cost one more step of the budget."""
 
 
 def marks_of(module: Module, type: Type) -> dict[str, object]:
@@ -123,7 +123,7 @@ def _scan_of(module: Module, type: Type) -> Scan:
 
 
 def _columns(scan: Scan) -> list[Column]:
-    """The columns of the table, and those that are not as long as it."""
+    """Return the columns with one value per row, and those of lists in the rows."""
     return [*scan.columns, *(scan.sets if isinstance(scan, WideScan) else ())]
 
 
@@ -146,8 +146,8 @@ def _read_row(scan: Scan, each: bool) -> None:
 def _element(scan: Scan, type: Type, reader: str, upward: list[str], sized: bool) -> list[str]:
     """Return statements that read one row as an object, by calling the reader of its type.
 
-    Readers of foreign specifications take the stream and what they may cost (`run`) as well, and those whose type says
-    `-sized` find where the row ends in the columns.  `sized`: the fields that are read as rows state a size.  `upward`:
+    Readers of foreign specifications also take the stream and the budgets (`run`).  If the type has `-sized`, all rows
+    have the size `_each` of the columns.  `sized`: the fields that are read as rows state a size.  `upward`:
     attributes of the columns that are passed to the reader, such as the parent.
     """
     foreign = type.root.model.foreign
@@ -173,7 +173,7 @@ BEGINS = '        """Where each element begins."""'
 
 
 def _problem_statements() -> list[str]:
-    """Statements for what does not fit."""
+    """Return the `except` branch that stores the error of a row, with its number, in `columns.problem`."""
     out = ["    except LayoutError as error:", '        error.within(f"[{len(columns.at)}]")']
     return [
         *out,

@@ -85,7 +85,7 @@ class Scan(Reader):
             self.columns += [(name, code, into) for name, code in made]
 
     def _span(self, field: Field, into: str) -> None:
-        """The columns of where something starts and ends."""
+        """Add the two columns for the start and end of a field."""
         made = rows.columns(field, self.prefix)
         if not field.repeat or field.repeat == "until":
             self.byte_fields.append(f"{self.prefix}{field.id}")
@@ -136,7 +136,7 @@ class Scan(Reader):
         self.keep([field])
 
     def begin_nested(self, inner: Scan, field: Field) -> None:
-        """Let a structure within know the field that it is."""
+        """Hook for subclasses: prepare `inner`, which reads the structure of `field` in place."""
 
     def _nested(self, field: Field, kind: Structure) -> None:
         """Statements that read a structure in place, without an object; `header.size` becomes the column `header_size`.
@@ -157,7 +157,7 @@ class Scan(Reader):
         self.begin_nested(inner, field)
         inner.above_path = f"{self.above_path}{field.id}."
         lines, rest = self.lines, f"rest_{self.local(field)}"
-        # Inside a size, the end is that of the field, until it was read.
+        # With a size, `end` is the end of the field while it is read, and is restored afterwards.
         if sized:
             stop = self.sized_end(field, self.path(field))
             inner.base = f"base_{self.local(field)}"
@@ -177,7 +177,7 @@ class Scan(Reader):
         self.bounded = ""
 
     def _up_to_last(self, field: Field) -> None:
-        """Positions of structures up to the last one."""
+        """Emit statements that find the start and end of a list of structures, up to the one that ends it."""
         kind, lines, into = field.one, self.lines, self.local(field)
         last = field.last
         if self.module.foreign or last is None or not isinstance(kind, Structure):
@@ -197,7 +197,7 @@ class Scan(Reader):
         self.bounded: str = ""
 
     def _numbers(self, field: Field) -> None:
-        """Positions of numbers of one width, counted by another field, without copying them."""
+        """Emit statements for a list of numbers: only its start and end are kept, and no number is copied."""
         many = self._many(field)
         if many is None:
             raise UnsupportedError("a repeated field inside a row has no column")
@@ -217,7 +217,7 @@ class Scan(Reader):
         return numbers_of(field) if own else None
 
     def above(self, name: str) -> str:
-        """The structure around, which columns do not have. Raises `UnsupportedError`."""
+        """Raise `UnsupportedError`: columns do not have the structures around a row."""
         raise UnsupportedError("a structure that refers to its surroundings has no columns")
 
     def named(self, field: Field) -> tuple[str, int]:
@@ -232,7 +232,7 @@ class Scan(Reader):
         return super().named(field)
 
     def sync(self) -> bool:
-        """Nothing: expressions that use the stream are refused."""
+        """Emit nothing: expressions that use the stream are rejected in columns."""
         return False
 
     def begin(self) -> str:

@@ -40,7 +40,7 @@ class NoneDrawnError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DrawnInstance:
-    """An instance: its bytes, the parameters of its type, the rules that it meets and the checksums in it."""
+    """A drawn instance: its bytes, the parameters of its type, the rules that it meets and the checksums in it."""
 
     data: bytes
     arguments: tuple[Any, ...]
@@ -129,7 +129,7 @@ class InstanceBuilder(Structures):
         self.stiff.clear()
         self.failed.clear()
         self.missed += 1
-        if self.missed % 4 == 0:  # perhaps it need not be there at all
+        if self.missed % 4 == 0:  # now and then, redraw the conditions of the fields, which may then be absent
             keys = [key for path in self.above(keys) for key in self.variables(*self.reasons[path])] or keys
         else:
             keys = keys + [
@@ -163,7 +163,7 @@ class InstanceBuilder(Structures):
         return [self.parameter(one) for one in self.type.params]
 
     def parameter(self, one: Field) -> Any:
-        """A parameter, by what it is used for."""
+        """Draw a parameter, from the values that its uses suggest."""
         kind = one.one
         if isinstance(kind, Sequence):
             count = self.memo(one.id, "count", lambda: self.chance.integer(0, 4))
@@ -254,7 +254,7 @@ def stored(one: ChecksumField, data: bytes, checksums: Checksums) -> bytes:
 
 
 TRIED = 60
-"""Ways to break a rule that are examined."""
+"""Attempts to break a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ def spoil(type: Type, drawn: DrawnInstance, chance: RandomChoices) -> Invalid:
         except BrokenError as error:
             if (error.path, error.at, error.rule) == (rule.path, rule.start, kind):
                 return Invalid(data, drawn.arguments, error.path, error.at, kind)
-    for _ in range(8 if drawn.data else 0):  # where positions count from the end, a cut breaks what it breaks
+    for _ in range(8 if drawn.data else 0):  # as a last resort, truncate: any rule may then be broken first
         data = drawn.data[: chance.integer(0, len(drawn.data) - 1)]
         try:
             Walk(data).whole(type, list(drawn.arguments))

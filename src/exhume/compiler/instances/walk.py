@@ -28,11 +28,11 @@ from exhume.compiler.ir.fixed import contents
 from exhume.compiler.refusal import UnsupportedError
 
 DEEPEST = 60
-"""Structures within one another."""
+"""Most levels of nested structures."""
 
 
 class Walk(Evaluator):
-    """One reading of data; `rules` are those that were met, `sums` the checksums that say what they are over."""
+    """One reading of data; `rules` are those that were met, `sums` the checksums with the bytes that they cover."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -51,7 +51,7 @@ class Walk(Evaluator):
         return node
 
     def fields(self, node: Node, at: int) -> int:
-        """Read the fields of a structure; return where they end. Raises `BrokenError` where it nests too deeply."""
+        """Read the fields of a structure and return their end. Raises `BrokenError` if it is nested too deeply."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise BrokenError(node.path, at, "depth")
@@ -84,7 +84,7 @@ class Walk(Evaluator):
             self.below(self.get(node, one.id))
 
     def below(self, value: Any) -> None:
-        """Read the instances of what a field holds."""
+        """Read the instances of the structures in the value of a field."""
         if isinstance(value, Node):
             self.instances(value)
         elif isinstance(value, list):
