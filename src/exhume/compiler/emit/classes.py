@@ -243,7 +243,7 @@ class ClassEmitter(Statements):
         self.placed = self.elsewhere = False
 
     def read_instance(self, field: Field) -> None:
-        """Statements that read an instance at its position. Raises `UnsupportedError` for one without `pos`."""
+        """Emit statements that read an instance at its position. Raises `UnsupportedError` for one without `pos`."""
         lines = self.lines
         stream = field.expr("io")
         position = field.expr("pos")

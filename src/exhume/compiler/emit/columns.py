@@ -224,7 +224,7 @@ def _number(code: str) -> str:
 
 
 def _raw_columns(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
-    """Statements for columns of single numbers, which are the bytes as they are, and the function that returns them."""
+    """Return the class body for columns of single numbers, which are views of the bytes, and the function for them."""
     alone = only_number(type)
     assert alone is not None
     size, name = alone.size, alone.name

@@ -192,7 +192,7 @@ class Element(ElementExpressions):
         self.columns += [(name, code, local) for (name, code), local in found]
 
     def _field(self, field: Field) -> None:
-        """Statements that read one field, without its condition.  Raises `UnsupportedError` for other methods."""
+        """Emit statements that read one field, without its condition.  Raises `UnsupportedError` for other methods."""
         kind, lines = field.one, self.lines
         # A check of the field before may have shown that this size fits.
         bounded, self.bounded = self.bounded, None
@@ -235,7 +235,7 @@ class Element(ElementExpressions):
                     self.small.add(left)
 
     def _number(self, field: Field, kind: Integer | SimpleKind) -> None:
-        """Statements that copy a number of whole bytes into a C variable, swap its bytes if need be, and check it."""
+        """Emit statements that copy a number of whole bytes into a C variable, swap its bytes and check it."""
         code = str(rows.array_code(kind))
         into = self.variable(f"{field.id}_", C_TYPES[code])
         self.fail(f"end - at < {kind.size}")
@@ -260,7 +260,7 @@ class Element(ElementExpressions):
         self._check(field)
 
     def _varint(self, field: Field, type: Type) -> None:
-        """Statements that read a number of variable length: the short forms in place, longer ones by a function."""
+        """Emit statements that read a number of variable length: short forms in place, longer ones by a function."""
         self.scalars.setdefault(unique_name(type), varint_text(type))
         into = self.variable(f"{field.id}_", "uint64_t")
         # A variable of its own: one whose address is taken stays out of the registers, and would be stored each time.
@@ -289,7 +289,7 @@ class Element(ElementExpressions):
             self.fail("size < 0 or size > <wide> (end - at)")
 
     def _bytes_field(self, field: Field, bounded: ex.Expr | None) -> None:
-        """Statements that keep where bytes start and end; `bounded` is a size known not to pass the end, or None."""
+        """Emit statements that keep the start and end of bytes; `bounded` is a size known to fit the data, or None."""
         lines = self.lines
         if field.size == ex.Literal(0):
             self._check(field)
@@ -344,7 +344,7 @@ class Element(ElementExpressions):
         self._span(field, at, end)
 
     def _nested(self, field: Field, kind: Structure, bounded: ex.Expr | None) -> None:
-        """Statements that read a structure in place, within its size if it has one, and add its columns."""
+        """Emit statements that read a structure in place, within its size if it has one, and add its columns."""
         if "valid" in field.raw:
             raise UnsupportedError("this is not supported by compiled code")
         rest, base = self.variable(f"{field.id}_rest_", "int64_t"), ""
@@ -361,7 +361,7 @@ class Element(ElementExpressions):
         self.inner[field.id] = inner
 
     def _bits(self, fields: list[Field]) -> None:
-        """Statements that read consecutive fields of bits, 64 bits at most, from one number; nothing for no fields."""
+        """Emit statements that read consecutive fields of bits, 64 bits at most, from one number."""
         if not fields:
             return
         kinds = [one.one for one in fields if isinstance(one.one, Bits)]

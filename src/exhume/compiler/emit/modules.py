@@ -233,7 +233,7 @@ class PausedReader(Reader):
     index: str
 
     def _read_many(self, field: Field, into: str) -> None:
-        """Statements that read a repeated field; for the list at which this reader stops they raise `Paused`.
+        """Emit statements that read a repeated field; for the list at which this reader stops they raise `Paused`.
 
         Before it they define `rows` (reads many elements as columns), `element` (reads one) and `last` (whether an
         element is the last one, by `repeat-until`).  `Paused` has None in place of those that are not defined.
@@ -367,7 +367,7 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
 
 
 def _names(schema: Type) -> Iterator[str]:
-    """Statements that follow the classes: the names that Kaitai's users know, and what finds readers and members."""
+    """Yield the statements after the classes: names for members of enums, makers of objects, and Kaitai's names."""
     for type in schema.all():
         for enum in type.enums.values():
             yield f"{enum.names} = {type.class_name}.{enum.class_name}._value2member_map_.get"

@@ -64,7 +64,7 @@ class PackedReader:
         return "\n".join([f"def {fill_name(rows)}({given}, run: Run) -> None:", *written_doc(about), *self.lines.lines])
 
     def _structure(self, packed: Packed, value: str, parent: str, prefix: str) -> None:
-        """Statements that make a structure in the variable `value`."""
+        """Emit statements that make a structure in the variable `value`."""
         reader = Reader(self.module, packed.type)
         reader.value = value
         self.lines.add(f"{value} = {reader.maker()}()", *reader.unasked(), *reader.enclosing(parent))
@@ -86,7 +86,7 @@ class PackedReader:
             self.lines.add(f"{kept} = {code}")
 
     def _inner(self, inner: tuple[Packed, ...], id: str, value: str, prefix: str, *, repeated: bool) -> Iterator[str]:
-        """Statements that make the structures of a field; yields the variables that they are in."""
+        """Emit statements that make the structures of a field; yields the variables that they are in."""
         for number, one in enumerate(inner):
             name = f"{prefix}{id}_{number}" if repeated else f"{prefix}{id}"
             local = self._local(name)

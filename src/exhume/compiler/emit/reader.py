@@ -51,7 +51,10 @@ class Reader(Statements):
         self.running: list[str] = []
 
     def text(self) -> str:  # noqa: C901 - the parts of a reader in the order in which they are written
-        """The whole function. Raises `UnsupportedError` for a position that nothing takes down."""
+        """Return the source of the reader.
+
+        Raises `UnsupportedError` for an instance whose value is a position that no field uses while it is known.
+        """
         type, needs, lines = self.type, self.needs, self.lines
         scalar = type.scalar is not None
         cls = annotation(Structure(type))
@@ -120,11 +123,11 @@ class Reader(Statements):
         return "\n".join([opening, *written_doc(self._about()), *lines.lines])
 
     def maker(self) -> str:
-        """The name of what makes an empty object: called by a name of its own, it takes half of the time."""
+        """Return the name of the function that makes an empty object; it is a global name, as that halves the time."""
         return self.type.reader_name.replace("read_", "make_", 1)
 
     def unasked(self) -> Iterator[str]:
-        """Statements for instances that were not requested yet."""
+        """Yield statements that mark instances as not requested yet."""
         if self.foreign and self.type.instances and not self.traces:
             yield f"{' = '.join(f'{self.value}.{kept_as(one)}' for one in self.type.instances.values())} = ..."
 
@@ -146,7 +149,7 @@ class Reader(Statements):
         return self.step(least=1 + self.traces * len(self.type.seq))
 
     def _decide_order(self) -> None:
-        """Statements that find the byte order in the data."""
+        """Emit statements that determine the byte order from the data, and put it into `big`."""
         decides, lines = self.type.decides, self.lines
         if decides is not None:
             try:
@@ -284,7 +287,7 @@ class Reader(Statements):
         return list(same)
 
     def _read_optional(self, fields: list[Field]) -> None:
-        """Read fields that are there on one condition.
+        """Emit statements that read consecutive fields with the same condition, in one `if`.
 
         Raises `UnsupportedError` with the field that is not supported.
         """
@@ -304,9 +307,7 @@ class Reader(Statements):
             self.keep(fields)
 
     def _asks_for_the_end(self) -> bool:
-        """Return whether `eof` has to be right between bits: the stream has not ended while bits of the last byte are
-        left.
-        """
+        """Return whether `eof` may be evaluated between bits: it is false while bits of the last byte are unread."""
         asked = {"eof"} | {one.id for one in self.type.instances.values()}
         exprs = [expr for one in self.type.seq for expr in expressions(one)]
         repeats = any(
@@ -414,9 +415,9 @@ class Reader(Statements):
             self.lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in fields))
 
     def read_single(self, field: Field) -> None:
-        """Statements that read one field and keep it in the structure: None if its condition (`if`) is not met."""
+        """Emit statements that read one field and keep it in the structure: None if its condition (`if`) is not met."""
         into, lines = self.local(field), self.lines
-        if field.repeat:  # those before it are there
+        if field.repeat:  # its elements may refer to those before them
             self.read.add(field.id)
         if field.condition is None or field.condition == self.met:
             self.read_field(field, into)

@@ -108,7 +108,7 @@ class Scan(Reader):
         lines.add(f"at = end_{into} = {stop}" if stop != "end" else f"at = end_{into} = max(at, end)")
 
     def read_single(self, field: Field) -> None:
-        """Statements that read one field and add its columns, which get 0 if the condition of the field is not met."""
+        """Emit statements that read one field and add its columns, which get 0 if its condition is not met."""
         kind, how = field.one, rows.way(field)
         if how is ReadMethod.UP_TO_LAST:
             self._up_to_last(field)
@@ -139,7 +139,7 @@ class Scan(Reader):
         """Hook for subclasses: prepare `inner`, which reads the structure of `field` in place."""
 
     def _nested(self, field: Field, kind: Structure) -> None:
-        """Statements that read a structure in place, without an object; `header.size` becomes the column `header_size`.
+        """Emit statements that read a structure in place, without an object; `header.size` becomes `header_size`.
 
         Raises `UnsupportedError` if it has a rule (`valid`), or bytes that something else than a size limits.
         """
@@ -318,7 +318,7 @@ class OutwardScan(Scan):
                     continue
 
     def row_ends(self) -> list[str]:
-        """Statements after each row that end a list with the last of its rows."""
+        """Return the statements after each row that end a list with the last of its rows."""
         out = Lines()
         for number, code in enumerate(self.lasts.values(), 1):
             with out.block(f"if until == {number} and ({code}):"):

@@ -133,7 +133,7 @@ class Module:
         self.given: set[str] = set()
         """Names that the module imports from `_given`, the objects of the caller."""
         self.later: list[str] = []
-        """Statements that follow the readers that they name."""
+        """Statements that come after the readers, as they name them."""
 
     def head(self, words: AbstractSet[str]) -> list[str]:
         """Return the lines before the first class: imports and constants.

@@ -67,7 +67,7 @@ class SingleValue(Values):
         return f"({orders[0]} if big else {orders[1]})"
 
     def _read_number(self, kind: Integer | SimpleKind, into: str, path: str) -> None:
-        """Statements that read a number, such as `n = view[at]` and `at += 1`, after a check that its bytes exist."""
+        """Emit statements that read a number, such as `n = view[at]` and `at += 1`, if its bytes exist."""
         size, lines = kind.size, self.lines
         with lines.block("if at >= end:" if size == 1 else f"if end - at < {size}:"):
             lines.add(f"raise short({path}, at, end, {size})")
@@ -77,7 +77,7 @@ class SingleValue(Values):
             lines.add(f"({into},) = {self.unpacker(struct_format([kind]), [kind])}(view, at)", f"at += {size}")
 
     def _read_contents(self, field: Field, into: str, path: str) -> None:
-        """Statements that read bytes that are always the same (`contents`), and raise `LayoutError` for others."""
+        """Emit statements that read bytes that are always the same (`contents`), and raise `LayoutError` for others."""
         wanted = contents(field)
         lines = self.lines
         with lines.block(f"if end - at < {len(wanted)}:"):
@@ -88,7 +88,7 @@ class SingleValue(Values):
         lines.add(f"at += {len(wanted)}")
 
     def _read_sized(self, field: Field, kind: Structure | Switch, into: str, path: str, bare: bool) -> None:
-        """Statements for a structure or switch with `size` or `size-eos`, which has a stream of that many bytes.
+        """Emit statements for a structure or switch with `size` or `size-eos`, which has a stream of that many bytes.
 
         Reading continues after these bytes, even if the structure uses fewer of them.
         """
@@ -128,7 +128,7 @@ class SingleValue(Values):
         self.align()
 
     def _own_stream(self, view: str, at: str, stop: str) -> str:
-        """Statements that make a stream for a structure; returns where the reader puts the end of it."""
+        """Emit statements that make a stream for a structure; return the variable for the end of the structure."""
         if not self.foreign:
             return "_"
         if self.module.schema.model.moving is not None:
@@ -218,7 +218,7 @@ class SingleValue(Values):
     def _read_switch(
         self, field: Field, kind: Switch, into: str, path: str, bare: bool, stop: str, base: str | None
     ) -> None:
-        """Statements `if on == 1:`, `elif on == 2:` and so on, one for each case of `switch-on`, which read the value.
+        """Emit `if on == 1:`, `elif on == 2:` and so on, one for each case of `switch-on`, which read the value.
 
         The `else` branch reads the case `_`; without one the value is None.  `stop` and `base` as in `_read_case`.
         """
@@ -243,7 +243,7 @@ class SingleValue(Values):
     def _read_case(
         self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, type_name: str
     ) -> None:
-        """Statements that read one case of a switch into `into`; `type_name` is its type as specified.
+        """Emit statements that read one case of a switch into `into`; `type_name` is its type as specified.
 
         `stop` is code for where the bytes of the case end, `base` for where they start; `base` is None without a size.
         """

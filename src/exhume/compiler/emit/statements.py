@@ -30,27 +30,27 @@ class Statements(SingleValue):
 
     @contextlib.contextmanager
     def checking(self, field: Field, into: str) -> Iterator[None]:
-        """Statements around those that check a value."""
+        """Emit statements around the check of a value; a hook, as are the next three methods."""
         yield
 
     def begin_one(self, field: Field) -> None:
-        """Statements before each element of a field."""
+        """Emit statements before each element of a field."""
 
     def end_one(self, field: Field) -> None:
-        """Statements after each element of a field."""
+        """Emit statements after each element of a field."""
 
     def drop_one(self, field: Field) -> None:
-        """Statements for an element that is nothing."""
+        """Emit statements for an element without a value, as no case of its switch matches."""
 
     def read_field(self, field: Field, into: str) -> None:
-        """Statements that read a whole field into a variable."""
+        """Emit statements that read a whole field into a variable."""
         if field.repeat:
             self._read_many(field, into)
         else:
             self._read_valid(field, into, self.path(field))
 
     def _read_valid(self, field: Field, into: str, path: str) -> None:
-        """Statements that read one value and check it by `valid`; `start` is set only if its size is not fixed."""
+        """Emit statements that read one value and check it by `valid`; `start` is set only if its size is not fixed."""
         valid = "valid" in field.raw
         size = fixed_size(field) if field.size is not None or not isinstance(field.one, Structure) else None
         if valid and size is None:
@@ -61,11 +61,11 @@ class Statements(SingleValue):
                 self.check(field, into, path, "start" if size is None else f"at - {size}" if size else "at")
 
     def _note_start(self, field: Field) -> None:
-        """Statements that note where a value begins: for bits, the byte that may have been begun by others."""
+        """Emit statements that note the start of a value; for bits, the byte that contains the first."""
         self.lines.add("start = bit // 8" if self.loose and isinstance(field.one, Bits) else "start = at")
 
     def _read_many(self, field: Field, into: str) -> None:
-        """Statements that read a repeated field into the list `into`.
+        """Emit statements that read a repeated field into the list `into`.
 
         Numbers of one size are unpacked together, elements with columns read by `scan_`, and all others in a loop.
         An error within the loop gets the index of the element in its path (`entries[3].size`).
@@ -267,7 +267,7 @@ class Statements(SingleValue):
         return f"{code} if {code} > 0 else 0" if code.isidentifier() else f"max(0, {code})"
 
     def _read_valid_raw(self, field: Field, path: str, nested: bool) -> None:
-        """Statements that read one element into `one` and check it; if `nested`, the loop adds its path to errors."""
+        """Emit statements that read one element into `one` and check it; if `nested`, the loop adds paths to errors."""
         valid = "valid" in field.raw
         if valid:
             self._note_start(field)

@@ -19,14 +19,14 @@ class Rules(Code):
     """Emits code that raises `LayoutError` for values that `valid` does not allow."""
 
     def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
-        """Statements that refuse a value that `valid` does not allow."""
+        """Emit statements that raise `LayoutError` for a value that `valid` does not allow."""
         valid = field.raw["valid"]
         rules = valid if isinstance(valid, dict) else {"eq": valid}
         for key, stated in rules.items():
             self._rule(field, key, stated, into, path, start, stop)
 
     def _rule(self, field: Field, key: str, stated: object, into: str, path: str, start: str, stop: str) -> None:
-        """Statements that raise `LayoutError` if the value in `into` breaks the rule `key: stated` of `valid`.
+        """Emit statements that raise `LayoutError` if the value in `into` breaks the rule `key: stated` of `valid`.
 
         For `max: 9` they are `if n > 9:` and `raise LayoutError("n", at - 1, at, "at most 9", n)`.  `path`, `start` and
         `stop` are code: the path of the field, and where its bytes start and end (at `at` if `stop` is empty).
@@ -46,7 +46,7 @@ class Rules(Code):
                 opposite = f"not ({condition})"
             words = {"min": "at least", "max": "at most"}.get(key)
             shown = f'"{words} {code}"' if code.isdigit() else f'f"{words} {{{code}}}"'
-            if re.search(r"""["'\\{}]""", code):  # which an f-string may not hold
+            if re.search(r"""["'\\{}]""", code):  # these cannot be inside an f-string
                 shown = f'"{words} " + str({code})'
             wanted = shown if words else code
         elif key == "any-of" and isinstance(stated, list):
@@ -76,7 +76,7 @@ class Rules(Code):
 
     @staticmethod
     def _may_be_nan(*kinds: Kind) -> bool:
-        """Whether one of two values may be no number: no comparison with it is true, nor the opposite of one."""
+        """Return whether a value may be NaN.  All comparisons with it are false, so `not a <= b` is not `a > b`."""
         return any(family(combined(kind)) in ("float", "unknown") for kind in kinds)
 
     @staticmethod
@@ -117,14 +117,14 @@ class Values(Rules):
         if size == self.bounded and not self.strays:
             return f"at + {size}"
         room = "max(0, end - at)" if self.strays and not self.foreign else "end - at"
-        empty = f"{size} and " if self.strays and self.foreign else ""  # nothing is there at any position
+        empty = f"{size} and " if self.strays and self.foreign else ""  # no bytes can be read at any position
         wrong = f"{room} < {size}" if size.isdigit() else f"not 0 <= {size} <= {room}"
         with lines.block(f"if {empty}{wrong}:"):
             lines.add(f"raise short({path}, at, end, {size})")
         return f"at + {size}"
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        """Statements that read bytes or text."""
+        """Emit statements that read bytes or text."""
         type_name = field.raw.get("type")
         self._read_raw(field, field.one, into, path, str(type_name))
 
@@ -136,7 +136,7 @@ class Values(Rules):
         """
         lines = self.lines
         mark = self._mark(field, type_name)
-        # Text of all the bytes that are cut out is paid for together with them.
+        # The memory of text is charged together with that of the bytes that are cut out for it.
         whole = kind == TEXT and "process" not in field.raw
         if field.size is None and not field.to_end:
             if mark is None:
@@ -191,7 +191,7 @@ class Values(Rules):
         return None if mark is None else bytes([int(mark)])
 
     def find_mark(self, field: Field, path: str, mark: bytes) -> tuple[str, str]:
-        """Statements that find a terminator; returns where the bytes stop, and how to continue after it."""
+        """Emit statements that find a terminator; return code for the end of the bytes and to continue."""
         lines = self.lines
         if self.module.foreign:
             lines.add(f"stop = {self.module.helper('find')}(run, view, {mark!r}, at, end)")
@@ -213,7 +213,7 @@ class Values(Rules):
     def _cut(self, field: Field, into: str, mark: bytes | None) -> None:
         """Emit statements that remove padding, and everything after a terminator, from bytes of a known size."""
         pad = field.raw.get("pad-right")
-        if pad is not None and bytes([int(pad)]) != mark:  # else the mark, and what follows, goes as well
+        if pad is not None and bytes([int(pad)]) != mark:  # else the terminator goes too, with all after it
             self.lines.add(f"{into} = bytes({into}).rstrip({bytes([int(pad)])!r})")
         if mark is not None:
             include = ", include=True" if field.raw.get("include") else ""

@@ -198,7 +198,7 @@ class WideScan(OutwardScan):
     # Lists.
 
     def _list(self, field: Field) -> None:
-        """Statements that read a list within a row into columns of its own, and make the column `x_until`.
+        """Emit statements that read a list within a row into columns of its own, and make the column `x_until`.
 
         Raises `UnsupportedError` for lists without columns, such as those whose elements may take no bytes.
         """

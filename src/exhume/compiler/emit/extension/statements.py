@@ -47,7 +47,7 @@ class Statements(TextStatements):
         """The columns that are filled."""
 
     def body(self, nodes: list[ast.stmt]) -> None:
-        """Statements in a row."""
+        """Emit the translation of consecutive statements."""
         waiting = list(nodes)
         while waiting:
             if (taken := self.text(waiting) or self._elements(waiting)) > 0:
@@ -143,7 +143,7 @@ class Statements(TextStatements):
     # Values into variables.
 
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:  # noqa: C901 - one case for each form
-        """Statements for an assignment.
+        """Emit statements for an assignment.
 
         It may bind the `append` of a column, call a reader (`value, at = read_entry(...)`), unpack numbers, or read one
         byte; all others are left to `_put`.  Raises `UncoveredError` for other tuples of targets.
@@ -197,7 +197,7 @@ class Statements(TextStatements):
         self._store(target, *self.expr(value), put="slot_keep" if passed else "slot_put")
 
     def _store(self, target: ast.expr, text: str, kind: Kind, put: str = "slot_put") -> None:
-        """Statements that store code of a kind in a variable or an attribute, converted to the kind of the target.
+        """Emit statements that store code of a kind in a variable or an attribute, converted to the kind of the target.
 
         `put` stores an object in a field: `slot_keep` unless the object was read for this field.
         For the variable `view`, the pointer to its bytes and their number are set too.
@@ -292,7 +292,7 @@ class Statements(TextStatements):
         return None
 
     def _unpack(self, into: list[ast.expr], unpack: ast.expr, view: ast.expr, at: ast.expr) -> None:
-        """Statements for `(a, b) = unpack(view, at)`: a check that the bytes exist, then `_load`.
+        """Emit statements for `(a, b) = unpack(view, at)`: a check that the bytes exist, then `_load`.
 
         `unpack` is a name, or `(one if big else other)` where the data decides the byte order.
         """
@@ -314,7 +314,7 @@ class Statements(TextStatements):
             self._load(into, formats[0], number, place)
 
     def _load(self, into: list[ast.expr], format: str, number: str, place: str) -> None:
-        """Statements that load the numbers and bytes of one format of `struct`, such as `v3 = l4(p0 + v1 + 8)`.
+        """Emit statements that load the numbers and bytes of one format of `struct`, such as `v3 = l4(p0 + v1 + 8)`.
 
         `l4` reads 4 bytes with the lowest first, `b4` with the highest first.
         """
@@ -422,7 +422,7 @@ class Statements(TextStatements):
             self.lines.add(f"refuse(push{WIDTHS[code]}(&{into}, {given}))")
 
     def _return(self, value: ast.expr | None) -> None:
-        """Statements that return from a reader, from a function that fills columns, or from a property.
+        """Emit statements that return from a reader, from a function that fills columns, or from a property.
 
         A reader returns its value alone, and puts into `after[0]` where it ended.
         """
